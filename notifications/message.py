@@ -1,0 +1,69 @@
+"""The values that cross the boundary between Carillon and a provider.
+
+All of them are frozen and hold plain data, so a provider can be read, tested and reasoned about without a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one delivery says.
+
+    `key` is the delivery's id. It is the idempotency key: the same at every try and every replay, so a receiver that
+    remembers keys never acts twice. `slot` is the aware UTC instant at which the message was due, None when nothing
+    scheduled it.
+    """
+
+    key: UUID
+    subject: str
+    body: str
+    recipient: str
+    slot: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A channel as its provider sees it: `address` is public (shown in pages), `secrets` never leaves the provider."""
+
+    address: Mapping[str, Any]
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The service accepted the message. `receipt` is what it said, fit to show to the channel's owner."""
+
+    receipt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retryable:
+    """Not sent, or the service said later. `retry_after` is the service's own wish, in seconds from now."""
+
+    reason: str
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Will never work as it stands: no retry. `gone` says that the address itself no longer exists."""
+
+    reason: str
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """The request went out and the answer never came: it may or may not have arrived."""
+
+    reason: str
+
+
+Answer = Delivered | Retryable | Rejected | Ambiguous
