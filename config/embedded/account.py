@@ -1,0 +1,86 @@
+"""Whom the engines run as. PostgreSQL refuses root, so root lends them an account that owns nothing else."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_NAME = "pgserver"  # the account that the wheel itself would make
+
+
+@dataclass(frozen=True)
+class Account:
+    name: str
+    uid: int
+    gid: int
+
+    def reaches(self, path: Path, say: Callable[[str], None]) -> None:
+        """Let the account pass through the directories above `path`, but not list or read them."""
+        for directory in reversed(path.resolve().parents):
+            status = directory.stat()
+            if status.st_uid != self.uid and not status.st_mode & 0o001:
+                say(f"Letting the user {self.name} pass through {directory} (chmod o+x), to reach {path}")
+                directory.chmod(status.st_mode | 0o001)
+
+    def may_run(self, executable: Path, say: Callable[[str], None]) -> bool:
+        """Whether the account can run `executable`; a tree installed for root alone is opened to readers."""
+        self.reaches(executable, say)
+        if self._runs(executable):
+            return True
+        tree = executable.parent.parent
+        say(f"Letting the user {self.name} read {tree} (chmod -R o+rX), to run {executable.name}")
+        for path in (tree, *tree.parent.glob(f"{tree.parent.name}.libs"), *tree.rglob("*")):
+            if not path.is_symlink():
+                mode = path.stat().st_mode
+                path.chmod(mode | (0o005 if path.is_dir() or mode & 0o100 else 0o004))
+        return self._runs(executable)
+
+    def _runs(self, executable: Path) -> bool:
+        try:
+            probe = subprocess.run(
+                [executable, "--version"], capture_output=True, check=False, **run_as(self)
+            )
+        except PermissionError:
+            return False
+        return probe.returncode == 0
+
+
+def run_as(account: Account | None) -> dict[str, Any]:
+    """Arguments for `subprocess` that start a child as the account; none where it is ourselves."""
+    if account is None:
+        return {}
+    return {"user": account.uid, "group": account.gid, "extra_groups": []}
+
+
+def account_for(data: Path, say: Callable[[str], None]) -> Account | None:
+    """Whom to run the engine of `data` as: None for a plain user; for root the owner of what is there, else
+    the account `pgserver`, made if need be, else `nobody`.
+    """
+    if os.geteuid() != 0:
+        return None
+    if data.exists() and (owner := data.stat()).st_uid != 0:
+        return Account(f"number {owner.st_uid}", owner.st_uid, owner.st_gid)
+    entry = _entry(_NAME)
+    if entry is None and (useradd := shutil.which("useradd")):
+        say(f"Making the system user {_NAME}: PostgreSQL does not run as root")
+        subprocess.run([useradd, "--system", "--no-create-home", _NAME], capture_output=True, check=False)
+        entry = _entry(_NAME)
+    entry = entry or _entry("nobody")
+    if entry is None:
+        raise LookupError(
+            "no account to run PostgreSQL with: make a system user called pgserver, or start as a plain user"
+        )
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def _entry(name: str) -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return None

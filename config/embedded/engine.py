@@ -1,0 +1,126 @@
+"""What the keeper needs to know of an engine, whichever it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.embedded.account import Account, account_for
+
+
+class EngineFailed(ImproperlyConfigured):
+    """An engine of our own is not installed or does not start; the message is one line."""
+
+
+class Engine(ABC):
+    """One engine in one directory, `home`. What is remembered there is never trusted: only `answers()` is."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    stop_signal: ClassVar[signal.Signals]
+    last_resort: ClassVar[signal.Signals]
+
+    def __init__(self, var: Path) -> None:
+        self.home = var / self.name
+        self.data = self.home / "data"
+        self.log = self.home / "log"
+        self.failure = self.home / "failed"
+
+    @abstractmethod
+    def locate(self) -> Path:
+        """The server's executable. Raises EngineFailed where it is not installed."""
+
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Make `home` fit to launch from; changes nothing under an engine that runs."""
+        account = account_for(self.data, say)
+        executable = self.locate()
+        if account:
+            account.reaches(self.data, say)
+            if not account.may_run(executable, say):
+                raise EngineFailed(f"the user {account.name} cannot run {executable}: start as a plain user")
+        self.make_data(account, say)
+
+    def make_data(self, account: Account | None, say: Callable[[str], None]) -> None:
+        """Make the directory that the server keeps its data in, where it is not there yet."""
+        self.make_private(self.data, account)
+
+    @abstractmethod
+    def launch(self, log: int) -> subprocess.Popen[bytes]:
+        """Start the server in the foreground; its output goes to the descriptor `log`."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Whether the server at `url()` is ours and takes commands now."""
+
+    @abstractmethod
+    def recorded_pid(self) -> int | None:
+        """The process id that the server wrote down, which may be long dead."""
+
+    def url(self) -> str | None:
+        """The URL that was last handed out, with its password; None before the first start."""
+        try:
+            return (self.home / "url").read_text()
+        except FileNotFoundError:
+            return None
+
+    def remember(self, url: str) -> None:
+        fresh = self.home / "url.new"
+        with suppress(FileNotFoundError):
+            fresh.unlink()
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(url)
+        fresh.replace(self.home / "url")
+
+    def turn_log(self) -> None:
+        """Begin a log for this run and keep the last one, so that logs do not grow for ever."""
+        with suppress(FileNotFoundError):
+            self.log.replace(self.home / "log.1")
+
+    def last_words(self) -> str:
+        """Why it failed, in one line: the keeper's reason, else the end of the log."""
+        for file in (self.failure, self.log):
+            with suppress(FileNotFoundError):
+                lines = [
+                    line.strip() for line in file.read_text(errors="replace").splitlines() if line.strip()
+                ]
+                if lines:
+                    return f"{' | '.join(lines[-3:])} (see {self.log})"
+        return f"see {self.log}"
+
+    def is_server(self, pid: int) -> bool:
+        """Whether `pid` is a live server of this very directory, not a stranger that was given its number."""
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        if not Path("/proc/self/cwd").exists():
+            return True  # no /proc (macOS): the number must do
+        with suppress(OSError):  # a zombie, or somebody else's process
+            return Path(f"/proc/{pid}/cwd").samefile(self.data)
+        return False
+
+    def make_private(self, directory: Path, account: Account | None) -> None:
+        """Make `directory`, or check that what is there is the account's, and let nobody else enter."""
+        owner = account.uid if account else os.geteuid()
+        with suppress(FileExistsError):
+            directory.mkdir(mode=0o700)
+            if account:
+                os.chown(directory, account.uid, account.gid)
+        status = directory.lstat()
+        if directory.is_symlink() or status.st_uid != owner:
+            raise EngineFailed(
+                f"{directory} belongs to another user (number {status.st_uid}, not {owner}): "
+                "start Carillon as that user or as root, or set CARILLON_VAR to a directory of your own"
+            )
+        if status.st_mode & 0o077:
+            directory.chmod(0o700)

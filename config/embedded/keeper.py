@@ -1,0 +1,96 @@
+"""The process that starts one engine, restarts it when it dies, and stops it when nobody uses it any more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+from config.embedded.engine import Engine, EngineFailed
+from config.embedded.locks import exclusive
+
+_GRACE = 3.0  # seconds without a user: commands that follow one another find the engine still warm
+_LOOK_EVERY = 0.2
+_ANSWERS_WITHIN = 110.0
+_STOPS_WITHIN = 20.0
+_TRIES = 6
+
+
+class Keeper:
+    """Keeps `engine` until its last user has left. The caller holds the keeper's lock."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.child: subprocess.Popen[bytes] | None = None
+        self.asked_to_stop = False
+
+    def keep(self) -> int:
+        """Returns the exit status: 0 after a clean stop, 1 when the engine does not start."""
+        signal.signal(signal.SIGTERM, self._ask_to_stop)
+        signal.signal(signal.SIGINT, self._ask_to_stop)
+        if not self.engine.answers():  # one whose keeper was killed still runs: adopt it
+            try:
+                self._start()
+            except EngineFailed as failed:
+                self.engine.failure.write_text(str(failed))
+                return 1
+        users: int | None = None
+        used_at = time.monotonic()
+        while not self.asked_to_stop:
+            time.sleep(_LOOK_EVERY)
+            if not self._runs():
+                _note(f"{self.engine.title} has died; starting it again")
+                with suppress(EngineFailed):  # said in the log; tried again as long as somebody wants it
+                    self._start()
+            users = exclusive(self.engine.home / "users")
+            if users is None:
+                used_at = time.monotonic()
+            elif time.monotonic() - used_at > _GRACE:
+                break  # keeping the users' lock: who comes now waits until the engine has stopped
+            else:
+                os.close(users)
+        self._stop()
+        return 0
+
+    def _ask_to_stop(self, *_: object) -> None:
+        self.asked_to_stop = True
+
+    def _start(self) -> None:
+        """Several tries: a killed server's children may hold its memory, or its port may have been taken."""
+        for attempt in range(_TRIES):
+            self.child = self.engine.launch(sys.stderr.fileno())
+            deadline = time.monotonic() + _ANSWERS_WITHIN
+            while self.child.poll() is None and time.monotonic() < deadline and not self.asked_to_stop:
+                if self.engine.answers():
+                    return
+                time.sleep(0.02)
+            if self.asked_to_stop:
+                return
+            self._stop()
+            time.sleep(0.2 * (attempt + 1))
+        raise EngineFailed(self.engine.last_words())
+
+    def _runs(self) -> bool:
+        if self.child is not None:
+            return self.child.poll() is None
+        pid = self.engine.recorded_pid()
+        return pid is not None and self.engine.is_server(pid)
+
+    def _stop(self) -> None:
+        pid = self.child.pid if self.child else self.engine.recorded_pid()
+        if pid is None:
+            return
+        for by, patience in ((self.engine.stop_signal, _STOPS_WITHIN), (self.engine.last_resort, 5.0)):
+            deadline = time.monotonic() + patience
+            if self._runs():
+                os.kill(pid, by)
+            while self._runs() and time.monotonic() < deadline:
+                time.sleep(0.02)
+
+
+def _note(line: str) -> None:
+    sys.stderr.write(f"keeper: {line}\n")
+    sys.stderr.flush()

@@ -1,0 +1,47 @@
+"""Advisory locks of the kernel: gone with the last process that holds them, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+
+def shared(path: Path, within: float) -> int:
+    """A descriptor that holds a shared lock on `path`; TimeoutError when there is none `within` seconds."""
+    descriptor = _open(path)
+    deadline = time.monotonic() + within
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(descriptor)
+                raise TimeoutError(f"{path} stays locked") from None
+            time.sleep(0.01)
+
+
+def exclusive(path: Path) -> int | None:
+    """A descriptor that holds the only lock on `path`, or None where somebody holds one."""
+    descriptor = _open(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def is_free(path: Path) -> bool:
+    """Whether nobody holds a lock on `path` at this moment."""
+    descriptor = exclusive(path)
+    if descriptor is None:
+        return False
+    os.close(descriptor)
+    return True
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

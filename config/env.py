@@ -1,0 +1,158 @@
+"""Typed readers of the environment. A wrong value ends in one line: its name, what is wrong, an example.
+
+No message ever holds a value of `secret`, `database` or `mail`, since those carry passwords.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+class Misconfigured(ImproperlyConfigured):
+    """A variable of the environment is missing or wrong; the message is one line with an example."""
+
+    def __init__(self, name: str, wrong: str, example: str) -> None:
+        super().__init__(f"{name} {wrong}, for example {name}={example}")
+
+
+def text(name: str, default: str) -> str:
+    """The variable as it stands; an empty one counts as not given, as in a Compose file's `NAME=`."""
+    return os.environ.get(name, "").strip() or default
+
+
+def flag(name: str, default: bool) -> bool:
+    value = text(name, "on" if default else "off").lower()
+    if value not in {"1", "true", "yes", "on", "0", "false", "no", "off"}:
+        raise Misconfigured(name, f"is “{value}”, which is neither yes nor no; write on or off", "on")
+    return value in {"1", "true", "yes", "on"}
+
+
+def integer(name: str, default: int) -> int:
+    value = text(name, str(default))
+    try:
+        return int(value)
+    except ValueError:
+        raise Misconfigured(name, f"is “{value}”, which is no whole number", str(default)) from None
+
+
+def listing(name: str, default: list[str]) -> list[str]:
+    """Comma-separated values, without blanks around them and without empty ones."""
+    return [item for part in text(name, ",".join(default)).split(",") if (item := part.strip())]
+
+
+def url(name: str, default: str) -> str:
+    """A web address: http or https, with a host."""
+    value = text(name, default)
+    example = "https://carillon.example.org"
+    parts = _split(name, value, example)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise Misconfigured(name, "is not a web address that starts with http:// or https://", example)
+    return value
+
+
+def secret(name: str, default: str | None = None) -> str:
+    """The variable, else the contents of the file that `<name>_FILE` names (a mounted secret).
+
+    Raises Misconfigured where neither is given and there is no default.
+    """
+    value, path = text(name, ""), text(f"{name}_FILE", "")
+    if value and path:
+        raise Misconfigured(name, f"is given twice, by {name} and by {name}_FILE; keep one", "…")
+    if path:
+        try:
+            value = Path(path).read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise Misconfigured(
+                f"{name}_FILE", f"names a file that cannot be read ({why})", f"/run/secrets/{name}"
+            ) from None
+        if not value:
+            raise Misconfigured(f"{name}_FILE", "names an empty file", f"/run/secrets/{name}")
+    if value or default is not None:
+        return value or default or ""
+    raise Misconfigured(name, "is not set", "a long random text; `openssl rand -base64 48` makes one")
+
+
+def database(value: str) -> dict[str, Any]:
+    """A value of DATABASE_URL as an entry of Django's DATABASES.
+
+    `postgresql://user:password@host:port/name?option=…`, percent-encoded where need be; `?host=/dir` names
+    the directory of a Unix socket. Other options go to libpq as they are (sslmode, connect_timeout, …).
+    """
+    example = "postgresql://carillon:password@127.0.0.1:5432/carillon"
+    parts = _split("DATABASE_URL", value, example)
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise Misconfigured(
+            "DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", example
+        )
+    if not (name := unquote(parts.path[1:])) or "/" in name:
+        raise Misconfigured("DATABASE_URL", "does not end in the name of a database", example)
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", "") or unquote(parts.hostname or ""),
+        "PORT": options.pop("port", "") or str(parts.port or ""),
+        "OPTIONS": options,
+    }
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """Where mail goes. `tls`: encrypted from the first byte; `starttls`: after a greeting in the clear."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    starttls: bool
+    tls: bool
+
+
+def mail(value: str) -> MailServer:
+    """A value of EMAIL_URL: smtp:// (port 25), smtp+tls:// (STARTTLS, 587) or smtps:// (TLS, 465)."""
+    example = "smtp+tls://user:password@mail.example.org:587"
+    parts = _split("EMAIL_URL", value, example)
+    ports = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+    if parts.scheme not in ports:
+        raise Misconfigured("EMAIL_URL", "does not start with smtp://, smtp+tls:// or smtps://", example)
+    if not parts.hostname:
+        raise Misconfigured("EMAIL_URL", "names no mail server", example)
+    return MailServer(
+        host=parts.hostname,
+        port=parts.port or ports[parts.scheme],
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        starttls=parts.scheme == "smtp+tls",
+        tls=parts.scheme == "smtps",
+    )
+
+
+def redis(value: str) -> str:
+    """A value of REDIS_URL, checked: redis:// or rediss:// (TLS), a host, the number of a database."""
+    example = "redis://:password@127.0.0.1:6379/0"
+    parts = _split("REDIS_URL", value, example)
+    if parts.scheme not in {"redis", "rediss"} or not parts.hostname:
+        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
+    if parts.path.strip("/") and not parts.path.strip("/").isdecimal():
+        raise Misconfigured("REDIS_URL", "does not end in the number of a database", example)
+    return value
+
+
+def _split(name: str, value: str, example: str) -> SplitResult:
+    try:
+        parts = urlsplit(value)
+        _ = parts.port  # parsed only when asked for
+    except ValueError:
+        raise Misconfigured(
+            name, "is not a valid URL (a host or port in it cannot be read)", example
+        ) from None
+    return parts
