@@ -1,0 +1,182 @@
+"""Which addresses a person may name, and which ones the door may connect to.
+
+`ipaddress.is_global` is not asked: on Python 3.11 it is true of 64:ff9b::7f00:1, 2002:7f00:1::, ::127.0.0.1,
+fec0::1 and 224.0.0.1, each of which leads inside. The lists are explicit: IPv4 less what is denied, IPv6 only
+what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+import idna
+from django.conf import settings
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+EXAMPLE = "https://example.org/hooks/carillon"
+LONGEST = 2000
+
+# https://www.iana.org/assignments/iana-ipv4-special-registry
+_DENIED_V4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # "this network": Linux connects to itself
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # shared by carriers; Alibaba's metadata host is in it
+        "127.0.0.0/8",
+        "168.63.129.16/32",  # Azure's host agent, on a public address
+        "169.254.0.0/16",  # link-local: the metadata host of most clouds
+        "172.16.0.0/12",
+        "192.0.0.0/24",  # protocol assignments; Oracle's metadata host is in it
+        "192.0.2.0/24",
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # class E and broadcast
+    )
+)
+
+# https://www.iana.org/assignments/ipv6-unicast-address-assignments
+_UNICAST_V6 = IPv6Network("2000::/3")
+_DENIED_V6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # Teredo, ORCHID and other protocol assignments
+        "2001:db8::/32",
+        "2002::/16",  # 6to4 carries any IPv4 address
+        "3fff::/20",
+    )
+)
+
+# What listens there speaks another protocol, and may take a line of ours for a command.
+# fmt: off
+_SERVICE_PORTS = frozenset((
+    1080, 1433, 1434, 1521, 1719, 1720, 1723, 2049, 2181, 2375, 2376, 2379, 2380, 2525, 3128, 3268,
+    3269, 3306, 3389, 3659, 4045, 4190, 4369, 4444, 5060, 5061, 5432, 5433, 5671, 5672, 5900, 5901,
+    5984, 5985, 5986, 6000, 6379, 6380, 6432, 6443, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 7000,
+    7001, 8500, 9042, 9092, 9100, 9200, 9300, 10080, 10250, 10255, 11211, 11371, 15672, 26379,
+    27017, 27018, 27019, 61616,
+))
+# fmt: on
+
+_INSIDE = ("local", "localdomain", "internal", "intranet", "lan", "corp", "home", "home.arpa", "private")
+
+
+class RefusedURL(ValueError):
+    """An address that Carillon does not post to. The message says what is wrong and what would be right."""
+
+
+def permitted(address: str, allowed: Iterable[Network]) -> bool:
+    """Whether the door may connect to this IP address: a public one, or one in the operator's `allowed`
+    networks.
+    """
+    try:
+        parsed: Address = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, IPv6Address):
+        if parsed.scope_id is not None:
+            return False
+        parsed = parsed.ipv4_mapped or parsed
+    if any(parsed in network for network in allowed if network.version == parsed.version):
+        return True
+    if isinstance(parsed, IPv4Address):
+        return not any(parsed in network for network in _DENIED_V4)
+    return parsed in _UNICAST_V6 and not any(parsed in network for network in _DENIED_V6)
+
+
+def permitted_port(port: int) -> bool:
+    """Whether the door may connect to this port."""
+    return port in (80, 443) or (1024 <= port <= 65535 and port not in _SERVICE_PORTS)
+
+
+def allowed_networks() -> tuple[Network, ...]:
+    """Return the networks of settings.ALLOWED_NETWORKS. Raises ValueError for one that is none."""
+    return _parsed(tuple(settings.ALLOWED_NETWORKS))
+
+
+@lru_cache(maxsize=8)
+def _parsed(networks: tuple[str, ...]) -> tuple[Network, ...]:
+    return tuple(ip_network(network) for network in networks)
+
+
+def check_url(url: str) -> str:
+    """Return the address in its canonical form, without a fragment. Raises RefusedURL. Asks no DNS.
+
+    A name that passes may still lead to a private address: the door decides that when it connects.
+    """
+    url = url.strip()
+    if len(url) > LONGEST:
+        raise RefusedURL(f"The address is longer than {LONGEST} characters.")
+    if re.search(r"[\x00-\x20\x7f\\]", url):
+        raise RefusedURL(
+            f"The address holds a space, a backslash or a control character. Write it like {EXAMPLE}."
+        )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise RefusedURL(f"This is not an address on the web. Write it like {EXAMPLE}.") from None
+    if parts.scheme not in ("http", "https"):
+        raise RefusedURL(f"The address must begin with https:// or http://, like {EXAMPLE}.")
+    if "@" in parts.netloc:
+        raise RefusedURL("Leave out the user name and password before the @; they would be shown to others.")
+    host = _canonical_host(parts)
+    _check_inside(host)
+    if port is not None and not permitted_port(port):
+        raise RefusedURL(
+            f"Port {port} is not open to webhooks. Use 443, 80, or one above 1023 that serves the web."
+        )
+    netloc = f"[{host}]" if ":" in host else host
+    if port is not None:
+        netloc = f"{netloc}:{port}"
+    return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
+
+
+def _canonical_host(parts: SplitResult) -> str:
+    host = (parts.hostname or "").lower()
+    try:
+        if "[" in parts.netloc or ":" in host:
+            return str(IPv6Address(host))
+        if not host.isascii():
+            host = idna.encode(host, uts46=True).decode("ascii")
+        labels = host.removesuffix(".").split(".")
+        if not all(re.fullmatch(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", label) for label in labels):
+            raise ValueError(host)
+        # A name that ends in a number is read as an IPv4 address by every resolver: 127.1, 0x7f000001,
+        # 2130706433.
+        if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1]):
+            return str(IPv4Address(host))
+    except ValueError:  # idna.IDNAError is one
+        raise RefusedURL(f"The address names no host that can be reached. Write it like {EXAMPLE}.") from None
+    if len(host) > 253:
+        raise RefusedURL("The host's name is longer than 253 characters.")
+    return host
+
+
+def _check_inside(host: str) -> None:
+    networks = allowed_networks()
+    name = host.removesuffix(".")
+    if re.fullmatch(r"[0-9.]+", name) or ":" in name:
+        reached = [name]
+    elif name == "localhost" or name.endswith(".localhost"):
+        reached = ["127.0.0.1", "::1"]
+    else:
+        # Where the operator opened a network, its names are short ones; the door still checks where they
+        # lead.
+        inside = not networks and ("." not in name or name.endswith(tuple(f".{end}" for end in _INSIDE)))
+        reached = ["0.0.0.0"] if inside else []  # noqa: S104 (a denied address, not one that we bind)
+    if not all(permitted(address, networks) for address in reached):
+        raise RefusedURL(
+            f"{name} is inside a private network, where Carillon does not post. "
+            f"Use a public address, like {EXAMPLE}."
+        )

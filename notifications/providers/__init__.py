@@ -1,0 +1,50 @@
+"""The providers: every module of this package that defines one, found by its presence.
+
+Adding a provider is adding a file; no list is edited. See docs/adding-a-provider.md.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from inspect import isabstract, isclass
+from pkgutil import iter_modules
+
+from notifications.providers.base import Provider
+
+
+class UnknownProvider(LookupError):
+    """No provider is of this kind. The message names the kinds there are."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"There is no provider of the kind “{kind}”. There are: {', '.join(_found())}.")
+
+
+@cache
+def _found() -> dict[str, Provider]:
+    providers = []
+    for module_info in iter_modules(__path__):
+        module = import_module(f"{__name__}.{module_info.name}")
+        for value in vars(module).values():
+            ours = isclass(value) and issubclass(value, Provider) and value.__module__ == module.__name__
+            if not ours or isabstract(value):
+                continue
+            if value.kind != module_info.name:
+                raise TypeError(
+                    f"{module.__name__} holds a provider of the kind “{value.kind}”: name both alike."
+                )
+            providers.append(value())
+    return {provider.kind: provider for provider in sorted(providers, key=lambda p: (p.position, p.label))}
+
+
+def all() -> list[Provider]:
+    """Return every provider, in the order in which people see them."""
+    return list(_found().values())
+
+
+def get(kind: str) -> Provider:
+    """Return the provider of this kind. Raises UnknownProvider."""
+    try:
+        return _found()[kind]
+    except KeyError:
+        raise UnknownProvider(kind) from None

@@ -1,0 +1,150 @@
+"""E-mail, over whichever backend Django is configured with."""
+
+from __future__ import annotations
+
+import re
+import smtplib
+from collections.abc import Mapping
+from contextlib import suppress
+from email.utils import parseaddr
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.core import mail
+
+from notifications import exchange
+from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.providers.base import Provider
+
+# The operator's password or server, not the person's address: worth another try, and no reason to give the
+# letter up.
+_OPERATORS_FAULT = (530, 534, 535, 538)
+
+GOODBYE = 2.0
+"""Seconds for QUIT, on top of the deadline."""
+
+
+class EmailForm(forms.Form):
+    """The address to write to."""
+
+    address = forms.EmailField(
+        label="E-mail address",
+        widget=forms.EmailInput(attrs={"placeholder": "ada@example.org", "autocomplete": "email"}),
+        error_messages={
+            "required": "Write an e-mail address, such as ada@example.org.",
+            "invalid": "This is not an e-mail address. Write one such as ada@example.org.",
+        },
+    )
+
+
+class Email(Provider):
+    """Writes a plain-text mail. Mail servers know no keys: a mail whose end is unknown is not sent again."""
+
+    kind = "email"
+    label = "E-mail"
+    icon = "email"
+    position = 10
+    recognises_repeats = False
+    deadline = 60.0
+    form: ClassVar[type[forms.Form]] = EmailForm
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return address {"address"}."""
+        return Destination(address={"address": cleaned["address"]})
+
+    def summary(self, destination: Destination) -> str:
+        """Return the address itself."""
+        return str(destination.address["address"])
+
+    def notice(self) -> str:
+        """Say so where mails go to files."""
+        if _writes_files():
+            return f"No mail server is configured: mails are written to {_folder()}, not sent."
+        return ""
+
+    def send(self, message: Message, destination: Destination) -> Answer:
+        """Send it. The Message-ID is made of the message's key, the same at every try."""
+        try:
+            letter = _letter(message, str(destination.address["address"]))
+            letter.message()
+        except ValueError as error:  # BadHeaderError and UnicodeError are of its kind
+            return Rejected(f"This cannot be written as a mail: {type(error).__name__}.")
+        connection = mail.get_connection()
+        try:
+            with exchange.within(self.deadline):
+                try:
+                    connection.open()
+                except OSError as error:  # every smtplib error is one
+                    return Retryable(_in_words(error))
+                try:
+                    connection.send_messages([letter])
+                except OSError as error:
+                    # A backend that cannot say how far it got is taken to have got far.
+                    return _judge(error, in_doubt=getattr(connection, "in_doubt", True))
+            return Delivered(f"Written to {_folder()}." if _writes_files() else "")
+        finally:
+            # Nothing that the good-bye does changes what became of the mail.
+            with exchange.within(GOODBYE), suppress(OSError):
+                connection.close()
+
+
+def _letter(message: Message, address: str) -> mail.EmailMessage:
+    return mail.EmailMessage(
+        subject=" ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split()),
+        body=message.body,
+        to=[address],
+        headers={"Message-ID": f"<{message.key}@{_domain()}>"},
+    )
+
+
+def _domain() -> str:
+    sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
+    return sender or urlsplit(settings.BASE_URL).hostname or "localhost"
+
+
+def _writes_files() -> bool:
+    return settings.EMAIL_BACKEND.endswith(".filebased.EmailBackend")
+
+
+def _folder() -> str:
+    return "/".join(Path(settings.EMAIL_FILE_PATH).parts[-2:])
+
+
+def _judge(error: OSError, in_doubt: bool) -> Answer:
+    """Judge what went wrong after the connection stood."""
+    if in_doubt:
+        return Ambiguous("The mail went out, and the connection broke before the mail server said yes or no.")
+    code, text = _reply(error)
+    if 500 <= code < 600 and code not in _OPERATORS_FAULT:
+        # RFC 3463: no such mailbox, mailbox moved, recipient's domain takes no mail
+        gone = re.search(r"\b5\.1\.(1|6|10)\b", text) is not None
+        return Rejected(f"The mail server refused the mail: {code} {text}".rstrip(), gone=gone)
+    return Retryable(_in_words(error))
+
+
+def _reply(error: OSError) -> tuple[int, str]:
+    """Return the server's code (0 where it gave none) and its words: one line of at most 200 characters."""
+    code, text = 0, b""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        code, text = next(iter(error.recipients.values()))
+    elif isinstance(error, smtplib.SMTPResponseException):
+        code, raw = error.smtp_code, error.smtp_error
+        text = raw if isinstance(raw, bytes) else raw.encode()
+    words = re.sub(r"[^\x21-\x7e]+", " ", text.decode("utf-8", "replace"))
+    return code, words.strip()[:200]
+
+
+def _in_words(error: OSError) -> str:
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        return "The mail server refused Carillon's sign-in. Its operator must correct EMAIL_URL."
+    if isinstance(error, smtplib.SMTPNotSupportedError):
+        return "The mail server lacks what EMAIL_URL asks of it: encryption or sign-in."
+    code, text = _reply(error)
+    if code:
+        return f"The mail server said later: {code} {text}".rstrip()
+    if isinstance(error, TimeoutError):
+        return "The mail server did not answer in time."
+    return "The mail server could not be reached."

@@ -1,0 +1,38 @@
+"""The inbox: a page of Carillon itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+
+from notifications.message import Answer, Delivered, Destination, Message
+from notifications.providers.base import Provider
+
+
+class InboxForm(forms.Form):
+    """Nothing to fill in: each person has the one inbox."""
+
+
+class Inbox(Provider):
+    """Shows the message on the person's own page."""
+
+    kind = "inbox"
+    label = "Inbox"
+    icon = "inbox"
+    position = 0
+    recognises_repeats = True
+    form: ClassVar[type[forms.Form]] = InboxForm
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return an empty destination: the channel's owner is address enough."""
+        return Destination(address={})
+
+    def summary(self, destination: Destination) -> str:
+        """Return where to look."""
+        return "On your inbox page"
+
+    def send(self, message: Message, destination: Destination) -> Answer:
+        """Return Delivered: the page lists delivered deliveries, so there is nothing else to write."""
+        return Delivered()
