@@ -118,9 +118,7 @@ def check_url(url: str) -> str:
     if len(url) > LONGEST:
         raise RefusedURL(f"The address is longer than {LONGEST} characters.")
     if re.search(r"[\x00-\x20\x7f\\]", url):
-        raise RefusedURL(
-            f"The address holds a space, a backslash or a control character. Write it like {EXAMPLE}."
-        )
+        raise RefusedURL(f"The address holds a space, a backslash or a control character. Write it like {EXAMPLE}.")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -133,9 +131,7 @@ def check_url(url: str) -> str:
     host = _canonical_host(parts)
     _check_inside(host)
     if port is not None and not permitted_port(port):
-        raise RefusedURL(
-            f"Port {port} is not open to webhooks. Use 443, 80, or one above 1023 that serves the web."
-        )
+        raise RefusedURL(f"Port {port} is not open to webhooks. Use 443, 80, or one above 1023 that serves the web.")
     netloc = f"[{host}]" if ":" in host else host
     if port is not None:
         netloc = f"{netloc}:{port}"
@@ -177,6 +173,5 @@ def _check_inside(host: str) -> None:
         reached = ["0.0.0.0"] if inside else []  # noqa: S104 (a denied address, not one that we bind)
     if not all(permitted(address, networks) for address in reached):
         raise RefusedURL(
-            f"{name} is inside a private network, where Carillon does not post. "
-            f"Use a public address, like {EXAMPLE}."
+            f"{name} is inside a private network, where Carillon does not post. Use a public address, like {EXAMPLE}."
         )

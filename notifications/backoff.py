@@ -30,9 +30,7 @@ PATIENT = Policy(tries=7, waits=(5, 300, 1800, 7200, 18000, 36000))
 """For a machine that may be down for the night: the waits sum to nearly 18 hours."""
 
 
-def next_wait(
-    policy: Policy, tries_made: int, chosen: float, retry_after: float | None, jitter: float
-) -> float | None:
+def next_wait(policy: Policy, tries_made: int, chosen: float, retry_after: float | None, jitter: float) -> float | None:
     """Return the seconds to wait before the next try, or None when the tries are used up.
 
     `chosen` is Celery's countdown, used where the policy names no waits; it may be 0, since full jitter may

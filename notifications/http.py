@@ -137,9 +137,7 @@ class _GuardedHTTP(HTTPConnection):
         networks = allowed_networks()
         if not permitted_port(self.port or self.default_port):
             raise RefusedAddress(self.host)
-        return dial(
-            self._dns_host, self.port or self.default_port, lambda address: permitted(address, networks)
-        )
+        return dial(self._dns_host, self.port or self.default_port, lambda address: permitted(address, networks))
 
 
 class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):

@@ -1,0 +1,1 @@
+"""Composers decide at fire time what to say. One file each."""

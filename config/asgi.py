@@ -1,0 +1,10 @@
+"""The web application. It answers from threads, so they share a pool of connections (see settings.DATABASES)."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("DATABASE_POOL", "1")
+
+application = get_asgi_application()

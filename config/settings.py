@@ -1,0 +1,205 @@
+"""All settings, read from the environment, safe by default. `docs/configuration.md` lists the variables.
+
+Where neither DATABASE_URL nor REDIS_URL is given, real engines of our own are started in `var/` (see `embedded.py`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from config import embedded, env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = embedded.var_dir()
+
+# --- Engines ---------------------------------------------------------------------------------------------------------
+_database_url, _redis_url = embedded.urls(env.text("DATABASE_URL", ""), env.text("REDIS_URL", ""))
+_on_own_engines = not env.text("DATABASE_URL", "")
+
+DATABASES = {"default": env.database(_database_url)}
+DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
+if env.flag("DATABASE_POOL", False):
+    # The web process answers from threads: they share a pool. A prefork worker keeps one connection a process instead.
+    DATABASES["default"]["OPTIONS"] |= {"pool": {"min_size": 1, "max_size": 16, "timeout": 10}}
+else:
+    DATABASES["default"]["CONN_MAX_AGE"] = None
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Who we are to the outside world ---------------------------------------------------------------------------------
+DEBUG = env.flag("DEBUG", False)
+BASE_URL = env.url("BASE_URL", f"http://127.0.0.1:{env.integer('PORT', 8000)}").rstrip("/")
+ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = [BASE_URL]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+WSGI_APPLICATION = "config.wsgi.application"
+
+# --- Secrets: on our own engines they are made once and kept in var/, elsewhere they must be given -------------------
+SECRET_KEY = env.secret("SECRET_KEY", default=embedded.kept_secret("secret-key") if _on_own_engines else None)
+ENCRYPTION_KEYS = env.secret(
+    "ENCRYPTION_KEYS", default=embedded.kept_fernet_key("encryption-key") if _on_own_engines else None
+).split(",")
+
+_https = BASE_URL.startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIND_PROXY", False) else None
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+X_FRAME_OPTIONS = "DENY"
+
+# Networks that channels may reach although they are private, as CIDR. Empty: the guard refuses all of them.
+ALLOWED_NETWORKS = env.listing("ALLOWED_NETWORKS", [])
+
+# --- The house -------------------------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "people",
+    "notifications",
+    "schedules",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "django_htmx",
+    "django_celery_beat",
+    "django_celery_results",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "people.middleware.ReadersTimeZone",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "notifications.context.unread",
+            ],
+        },
+    },
+]
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Served straight from the source folders: no build step and no collectstatic to forget.
+WHITENOISE_USE_FINDERS = True
+
+# --- People ----------------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "people.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "schedules:list"
+ACCOUNT_ADAPTER = "people.adapter.AccountAdapter"
+ACCOUNT_SIGNUP_FORM_CLASS = "people.forms.SignUpDetails"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "optional"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
+ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _https else "http"
+SIGN_UP = env.flag("SIGN_UP", True)
+
+# --- Time and language -----------------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+# --- Mail ------------------------------------------------------------------------------------------------------------
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
+_email_url = env.text("EMAIL_URL", "")
+if _email_url:
+    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    _mail = env.mail(_email_url)
+    EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
+    EMAIL_TIMEOUT = 20
+else:
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    EMAIL_FILE_PATH = VAR_DIR / "mail"
+
+# --- Celery: each line is a rule learnt the hard way; docs/architecture.md says which --------------------------------
+CELERY_BROKER_URL = _redis_url
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker that is away for long must not end a worker
+CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "global_keyprefix": "carillon:",
+    "visibility_timeout": 1800,  # longer than any countdown (300 s) and any lease (90 s)
+    "socket_timeout": 5,  # a silent broker must not hang a web request or a beat
+    "socket_connect_timeout": 3,
+    "socket_keepalive": True,
+    "health_check_interval": 10,
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
+CELERY_TASK_DEFAULT_QUEUE = "maintenance"
+CELERY_TASK_ROUTES = {"notifications.deliver": {"queue": "deliveries"}}
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_RETRY_ON_WORKER_LOST = True
+CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
+CELERY_TASK_SOFT_TIME_LIMIT = 70
+CELERY_RESULT_BACKEND = "django-db"
+CELERY_RESULT_EXTENDED = True
+CELERY_RESULT_EXPIRES = 7 * 24 * 3600
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_WORKER_ETA_TASK_LIMIT = 10_000
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_DB_REUSE_MAX = 10_000
+CELERY_BEAT_SCHEDULER = "schedules.beat:Scheduler"
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "rescue": {
+        "task": "notifications.rescue",
+        "schedule": 5.0,
+        "options": {"expire_seconds": 30},
+    },
+}
+
+# --- Admin and logs --------------------------------------------------------------------------------------------------
+UNFOLD = {
+    "SITE_TITLE": "Carillon",
+    "SITE_HEADER": "Carillon",
+    "SITE_SUBHEADER": "Scheduled notifications that ring once",
+}
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
+}

@@ -1,0 +1,12 @@
+from django.contrib import admin
+from django.urls import include, path
+
+from config.health import health
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("account/", include("allauth.account.urls")),
+    path("healthz", health, name="health"),
+    path("", include("notifications.urls")),
+    path("", include("schedules.urls")),
+]

@@ -1,0 +1,18 @@
+"""What every page shows beside its own content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from notifications.models import Delivery
+
+
+def unread(request: HttpRequest) -> dict[str, Any]:
+    """`unread`: how many inbox messages the reader has not read; asked of the database only where a page shows it."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return {"unread": 0}
+    return {"unread": SimpleLazyObject(lambda: Delivery.objects.inbox(user).filter(read_at=None).count())}

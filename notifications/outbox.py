@@ -1,0 +1,156 @@
+"""Record what is to be delivered, and ring the doorbell.
+
+The rows are the outbox. A Celery message only says "look at delivery X": losing one costs time, never a delivery, for
+`rescue.py` rings for whatever nobody has claimed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from celery import current_app
+from django.db import connection, transaction
+from kombu.exceptions import OperationalError
+
+from notifications.ids import uuid7
+from notifications.models import Channel, Notification
+
+log = logging.getLogger(__name__)
+
+DELIVER = "notifications.deliver"
+
+# A message with a longer countdown would be re-queued by Redis' visibility time-out; it waits in the table instead.
+LONGEST_COUNTDOWN = 300.0
+# Seconds that a rung delivery may stay unclaimed before rescue rings again.
+UNHEARD = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A notification to be recorded, with the channels (id, provider) that it goes to. Instants are aware."""
+
+    user_id: int
+    channels: Sequence[tuple[UUID, str]]
+    subject: str
+    body: str
+    origin: Notification.Origin
+    batch_id: UUID
+    origin_id: UUID | None = None
+    slot: datetime | None = None
+    available_at: datetime | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """A delivery to ring for, `wait` seconds from now."""
+
+    delivery_id: UUID
+    wait: float = 0.0
+
+
+_RECORD = """
+WITH said AS (
+    INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
+    SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[], %s::text[], %s::uuid[], %s::timestamptz[], %s::text[],
+                         %s::text[])
+    ON CONFLICT (batch_id, user_id) DO NOTHING
+    RETURNING id
+)
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at, rings,
+                                    expires_at, tries, replays, reason)
+SELECT d.id, d.notification_id, d.channel_id, d.provider, 'pending', greatest(d.available_at, now()),
+       CASE WHEN d.available_at > now() + %s * interval '1 second' THEN d.available_at
+            ELSE greatest(d.available_at, now()) + %s * interval '1 second' END,
+       0, d.expires_at, 0, 0, ''
+  FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[])
+       AS d(id, notification_id, channel_id, provider, available_at, expires_at)
+  JOIN said ON said.id = d.notification_id
+RETURNING id, extract(epoch FROM available_at - now())::float
+"""
+
+
+def record(sayings: Iterable[Saying]) -> list[Ring]:
+    """Write notifications and their deliveries, pending, in one statement, within the caller's transaction.
+
+    A saying whose batch has already spoken to that person is left out: recording twice says nothing twice. Returns what
+    to ring for once the transaction has been committed.
+    """
+    told = [(uuid7(), saying) for saying in sayings]
+    if not told:
+        return []
+    sent = [
+        (uuid7(), notification_id, channel_id, provider, saying.available_at, saying.expires_at)
+        for notification_id, saying in told
+        for channel_id, provider in saying.channels
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _RECORD,
+            [
+                [notification_id for notification_id, _ in told],
+                [saying.batch_id for _, saying in told],
+                [saying.user_id for _, saying in told],
+                [str(saying.origin) for _, saying in told],
+                [saying.origin_id for _, saying in told],
+                [saying.slot for _, saying in told],
+                [saying.subject for _, saying in told],
+                [saying.body for _, saying in told],
+                LONGEST_COUNTDOWN,
+                UNHEARD,
+                *([list(column) for column in zip(*sent, strict=True)] or [[]] * 6),
+            ],
+        )
+        return [Ring(delivery_id, wait) for delivery_id, wait in cursor.fetchall()]
+
+
+def ring(rings: Iterable[Ring]) -> bool:
+    """Publish one task a delivery, in one pipeline. False when the broker cannot be reached: rescue will ring again."""
+    near = [ring for ring in rings if ring.wait <= LONGEST_COUNTDOWN]
+    if not near:
+        return True
+    try:
+        with current_app.producer_or_acquire() as producer, producer.batch():
+            for bell in near:
+                current_app.send_task(
+                    DELIVER,
+                    args=[str(bell.delivery_id)],
+                    countdown=bell.wait if bell.wait > 0 else None,
+                    ignore_result=True,
+                    producer=producer,
+                    retry=False,
+                )
+    except (OperationalError, OSError) as error:
+        log.warning("The broker cannot be reached; %d deliveries wait for rescue to ring: %s", len(near), error)
+        return False
+    return True
+
+
+def ring_after_commit(rings: Iterable[Ring]) -> None:
+    """Ring once the current transaction is committed; an error in it cannot harm what was committed."""
+    transaction.on_commit(partial(ring, list(rings)), robust=True)
+
+
+def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, origin: Notification.Origin) -> UUID:
+    """Say something to one person outside of any schedule, now. Returns the batch's id."""
+    batch_id = uuid7()
+    with transaction.atomic():
+        rings = record(
+            [
+                Saying(
+                    user_id=user_id,
+                    channels=[(channel.id, channel.provider) for channel in channels],
+                    subject=subject,
+                    body=body,
+                    origin=origin,
+                    batch_id=batch_id,
+                )
+            ]
+        )
+        ring_after_commit(rings)
+    return batch_id

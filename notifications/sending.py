@@ -1,0 +1,100 @@
+"""Send one delivery: claim it, let its provider speak outside of any transaction, settle it under the lease's token."""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import assert_never
+from uuid import UUID
+
+from notifications import backoff, deliveries, outbox, providers, secrets
+from notifications.deliveries import Claim
+from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
+from notifications.models import Attempt, Channel
+
+log = logging.getLogger(__name__)
+
+
+class SendAgain(Exception):
+    """The claim was not delivered, and its provider's rules allow another try. Celery's autoretry catches it."""
+
+    def __init__(self, claim: Claim, answer: Retryable | Ambiguous) -> None:
+        super().__init__(answer.reason)
+        self.claim = claim
+        self.answer = answer
+
+
+def send(delivery_id: UUID, worker: str) -> None:
+    """Try once. Does nothing when the delivery is not due, not pending, or in another worker's hands.
+
+    Raises `SendAgain` with the lease still held; the caller settles it with `put_off`.
+    """
+    claim = deliveries.claim(delivery_id, worker)
+    if claim is None:
+        wait = deliveries.seconds_until_available(delivery_id)
+        if wait:  # the doorbell rang before its time: clocks differ, or the row was put off since
+            outbox.ring([outbox.Ring(delivery_id, wait)])
+        return
+    settle(claim, ask_provider(claim))
+
+
+def ask_provider(claim: Claim) -> Answer:
+    """What the provider says; a provider that raises is a bug, whose outcome is unknown."""
+    if claim.unusable:
+        return Rejected(claim.unusable)
+    try:
+        provider = providers.get(claim.provider)
+        destination = claim.destination()
+    except (providers.UnknownProvider, secrets.Unreadable) as error:
+        return Rejected(str(error))
+    try:
+        return provider.send(claim.message, destination)
+    except Exception as error:
+        # The text of a foreign exception may hold a secret (a URL, a header): only its type is kept.
+        log.error("Provider %s raised %s for delivery %s", claim.provider, type(error).__name__, claim.delivery_id)
+        return Ambiguous(f"The {claim.provider} provider failed with {type(error).__name__}.")
+
+
+def settle(claim: Claim, answer: Answer) -> None:
+    """Write what the answer means; for another try, raise `SendAgain` instead."""
+    match answer:
+        case Delivered(receipt):
+            settled = deliveries.deliver(claim, receipt)
+        case Rejected(reason):
+            settled = deliveries.reject(claim, reason)
+        case Ambiguous(reason) if not _may_repeat(claim):
+            settled = deliveries.hold(claim, reason)
+        case Ambiguous() | Retryable():
+            raise SendAgain(claim, answer)
+        case _:
+            assert_never(answer)
+    if not settled:
+        log.warning(
+            "Delivery %s was taken over while it was being sent; this result is not recorded",
+            claim.delivery_id,
+        )
+
+
+def _may_repeat(claim: Claim) -> bool:
+    if claim.on_unknown:
+        return claim.on_unknown == Channel.OnUnknown.RETRY
+    return providers.get(claim.provider).recognises_repeats
+
+
+def put_off(again: SendAgain, chosen: float) -> float | None:
+    """Settle for another try in the row, before any message is published. `chosen` is Celery's countdown, in seconds.
+
+    Returns the wait in seconds, None when no message is to be published: the tries are used up, another worker has
+    taken over, or the wait is so long that it stays in the table and rescue rings when it is due.
+    """
+    claim, answer = again.claim, again.answer
+    retry_after = answer.retry_after if isinstance(answer, Retryable) else None
+    outcome = Attempt.Outcome.RETRYABLE if isinstance(answer, Retryable) else Attempt.Outcome.AMBIGUOUS
+    jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
+    wait = backoff.next_wait(providers.get(claim.provider).policy, claim.tries, chosen, retry_after, jitter)
+    if wait is None:
+        deliveries.exhaust(claim, outcome, answer.reason)
+        return None
+    published = wait <= outbox.LONGEST_COUNTDOWN
+    settled = deliveries.postpone(claim, outcome, answer.reason, wait, outbox.UNHEARD if published else 0.0)
+    return wait if settled and published else None

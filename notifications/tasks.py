@@ -1,0 +1,58 @@
+"""Celery's edge: messages in, verbs called. Arguments are ids only, for they are logged."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+from uuid import UUID
+
+from celery import Task, shared_task
+from celery.exceptions import Ignore, Retry
+
+from notifications import outbox, sending
+from notifications import rescue as rescuing
+from notifications.sending import SendAgain
+
+_HOST = socket.gethostname()
+
+
+class DeliveryTask(Task[[str], None]):
+    """One delivery a message. Autoretry chooses the countdown; `retry` writes it to the row before it publishes."""
+
+    autoretry_for = (SendAgain,)
+    retry_backoff = 60
+    retry_backoff_max = 480
+    retry_jitter = True
+    max_retries = None  # the row counts the tries: a message can be lost or doubled
+    ignore_result = True  # the attempts are the record
+
+    def retry(  # type: ignore[override]  # the options of the supertype, passed on as they come
+        self, args: Any = None, kwargs: Any = None, exc: Any = None, countdown: Any = None, **options: Any
+    ) -> Retry:
+        if isinstance(exc, SendAgain):
+            countdown = sending.put_off(exc, countdown)
+            if countdown is None:
+                raise Ignore()
+        return super().retry(args, kwargs, exc=exc, countdown=countdown, **options)
+
+
+@shared_task(bind=True, base=DeliveryTask, name=outbox.DELIVER)
+def deliver(self: DeliveryTask, delivery_id: str) -> None:
+    try:
+        sending.send(UUID(delivery_id), worker=f"{_HOST}:{os.getpid()}")
+    except SendAgain as again:
+        self.request.retries = again.claim.tries - 1  # what autoretry's backoff grows with: the row's count
+        raise
+
+
+@shared_task(name="notifications.rescue")
+def rescue() -> dict[str, Any]:
+    rescued = rescuing.rescue()
+    return {
+        "expired": rescued.expired,
+        "again": rescued.recovered.again,
+        "held": rescued.recovered.held,
+        "dead": rescued.recovered.dead,
+        "rung": rescued.rung,
+    }

@@ -1,0 +1,49 @@
+"""What to do with the slots of one schedule that are due: a decision for each, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from schedules.models import Occurrence, Schedule
+
+# The policy "all" sends at most this many missed slots, the newest.
+MOST_SENT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One slot: fire it or skip it, and why (empty when it fired in time)."""
+
+    slot: datetime
+    fire: bool
+    reason: Occurrence.Reason = Occurrence.Reason.NONE
+
+
+def decide(
+    slots: Sequence[datetime], now: datetime, policy: Schedule.Misfire, grace: timedelta, *, one_off: bool
+) -> list[Decision]:
+    """A decision for each of `slots` (ascending, all due at `now`), by the schedule's misfire policy.
+
+    A slot is missed when it is older than `grace`. A one-off always fires. With `latest`, a missed slot fires only
+    if no newer one is due.
+    """
+    late = [slot for slot in slots if now - slot > grace]
+    if one_off:
+        sent = set(late)
+    elif policy == Schedule.Misfire.ALL:
+        sent = set(late[-MOST_SENT:])
+    elif policy == Schedule.Misfire.LATEST and len(late) == len(slots):
+        sent = set(late[-1:])
+    else:
+        sent = set()
+    return [_decision(slot, slot in sent, missed=index < len(late)) for index, slot in enumerate(slots)]
+
+
+def _decision(slot: datetime, sent: bool, missed: bool) -> Decision:
+    if not missed:
+        return Decision(slot, True)
+    if sent:
+        return Decision(slot, True, Occurrence.Reason.LATE)
+    return Decision(slot, False, Occurrence.Reason.MISFIRE)

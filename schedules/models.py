@@ -1,0 +1,153 @@
+"""Rows: schedules, which are the only truth about timing, and the occurrences that record each of their slots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django_celery_beat.models import PeriodicTask
+
+from notifications.ids import uuid7
+from notifications.models import Channel
+from schedules import recurrence
+
+if TYPE_CHECKING:
+    from people.models import User
+
+
+class ScheduleQuerySet(models.QuerySet["Schedule"]):
+    def for_user(self, user: User) -> ScheduleQuerySet:
+        """The schedules that `user` sees: their own, less those deleted."""
+        return self.filter(user=user, deleted_at=None)
+
+
+class Schedule(models.Model):
+    """A person's rule: when, what, to whom.
+
+    `rule` is the canonical JSON of its `kind` (see `recurrence`), read in `time_zone`. `next_fire_at` is the next slot
+    in UTC, null unless the schedule is active. Deleting is soft: occurrences keep their schedule, and it can be undone.
+    `version` grows with every edit, so that two editors cannot overwrite each other unseen.
+    """
+
+    class State(models.TextChoices):
+        ACTIVE = "active", "active"
+        PAUSED = "paused", "paused"
+        FINISHED = "finished", "finished"
+        BROKEN = "broken", "broken"
+
+    class Misfire(models.TextChoices):
+        LATEST = "latest", "send the newest missed one"
+        ALL = "all", "send every missed one (at most 100)"
+        SKIP = "skip", "send none of them"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="schedules")
+    title = models.CharField(max_length=200)
+    body = models.TextField(blank=True)
+    channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
+
+    kind = models.CharField(max_length=16)
+    rule = models.JSONField()
+    time_zone = models.CharField(max_length=64)
+    starts_at = models.DateTimeField(null=True, blank=True)
+    ends_at = models.DateTimeField(null=True, blank=True)
+    max_count = models.PositiveIntegerField(null=True, blank=True)
+    spread = models.PositiveIntegerField(default=0, help_text="Jitter window in seconds.")
+    misfire = models.CharField(max_length=8, choices=Misfire.choices, default=Misfire.LATEST)
+    grace = models.PositiveIntegerField(default=60, help_text="Seconds after which a slot counts as missed.")
+    stale_after = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Seconds after the slot at which an unsent delivery expires."
+    )
+
+    state = models.CharField(max_length=8, choices=State.choices, default=State.ACTIVE)
+    error = models.CharField(max_length=500, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    next_fire_at = models.DateTimeField(null=True, blank=True)
+    last_fired_at = models.DateTimeField(null=True, blank=True)
+    fired_count = models.PositiveIntegerField(default=0)
+    periodic_task = models.OneToOneField(PeriodicTask, null=True, blank=True, on_delete=models.SET_NULL, editable=False)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager[Schedule]] = ScheduleQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            # fire_due: what is due, oldest first
+            models.Index(fields=["next_fire_at"], condition=Q(next_fire_at__isnull=False), name="schedule_due"),
+            models.Index(fields=["user", "-id"], condition=Q(deleted_at=None), name="schedule_of_person"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["active", "paused", "finished", "broken"]), name="schedule_known_state"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="active", deleted_at=None, next_fire_at__isnull=False)
+                | (Q(next_fire_at=None) & (~Q(state="active") | Q(deleted_at__isnull=False))),
+                name="schedule_next_when_active",
+            ),
+            models.CheckConstraint(
+                condition=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
+                name="schedule_ends_after_start",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def timetable(self) -> recurrence.Timetable:
+        """The rule within its window. Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
+        return recurrence.Timetable(
+            recurrence.parse(self.kind, self.rule, self.time_zone), self.starts_at, self.ends_at
+        )
+
+    @property
+    def when(self) -> str:
+        """The rule in plain words, for lists; a rule that cannot be read says so instead of failing the page."""
+        try:
+            return self.timetable().rule.describe()
+        except recurrence.InvalidRule as error:
+            return f"Cannot be read: {error}"
+
+
+class Occurrence(models.Model):
+    """The record of one slot of one schedule: fired, or skipped with a reason.
+
+    Its id is the `batch_id` of the notification that it caused. `fired_at` is when the slot was recorded, on the
+    database's clock; lateness is `fired_at - scheduled_for`.
+    """
+
+    class Outcome(models.TextChoices):
+        FIRED = "fired", "fired"
+        SKIPPED = "skipped", "skipped"
+
+    class Reason(models.TextChoices):
+        NONE = "", ""
+        LATE = "late", "fired late: nobody was watching the clock at the time"
+        MISFIRE = "misfire", "missed, and the schedule sends only the newest missed one or none"
+        NO_CHANNEL = "no-channel", "no channel to send to"
+        BROKEN = "broken", "the rule could not be read"
+
+    id = models.UUIDField("batch", primary_key=True, default=uuid7, editable=False)
+    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="occurrences")
+    scheduled_for = models.DateTimeField()
+    outcome = models.CharField(max_length=8, choices=Outcome.choices)
+    reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
+    version = models.PositiveIntegerField(help_text="The schedule's version when this slot was recorded.")
+    fired_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-scheduled_for"]
+        constraints = [
+            models.UniqueConstraint(fields=["schedule", "scheduled_for"], name="occurrence_once_per_slot"),
+            models.CheckConstraint(condition=Q(outcome__in=["fired", "skipped"]), name="occurrence_known_outcome"),
+            models.CheckConstraint(condition=Q(outcome="fired") | ~Q(reason=""), name="occurrence_skipped_with_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.schedule_id} at {self.scheduled_for.isoformat()}"
