@@ -1,0 +1,71 @@
+"""Plain functions that make rows for tests; every field can be overridden."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime
+from typing import Any
+
+from notifications import outbox
+from notifications.ids import uuid7
+from notifications.message import Destination
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from schedules import editing
+from schedules.models import Schedule
+
+NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
+_numbers = itertools.count(1)
+
+
+def make_user(**overrides: Any) -> User:
+    fields = {"email": f"person{next(_numbers)}@example.org", "name": "Ada", "time_zone": "Europe/Berlin"} | overrides
+    return User.objects.create_user(**fields)
+
+
+def make_channel(
+    user: User, provider: str = "inbox", secrets: dict[str, str] | None = None, **overrides: Any
+) -> Channel:
+    address = {"email": {"address": user.email}, "webhook": {"url": "https://example.org/hook"}}.get(provider, {})
+    fields = {"user": user, "provider": provider, "label": provider.title(), "verified_at": NOON} | overrides
+    channel = Channel(**fields)
+    channel.hold(Destination(overrides.get("address", address), secrets or {}))
+    channel.save()
+    return channel
+
+
+def make_schedule(
+    user: User, channels: list[Channel] | None = None, now: datetime = NOON, **overrides: Any
+) -> Schedule:
+    """A daily schedule at 09:00 UTC, made at `now`; overrides of the draft go in, others are written to the row."""
+    draft = {
+        "title": "Water the plants",
+        "body": "All of them.",
+        "kind": "daily",
+        "rule": {"time": "09:00"},
+        "time_zone": "UTC",
+        "channels": [make_channel(user)] if channels is None else channels,
+    }
+    draft |= {name: overrides.pop(name) for name in list(overrides) if name in editing.Draft.__slots__}
+    schedule = editing.create(user, editing.Draft(**draft), now)
+    if overrides:
+        Schedule.objects.filter(id=schedule.id).update(**overrides)
+        schedule.refresh_from_db()
+    return schedule
+
+
+def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
+    """A pending, due delivery to `channel`."""
+    saying = {
+        "user_id": channel.user_id,
+        "channels": [(channel.id, channel.provider)],
+        "subject": "Water the plants",
+        "body": "All of them.",
+        "origin": Notification.Origin.SCHEDULE,
+        "batch_id": uuid7(),
+    }
+    saying |= {name: overrides.pop(name) for name in list(overrides) if name in outbox.Saying.__slots__}
+    [bell] = outbox.record([outbox.Saying(**saying)])
+    if overrides:
+        Delivery.objects.filter(id=bell.delivery_id).update(**overrides)
+    return Delivery.objects.get(id=bell.delivery_id)
