@@ -26,10 +26,10 @@ from config.embedded.redis import Redis
 from config.embedded.secrets import kept_fernet_key, kept_secret
 from config.embedded.var import CHECKOUT, var_dir
 
-__all__ = ["EngineFailed", "kept_fernet_key", "kept_secret", "leave", "urls", "var_dir"]
+__all__ = ["EngineFailed", "kept_fernet_key", "kept_secret", "leave", "look_after", "urls", "var_dir"]
 
 _READY_WITHIN = 120.0  # seconds: recovery after a crash of a large database takes its time
-_held: dict[Path, int] = {}
+_used: dict[Engine, int] = {}  # the descriptors that hold the users' locks
 
 
 def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
@@ -56,21 +56,30 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
     return database_url or ready["postgres"], redis_url or ready["redis"]
 
 
+def look_after() -> None:
+    """Bring a new keeper to each engine in use whose keeper was killed; for whoever lives as long as the engines."""
+    for engine in list(_used):
+        _bring_up(engine)
+
+
 def leave() -> None:
     """Stop using the engines. Where nobody else does, stop them now and wait for it (30 s at the most)."""
-    for home, users in list(_held.items()):
+    stopping: list[tuple[Path, int]] = []
+    while _used:
+        engine, users = _used.popitem()
         os.close(users)
-        del _held[home]
-        alone = exclusive(home / "users")
+        alone = exclusive(engine.home / "users")
         if alone is None:
             continue
         # The lock is kept meanwhile: a newcomer waits and then starts the engine afresh.
-        keeper = (home / "keeper").read_text().strip()
-        if keeper and not is_free(home / "keeper"):
+        stopping.append((engine.home / "keeper", alone))
+        keeper = (engine.home / "keeper").read_text()
+        if keeper and not is_free(engine.home / "keeper"):
             os.kill(int(keeper), signal.SIGTERM)
-            deadline = time.monotonic() + 30
-            while not is_free(home / "keeper") and time.monotonic() < deadline:
-                time.sleep(0.02)
+    deadline = time.monotonic() + 30
+    for keeper_lock, alone in stopping:
+        while not is_free(keeper_lock) and time.monotonic() < deadline:
+            time.sleep(0.02)
         os.close(alone)
 
 
@@ -78,9 +87,9 @@ def _bring_up(engine: Engine) -> bool:
     """Count this process as a user and see that the engine has a keeper; True where we brought one."""
     engine.locate()
     engine.home.mkdir(parents=True, exist_ok=True)
-    if engine.home not in _held:
+    if engine not in _used:
         # Waits only while a keeper is stopping the engine; it holds the lock for as long as that takes.
-        _held[engine.home] = shared(engine.home / "users", within=60.0)
+        _used[engine] = shared(engine.home / "users", within=60.0)
     lock = exclusive(engine.home / "keeper")
     if lock is None:
         return False

@@ -43,9 +43,7 @@ class Account:
 
     def _runs(self, executable: Path) -> bool:
         try:
-            probe = subprocess.run(
-                [executable, "--version"], capture_output=True, check=False, **run_as(self)
-            )
+            probe = subprocess.run([executable, "--version"], capture_output=True, check=False, **run_as(self))
         except PermissionError:
             return False
         return probe.returncode == 0

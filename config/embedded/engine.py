@@ -34,6 +34,12 @@ class Engine(ABC):
         self.log = self.home / "log"
         self.failure = self.home / "failed"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Engine) and other.home == self.home
+
+    def __hash__(self) -> int:
+        return hash(self.home)
+
     @abstractmethod
     def locate(self) -> Path:
         """The server's executable. Raises EngineFailed where it is not installed."""
@@ -88,9 +94,7 @@ class Engine(ABC):
         """Why it failed, in one line: the keeper's reason, else the end of the log."""
         for file in (self.failure, self.log):
             with suppress(FileNotFoundError):
-                lines = [
-                    line.strip() for line in file.read_text(errors="replace").splitlines() if line.strip()
-                ]
+                lines = [line.strip() for line in file.read_text(errors="replace").splitlines() if line.strip()]
                 if lines:
                     return f"{' | '.join(lines[-3:])} (see {self.log})"
         return f"see {self.log}"

@@ -61,9 +61,7 @@ class Postgres(Engine):
         # PostgreSQL's own C.UTF-8 is the same on every machine, whatever locales that one has.
         layout = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
         self._run(["initdb", *cluster, "-U", "postgres", "--auth=trust", *layout], making, account)
-        self._run(
-            ["postgres", "--single", *cluster, "postgres"], making, account, f"CREATE DATABASE {_DATABASE}"
-        )
+        self._run(["postgres", "--single", *cluster, "postgres"], making, account, f"CREATE DATABASE {_DATABASE}")
         making.rename(self.data)
 
     def _run(self, arguments: list[str], making: Path, account: Account | None, told: str = "") -> None:

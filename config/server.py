@@ -1,0 +1,159 @@
+"""`script/server`: all of Carillon in one terminal, for one machine.
+
+It sets up the database, makes a first admin, starts web, worker and beat, and says when they are ready. A child
+that dies is started again, and said so; three deaths of one within a minute stop everything with exit status 1,
+since then something is wrong that a person must see. Ctrl-C or SIGTERM stops beat, worker, web and engines, in
+this order, so that nothing new is begun while what is under way is finished; a second Ctrl-C cuts it short.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import secrets
+import signal
+import socket
+import sys
+import time
+from collections import deque
+from contextlib import suppress
+
+from config import embedded, env, preflight
+from config.processes import Child, say
+
+_READY_WITHIN = 90.0  # seconds
+_DEATHS, _WITHIN = 3, 60.0
+# A delivery that is under way may take its deadline of 60 s; whoever cannot wait presses Ctrl-C again.
+_PATIENCE = {"beat": 5.0, "worker": 65.0, "web": 8.0}
+
+
+class Server:
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port = host, port
+        self.signals = 0
+        python = sys.executable
+        celery = [python, "-m", "celery", "-A", "config"]
+        level = ["--loglevel", "INFO"]  # their line that says “ready” is of this level
+        web = ["uvicorn", "config.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
+        self.web = Child("web", [python, "-m", *web, "--timeout-graceful-shutdown", "5"], ready_check=self._web_answers)
+        self.worker = Child("worker", [*celery, "worker", "-Q", "deliveries,maintenance", *level], ready_sign=" ready.")
+        self.beat = Child("beat", [*celery, "beat", *level], ready_sign="beat: Starting...")
+        self.deaths: dict[Child, deque[float]] = {
+            child: deque(maxlen=_DEATHS) for child in (self.web, self.worker, self.beat)
+        }
+
+    @property
+    def address(self) -> str:
+        shown = "127.0.0.1" if self.host in {"", "0.0.0.0", "::"} else self.host  # noqa: S104
+        return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
+
+    def run(self) -> int:
+        """Until a signal comes (0) or something dies for good (1)."""
+        try:
+            for child in self.deaths:
+                child.start()
+            if not self._become_ready():
+                return 0 if self.signals else 1
+            say(f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it.")
+            return self._watch()
+        finally:
+            self._stop()
+
+    def ask_to_stop(self, *_: object) -> None:
+        self.signals += 1
+
+    def _become_ready(self) -> bool:
+        deadline = time.monotonic() + _READY_WITHIN
+        while not self.signals:
+            for child in self.deaths:
+                if (status := child.exit_status()) is not None:
+                    say(f"{child.name} did not start (exit status {status}); stopping. Its last lines say why.")
+                    return False
+            waiting = [child.name for child in self.deaths if not child.is_ready()]
+            if not waiting:
+                return True
+            if time.monotonic() > deadline:
+                say(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
+                return False
+            time.sleep(0.1)
+        return False
+
+    def _watch(self) -> int:
+        while not self.signals:
+            time.sleep(0.2)
+            embedded.look_after()
+            for child, deaths in self.deaths.items():
+                if (status := child.exit_status()) is None:
+                    continue
+                deaths.append(time.monotonic())
+                if len(deaths) == _DEATHS and deaths[-1] - deaths[0] < _WITHIN:
+                    say(f"{child.name} died {_DEATHS} times within a minute (last exit status {status}); stopping")
+                    return 1
+                say(f"{child.name} died (exit status {status}); starting it again")
+                child.stop(0, lambda: True)  # what it left behind, such as a killed worker's own children
+                child.start()
+        return 0
+
+    def _stop(self) -> None:
+        say("Stopping beat, worker and web … (Ctrl-C again cuts short what is under way)")
+        already = self.signals
+        for child in (self.beat, self.worker, self.web):
+            child.stop(_PATIENCE[child.name], lambda: self.signals > already)
+        embedded.leave()
+        say("Stopped.")
+
+    def _web_answers(self) -> bool:
+        there = self.address.removeprefix("http://").rsplit(":", 1)[0].strip("[]")
+        asked = http.client.HTTPConnection(there, self.port, timeout=5)
+        with suppress(OSError, http.client.HTTPException):
+            asked.request("GET", "/healthz")
+            return asked.getresponse().status == 200
+        return False
+
+
+def _claim(host: str, port: int) -> None:
+    """Raises Misconfigured where the address is not ours to have, before anything else is started."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OverflowError:
+        raise env.Misconfigured("PORT", f"is {port}, which is no port (1 to 65535)", "8001") from None
+    except OSError as error:
+        raise env.Misconfigured(
+            "PORT", f"{port} on {host} cannot be used ({error.strerror}); choose another", "8001"
+        ) from None
+
+
+def _set_up() -> None:
+    """Tables up to date, and somebody who may enter the admin."""
+    import django
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+
+    django.setup()
+    say("Bringing the database up to date …")
+    call_command("migrate", interactive=False, verbosity=0)
+    people = get_user_model().objects
+    if not people.filter(is_superuser=True).exists():
+        password = secrets.token_urlsafe(12)
+        people.create_superuser(email="admin@localhost", password=password)
+        say(f"Made the first admin: admin@localhost with the password {password} (shown only now)")
+
+
+def main() -> int:
+    host, port = env.text("HOST", "127.0.0.1"), env.integer("PORT", 8000)
+    _claim(host, port)
+    server = Server(host, port)
+    os.environ.setdefault("BASE_URL", server.address)
+    preflight.check()
+    _set_up()
+    signal.signal(signal.SIGINT, server.ask_to_stop)
+    signal.signal(signal.SIGTERM, server.ask_to_stop)
+    return server.run()
+
+
+if __name__ == "__main__":
+    with preflight.plainly():
+        sys.exit(main())
