@@ -27,9 +27,7 @@ from .weekly import Weekly
 
 __all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "parse", "upcoming"]
 
-KINDS: dict[str, type[Rule]] = {
-    rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)
-}
+KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 
 
 def parse(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:

@@ -120,9 +120,7 @@ class CalendarRule:
         unit = 60 if self.frequency == "HOURLY" else 1
         origin = self.start.replace(minute=0) if unit == 60 else self.start
         behind = (datetime.combine(day, time(0, 0, self.start.second)) - origin) // _MINUTE // unit
-        return [
-            at for at in self._clock if (behind + (at.hour * 60 + at.minute) // unit) % self.interval == 0
-        ]
+        return [at for at in self._clock if (behind + (at.hour * 60 + at.minute) // unit) % self.interval == 0]
 
     def _at_positions(self, found: list[datetime]) -> list[datetime]:
         count = len(found)

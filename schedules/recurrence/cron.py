@@ -15,6 +15,14 @@ from .invalid import InvalidRule
 from .rule import CivilRule
 
 _EXAMPLE = "Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri."
+# By the names that cronsim's errors give the fields.
+_RANGES = {
+    "minute": "minutes go from 0 to 59",
+    "hour": "hours go from 0 to 23",
+    "day-of-month": "days go from 1 to 31, L is the last, and the months given must have such a day",
+    "month": "months go from 1 to 12, or jan to dec",
+    "day-of-week": "days go from 0 (Sunday) to 7 (Sunday again), or sun to sat",
+}
 # Any start does for the test of reach: the calendar repeats, and cronsim looks fifty years ahead.
 _REACH_FROM = datetime(2000, 1, 1)  # noqa: DTZ001 - civil
 
@@ -44,9 +52,8 @@ class Cron(CivilRule):
         try:
             parsed = CronSim(expression, _REACH_FROM)
         except CronSimError as error:
-            raise InvalidRule(
-                "expression", f"{str(error).capitalize()} in “{expression}”. {_EXAMPLE}"
-            ) from None
+            part = str(error).removeprefix("Bad ")
+            raise InvalidRule("expression", f"“{expression}” has a bad {part}: {_RANGES[part]}. {_EXAMPLE}") from None
         rule = cls(timezone, expression, parsed)
         if rule.next_civil(_REACH_FROM) is None:
             raise InvalidRule("expression", f"“{expression}” never fires: no such date comes. {_EXAMPLE}")

@@ -38,9 +38,7 @@ class Monthly(CivilRule):
             day = fields.whole_number(day, "day", 1, 31, example)
         short = data.get("short", "last")
         if short not in ("last", "skip"):
-            raise InvalidRule(
-                "short", "Choose what a month without that day does: “last” (its last day) or “skip”."
-            )
+            raise InvalidRule("short", "Choose what a month without that day does: “last” (its last day) or “skip”.")
         return cls(timezone, at, day, short)
 
     def data(self) -> dict[str, Any]:

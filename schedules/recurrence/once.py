@@ -34,9 +34,7 @@ class Once(CivilRule):
         try:
             at = datetime.fromisoformat(written)
         except ValueError as error:
-            raise InvalidRule(
-                "at", f"“{written}” is no date and time of the calendar ({error}). {_EXAMPLE}"
-            ) from None
+            raise InvalidRule("at", f"“{written}” is no date and time of the calendar ({error}). {_EXAMPLE}") from None
         if not civil.FIRST <= at < civil.LAST:
             raise InvalidRule(
                 "at", f"{words.day(at)} is out of reach. Choose a date before the year {civil.LAST.year}."

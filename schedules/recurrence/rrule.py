@@ -37,7 +37,9 @@ class RRule(CivilRule):
         said = rrule_text.read(fields.text(data, "rule", 5_000, rrule_text.EXAMPLE), timezone)
         rule = cls(timezone, said.canonical, said)
         if rule.next_civil(civil.FIRST) is None:
-            raise InvalidRule("rule", f"This rule never fires: no such date comes. {rrule_text.EXAMPLE}")
+            raise InvalidRule(
+                "rule", f"This rule never fires: no such date comes within 400 years. {rrule_text.EXAMPLE}"
+            )
         return rule
 
     def data(self) -> dict[str, Any]:

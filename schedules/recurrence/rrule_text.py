@@ -12,8 +12,7 @@ from .calendar_rule import CalendarRule
 from .invalid import InvalidRule
 
 EXAMPLE = (
-    "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, "
-    "RRULE:FREQ=WEEKLY;BYDAY=MO."
+    "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."
 )
 _PROPERTY = re.compile(r"[\s;]+(?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])", re.IGNORECASE)
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?", re.ASCII)
@@ -114,9 +113,7 @@ def _rule(text: str, start: datetime, timezone: str) -> tuple[CalendarRule, date
     lists = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
     if "positions" in lists and not days and len(lists) == 1:
         raise _wrong("BYSETPOS needs another BY part to choose from, such as BYDAY=MO,TU,WE,TH,FR.")
-    rule = CalendarRule(
-        start, frequency, interval, days=days, week_start=_WEEKDAYS.index(week_start), **lists
-    )
+    rule = CalendarRule(start, frequency, interval, days=days, week_start=_WEEKDAYS.index(week_start), **lists)
     if count is not None:
         times = list(islice(rule.after(civil.FIRST), count))
         until = times[-1] if times else None
@@ -139,9 +136,7 @@ def _check_zone(name: str, parameters: str, timezone: str) -> None:
     for parameter in filter(None, parameters.split(";")):
         key, _, value = parameter.partition("=")
         if key.upper() == "TZID" and value != timezone:
-            raise _wrong(
-                f"{name} names the zone {value[:60]}, but the time zone is {timezone}. Make them the same."
-            )
+            raise _wrong(f"{name} names the zone {value[:60]}, but the time zone is {timezone}. Make them the same.")
         if key.upper() not in ("TZID", "VALUE"):
             raise _wrong(f"{name} has a parameter that is not understood: {parameter[:40]}.")
 

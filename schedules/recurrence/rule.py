@@ -115,11 +115,7 @@ class CivilRule(Rule):
             return ""
         # A whole lost day can hold 1,440 of them.
         shown = [words.clock(time) for time in skipped]
-        named = (
-            words.listed(shown)
-            if len(shown) <= 4
-            else f"{shown[0]}, {shown[1]} … {shown[-1]} ({len(shown)} times)"
-        )
+        named = words.listed(shown) if len(shown) <= 4 else f"{shown[0]}, {shown[1]} … {shown[-1]} ({len(shown)} times)"
         there = f"on {first.date()} in {words.place(self.timezone)}"
         at = words.clock(end) if end.date() == first.date() else f"{words.clock(end)} on {end.date()}"
         if due == end:
