@@ -1,0 +1,289 @@
+"""A delivery is claimed by one worker at a time, settled once, retried by its policy, and never sent twice."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection, connections, transaction
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from notifications import deliveries, rescue, sending
+from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.models import Attempt, Channel, Delivery
+from notifications.providers import inbox, webhook
+from notifications.sending import SendAgain
+from tests.make import make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def channel() -> Channel:
+    return make_channel(make_user())
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: Answer | Exception) -> list[Message]:
+    """Have the inbox provider give these answers in turn; returns the messages that it was asked to send."""
+    sent: list[Message] = []
+    remaining = list(answers)
+
+    def send(self: object, message: Message, destination: Destination) -> Answer:
+        sent.append(message)
+        answer = remaining.pop(0) if len(remaining) > 1 else remaining[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(inbox.Inbox, "send", send)
+    return sent
+
+
+def try_once(delivery: Delivery, chosen: float = 60.0) -> float | None:
+    """What the task does: send, and on `SendAgain` put off. Returns the wait that would be published."""
+    try:
+        sending.send(delivery.id, "worker")
+    except SendAgain as again:
+        wait = sending.put_off(again, chosen)
+    else:
+        wait = None
+    delivery.refresh_from_db()
+    return wait
+
+
+def outcomes(delivery: Delivery) -> list[str]:
+    return list(delivery.history.values_list("outcome", flat=True))
+
+
+def test_a_delivery_is_sent_once_and_its_attempt_is_closed(channel: Channel) -> None:
+    delivery = make_delivery(channel)
+    try_once(delivery)
+    assert (delivery.state, delivery.tries, delivery.lease_token) == ("delivered", 1, None)
+    [attempt] = delivery.history.all()
+    assert (attempt.outcome, attempt.number, attempt.worker) == ("delivered", 1, "worker")
+    assert attempt.finished_at is not None
+
+
+def test_a_settled_delivery_is_never_sent_again(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = answering(monkeypatch, Delivered())
+    delivery = make_delivery(channel)
+    for _ in range(4):
+        try_once(delivery)
+    assert len(sent) == 1
+
+
+def test_one_statement_claims_and_one_settles(channel: Channel) -> None:
+    delivery = make_delivery(channel)
+    with CaptureQueriesContext(connection) as queries:
+        sending.send(delivery.id, "worker")
+    assert len(queries) == 2
+
+
+def test_a_failure_goes_back_to_pending_with_celerys_countdown(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, Retryable("The receiver answered 503."))
+    delivery = make_delivery(channel)
+    assert try_once(delivery, chosen=42.0) == 42.0
+    assert (delivery.state, delivery.reason) == ("pending", "The receiver answered 503.")
+    wait = (delivery.available_at - timezone.now()).total_seconds()
+    assert 40 < wait <= 42
+    assert delivery.ring_at > delivery.available_at
+    assert outcomes(delivery) == ["retryable"]
+
+
+def test_the_same_key_goes_out_at_every_try(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = answering(monkeypatch, Retryable("later"), Delivered())
+    delivery = make_delivery(channel)
+    try_once(delivery, chosen=0.0)
+    try_once(delivery)
+    assert [message.key for message in sent] == [delivery.id, delivery.id]
+    assert delivery.state == "delivered"
+
+
+def test_a_delivery_whose_tries_are_used_up_is_dead(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = answering(monkeypatch, Retryable("The receiver answered 503."))
+    delivery = make_delivery(channel)
+    for _ in range(9):
+        try_once(delivery, chosen=0.0)
+    assert (delivery.state, delivery.reason, len(sent)) == ("dead", "The receiver answered 503.", 5)
+
+
+def test_a_rejected_delivery_is_dead_at_once(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, Rejected("The address is gone."))
+    delivery = make_delivery(channel)
+    assert try_once(delivery) is None
+    assert (delivery.state, delivery.reason, outcomes(delivery)) == ("dead", "The address is gone.", ["rejected"])
+
+
+def test_a_partial_failure_sends_nothing_again_that_succeeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    user = make_user()
+    good, bad = make_channel(user), make_channel(user, "webhook", secrets={"secret": "broken"})
+    delivered, dead = make_delivery(good), make_delivery(bad)
+    try_once(delivered)
+    try_once(dead)
+    assert (delivered.state, dead.state) == ("delivered", "dead")
+    assert deliveries.replay([delivered.id, dead.id]) == [dead.id]
+
+
+@pytest.mark.parametrize(("choice", "state"), [("", "unknown"), ("hold", "unknown"), ("retry", "pending")])
+def test_an_ambiguous_end_is_held_unless_the_channel_chose_otherwise(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch, choice: str, state: str
+) -> None:
+    monkeypatch.setattr(inbox.Inbox, "recognises_repeats", False)
+    answering(monkeypatch, Ambiguous("no answer"))
+    channel.on_unknown = choice
+    channel.save()
+    delivery = make_delivery(channel)
+    try_once(delivery)
+    assert (delivery.state, delivery.reason) == (state, "no answer")
+
+
+def test_a_provider_that_raises_settles_without_its_words(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inbox.Inbox, "recognises_repeats", False)
+    answering(monkeypatch, RuntimeError("token=hunter2"))
+    delivery = make_delivery(channel)
+    try_once(delivery)
+    assert delivery.state == "unknown"
+    assert "RuntimeError" in delivery.reason
+    assert "hunter2" not in delivery.reason
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"removed_at": timezone.now()}, "removed"),
+        ({"disabled_at": timezone.now(), "disabled_reason": "gone"}, "disabled: gone"),
+        ({"verified_at": None}, "not been verified"),
+    ],
+)
+def test_an_unusable_channel_gets_nothing_and_the_row_says_why(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch, fields: dict[str, object], reason: str
+) -> None:
+    sent = answering(monkeypatch, Delivered())
+    delivery = make_delivery(channel)
+    Channel.objects.filter(id=channel.id).update(**fields)
+    try_once(delivery)
+    assert (sent, delivery.state) == ([], "dead")
+    assert reason in delivery.reason
+
+
+def test_a_long_wait_stays_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel = make_channel(make_user(), "webhook")
+    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: Retryable("busy", retry_after=3600))
+    delivery = make_delivery(channel)
+    assert try_once(delivery) is None
+    assert delivery.state == "pending"
+    assert delivery.ring_at == delivery.available_at > timezone.now() + timedelta(minutes=59)
+
+
+def test_a_worker_whose_lease_was_taken_over_writes_nothing(channel: Channel) -> None:
+    delivery = make_delivery(channel)
+    claim = deliveries.claim(delivery.id, "slow")
+    assert claim is not None
+    Delivery.objects.filter(id=delivery.id).update(lease_token=uuid4())
+    assert deliveries.deliver(claim, "too late") is False
+    delivery.refresh_from_db()
+    assert (delivery.state, outcomes(delivery)) == ("sending", [""])
+
+
+@pytest.mark.parametrize(
+    ("repeatable", "tries", "state"), [(True, 1, "pending"), (False, 1, "unknown"), (True, 5, "dead")]
+)
+def test_an_expired_lease_is_settled_by_the_rule_for_an_unknown_outcome(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch, repeatable: bool, tries: int, state: str
+) -> None:
+    monkeypatch.setattr(inbox.Inbox, "recognises_repeats", repeatable)
+    delivery = make_delivery(channel, tries=tries - 1)
+    assert deliveries.claim(delivery.id, "dies") is not None
+    assert rescue.rescue().recovered == deliveries.Recovered(0, 0, 0)  # the lease still holds
+    Delivery.objects.filter(id=delivery.id).update(lease_until=timezone.now() - timedelta(seconds=1))
+    rescue.rescue()
+    delivery.refresh_from_db()
+    assert (delivery.state, outcomes(delivery)) == (state, ["lost"])
+
+
+def test_what_is_stale_expires_and_is_not_sent(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = answering(monkeypatch, Delivered())
+    delivery = make_delivery(channel, expires_at=timezone.now() - timedelta(seconds=1))
+    try_once(delivery)
+    assert (delivery.state, sent) == ("pending", [])
+    assert rescue.rescue().expired == 1
+    delivery.refresh_from_db()
+    assert delivery.state == "expired"
+
+
+def test_rescue_rings_for_what_nobody_claimed_with_growing_gaps(channel: Channel) -> None:
+    delivery = make_delivery(channel)
+    gaps = []
+    for _ in range(7):
+        Delivery.objects.filter(id=delivery.id).update(ring_at=Now())
+        assert deliveries.due_for_a_ring(10) == [delivery.id]
+        delivery.refresh_from_db()
+        gaps.append(round((delivery.ring_at - timezone.now()).total_seconds()))
+    assert gaps == [10, 20, 40, 80, 160, 300, 300]
+    assert deliveries.due_for_a_ring(10) == []
+
+
+def test_a_replay_tries_afresh_under_the_same_key(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = answering(monkeypatch, Rejected("no"), Delivered())
+    delivery = make_delivery(channel)
+    try_once(delivery)
+    assert deliveries.replay([delivery.id]) == [delivery.id]
+    try_once(delivery)
+    assert (delivery.state, delivery.replays, delivery.tries) == ("delivered", 1, 1)
+    assert [message.key for message in sent] == [delivery.id] * 2
+    assert list(delivery.history.values_list("replay", "number", "outcome")) == [
+        (0, 1, "rejected"),
+        (1, 1, "delivered"),
+    ]
+
+
+def test_a_discarded_dead_letter_says_why(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, Rejected("no"))
+    delivery, fine = make_delivery(channel), make_delivery(channel)
+    try_once(delivery)
+    assert deliveries.discard([delivery.id, fine.id], "The event has passed.") == 1
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason) == ("cancelled", "The event has passed.")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"state": "lost"},
+        {"state": "sending"},
+        {"state": "delivered"},
+        {"lease_token": uuid4()},
+        {"settled_at": timezone.now()},
+    ],
+)
+def test_the_database_refuses_a_row_that_makes_no_sense(channel: Channel, fields: dict[str, object]) -> None:
+    delivery = make_delivery(channel)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Delivery.objects.filter(id=delivery.id).update(**fields)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_eight_workers_at_once_send_a_delivery_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = answering(monkeypatch, Delivered())
+    delivery = make_delivery(make_channel(make_user()))
+    start = threading.Barrier(8)
+
+    def work() -> None:
+        try:
+            start.wait()
+            sending.send(delivery.id, "worker")
+        finally:
+            connections.close_all()
+
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for thread in workers:
+        thread.start()
+    for thread in workers:
+        thread.join()
+    assert len(sent) == Attempt.objects.count() == 1
