@@ -68,7 +68,15 @@ class Schedule(models.Model):
     next_fire_at = models.DateTimeField(null=True, blank=True)
     last_fired_at = models.DateTimeField(null=True, blank=True)
     fired_count = models.PositiveIntegerField(default=0)
-    periodic_task = models.OneToOneField(PeriodicTask, null=True, blank=True, on_delete=models.SET_NULL, editable=False)
+    # Named: the default, "schedule", would hide the property of that name on PeriodicTask.
+    periodic_task = models.OneToOneField(
+        PeriodicTask,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="mirrored_schedule",
+        editable=False,
+    )
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)

@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, connection, connections, transaction
-from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -17,7 +16,7 @@ from notifications.message import Ambiguous, Answer, Delivered, Destination, Mes
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from notifications.sending import SendAgain
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -221,7 +220,7 @@ def test_rescue_rings_for_what_nobody_claimed_with_growing_gaps(channel: Channel
     delivery = make_delivery(channel)
     gaps = []
     for _ in range(7):
-        Delivery.objects.filter(id=delivery.id).update(ring_at=Now())
+        Delivery.objects.filter(id=delivery.id).update(ring_at=NOON)
         assert deliveries.due_for_a_ring(10) == [delivery.id]
         delivery.refresh_from_db()
         gaps.append(round((delivery.ring_at - timezone.now()).total_seconds()))
