@@ -1,0 +1,138 @@
+"""Editing locks the row, fires first what was due under the old rule, and keeps the mirror row true."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django_celery_beat.models import PeriodicTask
+
+from notifications.models import Delivery
+from schedules import editing, firing, mirror
+from schedules.editing import Draft
+from schedules.models import Schedule
+from tests.make import NOON, make_channel, make_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+NINE = NOON.replace(hour=9) + timedelta(days=1)
+
+
+def draft_of(schedule: Schedule, **changes: Any) -> Draft:
+    draft = Draft(
+        title=schedule.title,
+        body=schedule.body,
+        kind=schedule.kind,
+        rule=schedule.rule,
+        time_zone=schedule.time_zone,
+        channels=list(schedule.channels.all()),
+    )
+    return replace(draft, **changes)
+
+
+def test_a_new_schedule_aims_at_its_first_slot_after_now() -> None:
+    schedule = make_schedule(make_user())
+    assert (schedule.state, schedule.next_fire_at, schedule.version) == ("active", NINE, 1)
+
+
+def test_a_new_schedule_whose_only_slot_has_passed_is_finished() -> None:
+    schedule = make_schedule(make_user(), kind="once", rule={"at": "2020-01-01T09:00:00"})
+    assert (schedule.state, schedule.next_fire_at) == ("finished", None)
+
+
+def test_an_edit_aims_afresh_and_counts_a_version() -> None:
+    schedule = make_schedule(make_user())
+    edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:30"}), NOON, version=1)
+    assert (edited.next_fire_at, edited.version) == (NOON.replace(hour=18, minute=30), 2)
+
+
+def test_an_edit_of_a_version_that_has_passed_is_refused() -> None:
+    schedule = make_schedule(make_user())
+    editing.reschedule(schedule.id, draft_of(schedule, title="Mine"), NOON, version=1)
+    with pytest.raises(editing.Conflict):
+        editing.reschedule(schedule.id, draft_of(schedule, title="Theirs"), NOON, version=1)
+    schedule.refresh_from_db()
+    assert schedule.title == "Mine"
+
+
+def test_an_edit_during_a_lag_first_fires_what_was_due_under_the_old_rule() -> None:
+    schedule = make_schedule(make_user())
+    late = NINE + timedelta(seconds=5)
+    edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), late, version=1)
+    assert list(edited.occurrences.values_list("scheduled_for", "outcome")) == [(NINE, "fired")]
+    assert edited.next_fire_at == NINE.replace(hour=18)
+    assert firing.fire_due(late) == 0
+
+
+def test_a_pause_cancels_what_is_not_sent_and_resuming_never_fires_the_past() -> None:
+    schedule = make_schedule(make_user())
+    firing.fire_due(NINE)
+    paused = editing.pause(schedule.id, NINE + timedelta(hours=1))
+    assert (paused.state, paused.next_fire_at) == ("paused", None)
+    assert [(d.state, d.reason) for d in Delivery.objects.all()] == [("cancelled", "The reminder was paused.")]
+    resumed = editing.resume(schedule.id, NINE + timedelta(days=3, hours=1))
+    assert (resumed.state, resumed.next_fire_at) == ("active", NINE + timedelta(days=4))
+    assert resumed.occurrences.count() == 1
+
+
+def test_an_edit_of_a_paused_schedule_leaves_it_paused() -> None:
+    schedule = make_schedule(make_user())
+    editing.pause(schedule.id, NOON)
+    edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON, version=2)
+    assert (edited.state, edited.next_fire_at) == ("paused", None)
+
+
+def test_a_deleted_schedule_fires_nothing_and_can_be_restored() -> None:
+    user = make_user()
+    schedule = make_schedule(user)
+    editing.delete(schedule.id, NOON)
+    assert firing.fire_due(NINE) == 0
+    assert not Schedule.objects.for_user(user).exists()
+    restored = editing.restore(schedule.id, NINE)
+    assert (restored.deleted_at, restored.next_fire_at) == (None, NINE + timedelta(days=1))
+
+
+def test_the_mirror_row_follows_pause_resume_and_delete() -> None:
+    schedule = make_schedule(make_user())
+
+    def enabled() -> bool:
+        return PeriodicTask.objects.get(id=schedule.periodic_task_id).enabled
+
+    assert enabled()
+    editing.pause(schedule.id, NOON)
+    assert not enabled()
+    editing.resume(schedule.id, NOON)
+    assert enabled()
+    editing.delete(schedule.id, NOON)
+    assert not enabled()
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "timing"),
+    [
+        ("daily", {"time": "09:05"}, ("5", "9", "*", "*", "*")),
+        ("weekly", {"time": "09:00", "days": [0, 6]}, ("0", "9", "*", "*", "1,0")),
+        ("monthly", {"time": "09:00", "day": 15}, ("0", "9", "15", "*", "*")),
+        ("monthly", {"time": "09:00", "day": "last"}, ("0", "9", "28-31", "*", "*")),
+        ("cron", {"expression": "0 9 1 * mon"}, ("0", "9", "*", "*", "*")),
+    ],
+)
+def test_the_mirror_row_rings_at_least_at_every_slot(kind: str, rule: dict[str, Any], timing: tuple[str, ...]) -> None:
+    schedule = make_schedule(make_user(), kind=kind, rule=rule, time_zone="Europe/Berlin")
+    task = PeriodicTask.objects.select_related("crontab").get(id=schedule.periodic_task_id)
+    crontab = task.crontab
+    fields = (crontab.minute, crontab.hour, crontab.day_of_month, crontab.month_of_year, crontab.day_of_week)
+    assert (fields, str(crontab.timezone)) == (timing, "Europe/Berlin")
+    assert (task.task, json.loads(task.args)) == (mirror.FIRE, [str(schedule.id)])
+
+
+def test_changing_the_kind_leaves_the_mirror_row_with_one_timing() -> None:
+    user = make_user()
+    schedule = make_schedule(user, [make_channel(user)])
+    once = draft_of(schedule, kind="once", rule={"at": "2026-07-01T09:00:00"})
+    editing.reschedule(schedule.id, once, NOON, version=1)
+    task = PeriodicTask.objects.get(id=schedule.periodic_task_id)
+    assert (task.crontab, task.interval, task.clocked is None, task.one_off) == (None, None, False, True)
