@@ -30,9 +30,7 @@ def _found() -> dict[str, Provider]:
             if not ours or isabstract(value):
                 continue
             if value.kind != module_info.name:
-                raise TypeError(
-                    f"{module.__name__} holds a provider of the kind “{value.kind}”: name both alike."
-                )
+                raise TypeError(f"{module.__name__} holds a provider of the kind “{value.kind}”: name both alike.")
             providers.append(value())
     return {provider.kind: provider for provider in sorted(providers, key=lambda p: (p.position, p.label))}
 

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from django import forms
 from django.conf import settings
 from django.core import mail
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 
 from notifications import exchange
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
@@ -67,8 +69,13 @@ class Email(Provider):
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send it. The Message-ID is made of the message's key, the same at every try."""
+        address = str(destination.address["address"])
         try:
-            letter = _letter(message, str(destination.address["address"]))
+            validate_email(address)
+        except ValidationError:
+            return Rejected("This channel's address is not an e-mail address. Remove the channel and add it again.")
+        letter = _letter(message, address)
+        try:
             letter.message()
         except ValueError as error:  # BadHeaderError and UnicodeError are of its kind
             return Rejected(f"This cannot be written as a mail: {type(error).__name__}.")

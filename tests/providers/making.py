@@ -1,0 +1,55 @@
+"""What the tests of providers and of the door make."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from notifications.message import Message
+
+KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8057")
+SLOT = datetime(2026, 3, 29, 7, 0, tzinfo=UTC)
+
+
+def make_message(**overrides: Any) -> Message:
+    values: dict[str, Any] = {
+        "key": KEY,
+        "subject": "Water the plants",
+        "body": "The ferns too. ☂",
+        "recipient": "Ada",
+        "slot": SLOT,
+    }
+    return Message(**{**values, **overrides})
+
+
+@contextmanager
+def raw_server(talk: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A TCP server on the loopback that lets `talk` do with each connection what no HTTP or SMTP library would."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                with client:
+                    try:
+                        talk(client)
+                    except OSError:
+                        continue
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def closed_port() -> int:
+    """A port that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -1,0 +1,101 @@
+"""What holds for every provider. Each one's test module brings the forms and the worlds to try it in:
+
+VALID, form data that make a channel; INVALID, form data with the name of the field at fault; worlds(), destinations
+each in another state of the world; keys_sent(message), the keys that two tries carry outside. The word "planted"
+stands in every secret.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from notifications import providers
+from notifications.message import Ambiguous, Delivered, Rejected, Retryable
+from notifications.providers.base import Provider
+from tests.providers.making import make_message
+
+PROVIDERS = providers.all()
+
+
+def module_of(provider: Provider) -> ModuleType:
+    return import_module(f"tests.providers.test_{provider.kind}")
+
+
+def cases(name: str) -> list[Any]:
+    return [
+        pytest.param(provider, case, id=f"{provider.kind}-{number}")
+        for provider in PROVIDERS
+        for number, case in enumerate(getattr(module_of(provider), name))
+    ]
+
+
+def test_every_module_is_found_and_people_see_the_nearest_first() -> None:
+    folder = Path(providers.__file__).parent
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "base"}
+    assert {provider.kind for provider in PROVIDERS} == files
+    assert [provider.kind for provider in PROVIDERS[:3]] == ["inbox", "email", "webhook"]
+
+
+def test_an_unknown_kind_is_told_which_there_are() -> None:
+    with pytest.raises(providers.UnknownProvider, match="inbox, email, webhook"):
+        providers.get("pigeon")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_a_provider_describes_itself(provider: Provider) -> None:
+    assert providers.get(provider.kind) is provider
+    assert provider.label
+    assert provider.icon.isidentifier()
+    assert provider.policy.tries >= 1
+    assert 0 < provider.deadline <= 60, "longer than the task's limits"
+    assert isinstance(provider.recognises_repeats, bool)
+    assert isinstance(provider.notice(), str)
+
+
+@pytest.mark.parametrize(("provider", "data"), cases("VALID"))
+def test_a_form_makes_a_destination_that_keeps_its_secrets(provider: Provider, data: dict[str, str]) -> None:
+    form = provider.form(data)
+    assert form.is_valid(), form.errors
+    destination = provider.destination(form.cleaned_data)
+    assert "planted" not in repr(destination)
+    assert "planted" not in provider.summary(destination)
+    assert "\n" not in provider.summary(destination)
+    assert provider.summary(destination)
+    assert not provider.revealed or destination.secrets[provider.revealed]
+
+
+@pytest.mark.parametrize(("provider", "case"), cases("INVALID"))
+def test_a_wrong_field_is_told_what_would_be_right(provider: Provider, case: tuple[dict[str, str], str]) -> None:
+    data, field = case
+    form = provider.form(data)
+    assert not form.is_valid()
+    assert list(form.errors) == [field]
+    for error in form.errors[field]:
+        assert any(word in error for word in ("such as", "like", "Use", "Leave", "at most")), error
+        assert "planted" not in error
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_whatever_the_world_does_the_answer_is_one_of_four_and_tells_no_secret(provider: Provider) -> None:
+    tried = 0
+    for destination in module_of(provider).worlds():
+        answer = provider.send(make_message(), destination)
+        assert isinstance(answer, Delivered | Retryable | Rejected | Ambiguous)
+        for secret in ("planted", *destination.secrets.values()):
+            assert secret not in repr(answer).replace("planted-not", "")
+        if not isinstance(answer, Delivered):
+            assert answer.reason.strip()
+            assert "\n" not in answer.reason
+        tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_every_try_carries_the_same_key(provider: Provider) -> None:
+    message = make_message()
+    first, second = module_of(provider).keys_sent(message)
+    assert first == second
+    assert str(message.key) in first

@@ -1,0 +1,235 @@
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.core import mail
+from django.test import override_settings
+from pytest_django.fixtures import Settings
+
+from notifications import providers
+from notifications.message import Ambiguous, Delivered, Destination, Message, Rejected, Retryable
+from notifications.providers import email
+from tests.providers.making import KEY, closed_port, make_message, raw_server
+from tests.receivers import DROP, HANG, SMTPReceiver
+
+EMAIL = providers.get("email")
+ADA = Destination(address={"address": "ada@example.org"})
+
+VALID = [{"address": "ada@example.org"}, {"address": "  Ada.Lovelace+x@mail.example.org "}]
+INVALID = [
+    ({}, "address"),
+    ({"address": ""}, "address"),
+    ({"address": "ada"}, "address"),
+    ({"address": "ada@"}, "address"),
+    ({"address": "ada@example"}, "address"),
+    ({"address": "ada@example.org, bob@example.org"}, "address"),
+    ({"address": "Ada <ada@example.org>"}, "address"),
+    ({"address": "ada@example.org\nBcc: bob@example.org"}, "address"),
+]
+
+
+@contextmanager
+def mail_server(port: int, **more: object) -> Iterator[None]:
+    server = {
+        "EMAIL_BACKEND": "notifications.smtp.Backend",
+        "EMAIL_HOST": "127.0.0.1",
+        "EMAIL_PORT": port,
+        "EMAIL_HOST_USER": "",
+        "EMAIL_HOST_PASSWORD": "",
+        "EMAIL_USE_TLS": False,
+        "EMAIL_USE_SSL": False,
+    }
+    with override_settings(**{**server, **more}):
+        yield
+
+
+@pytest.fixture
+def receiver() -> Iterator[SMTPReceiver]:
+    with SMTPReceiver() as receiver, mail_server(receiver.port):
+        yield receiver
+
+
+def worlds() -> Iterator[Destination]:
+    """For the contract: destinations, each in another state of the world."""
+    for command in ("MAIL", "RCPT", "DATA"):
+        for reply in ("250 OK", "451 4.3.0 Later", "550 5.1.1 No such mailbox", "554 planted-not", DROP):
+            with SMTPReceiver() as receiver, mail_server(receiver.port):
+                receiver.replies[command] = reply
+                yield ADA
+    with mail_server(closed_port(), EMAIL_HOST_PASSWORD="planted"):
+        yield ADA
+
+
+def keys_sent(message: Message) -> list[str]:
+    """For the contract: what two tries carry outside."""
+    with SMTPReceiver() as receiver, mail_server(receiver.port):
+        receiver.replies["DATA"] = "451 Later"
+        for _ in range(2):
+            EMAIL.send(message, ADA)
+        return [sent.message["Message-ID"] for sent in receiver.mails]
+
+
+def test_a_mail_arrives_as_it_was_written(receiver: SMTPReceiver, settings: Settings) -> None:
+    settings.DEFAULT_FROM_EMAIL = "Carillon <bells@carillon.example>"
+    body = "The ferns too. ☂\n.\n..dots\n" + "long " * 400
+    assert EMAIL.send(make_message(body=body), ADA) == Delivered()
+    (sent,) = receiver.mails
+    assert (sent.sender, sent.recipients) == ("bells@carillon.example", ["ada@example.org"])
+    assert sent.message["From"] == "Carillon <bells@carillon.example>"
+    assert sent.message["Subject"] == "Water the plants"
+    assert sent.message["Message-ID"] == f"<{KEY}@carillon.example>"
+    assert sent.message.get_content_type() == "text/plain"
+    assert sent.message.get_content().rstrip("\n") == body
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Hi\r\nBcc: bob@example.org", "Hi\nBcc: bob@example.org", "Hi\r\n\r\nBcc: bob@example.org", "Hi\x0bBcc\x00"],
+)
+def test_a_subject_injects_no_header(receiver: SMTPReceiver, subject: str) -> None:
+    assert EMAIL.send(make_message(subject=subject), ADA) == Delivered()
+    (sent,) = receiver.mails
+    assert sent.recipients == ["ada@example.org"]
+    assert sent.message["Bcc"] is None
+    assert sent.message["Subject"].startswith("Hi Bcc")
+
+
+@pytest.mark.parametrize(
+    "address", ["ada@example.org\nBcc: bob@example.org", "", "no address", "ada@example.org\r\nDATA"]
+)
+def test_an_address_edited_by_hand_into_nonsense_is_rejected(receiver: SMTPReceiver, address: str) -> None:
+    assert isinstance(EMAIL.send(make_message(), Destination(address={"address": address})), Rejected)
+    assert receiver.mails == []
+
+
+def test_a_body_that_no_mail_can_carry_is_rejected(receiver: SMTPReceiver) -> None:
+    assert isinstance(EMAIL.send(make_message(body="half a pair: \ud83d"), ADA), Rejected)
+    assert receiver.mails == []
+
+
+@pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
+def test_a_refusal_for_good_is_rejected(receiver: SMTPReceiver, command: str) -> None:
+    receiver.replies[command] = "552 5.3.4 Too large"
+    assert EMAIL.send(make_message(), ADA) == Rejected("The mail server refused the mail: 552 5.3.4 Too large")
+
+
+def test_a_mailbox_that_does_not_exist_is_gone(receiver: SMTPReceiver) -> None:
+    receiver.replies["RCPT"] = "550 5.1.1 No such mailbox"
+    answer = EMAIL.send(make_message(), ADA)
+    assert answer == Rejected("The mail server refused the mail: 550 5.1.1 No such mailbox", gone=True)
+
+
+@pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
+@pytest.mark.parametrize("reply", ["451 4.3.0 Later", "421 4.3.2 Closing", "530 5.7.0 Sign in first"])
+def test_a_refusal_for_now_is_retried(receiver: SMTPReceiver, command: str, reply: str) -> None:
+    receiver.replies[command] = reply
+    answer = EMAIL.send(make_message(), ADA)
+    assert isinstance(answer, Retryable)
+    assert reply[:3] in answer.reason
+
+
+@pytest.mark.parametrize("command", ["MAIL", "RCPT"])
+def test_a_connection_lost_before_the_final_dot_is_retried(receiver: SMTPReceiver, command: str) -> None:
+    receiver.replies[command] = DROP
+    assert isinstance(EMAIL.send(make_message(), ADA), Retryable)
+    assert receiver.mails == []
+
+
+@pytest.mark.parametrize("reply", [DROP, HANG])
+def test_a_connection_lost_after_the_final_dot_is_ambiguous(
+    receiver: SMTPReceiver, reply: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(email.Email, "deadline", 0.4)
+    receiver.replies["DATA"] = reply
+    assert isinstance(EMAIL.send(make_message(), ADA), Ambiguous)
+    assert len(receiver.mails) == 1
+
+
+def test_a_server_that_cannot_be_reached_is_retried() -> None:
+    with mail_server(closed_port()):
+        assert EMAIL.send(make_message(), ADA) == Retryable("The mail server could not be reached.")
+    with mail_server(25, EMAIL_HOST="nowhere.invalid"):
+        assert isinstance(EMAIL.send(make_message(), ADA), Retryable)
+
+
+def test_a_refused_sign_in_is_the_operators_to_mend_and_shows_no_password(receiver: SMTPReceiver) -> None:
+    with mail_server(receiver.port, EMAIL_HOST_USER="ada", EMAIL_HOST_PASSWORD="planted"):
+        answer = EMAIL.send(make_message(), ADA)
+    assert answer == Retryable("The mail server refused Carillon's sign-in. Its operator must correct EMAIL_URL.")
+
+
+def test_a_server_without_the_encryption_asked_for_gets_no_mail(receiver: SMTPReceiver) -> None:
+    with mail_server(receiver.port, EMAIL_USE_TLS=True):
+        assert isinstance(EMAIL.send(make_message(), ADA), Retryable)
+    assert receiver.mails == []
+
+
+def drip_a_greeting(client: socket.socket) -> None:
+    while True:
+        client.sendall(b"220-still here\r\n")
+        time.sleep(0.02)
+
+
+def drip_after_the_hello(client: socket.socket) -> None:
+    client.sendall(b"220 hello\r\n")
+    client.recv(1000)
+    while True:
+        client.sendall(b".")
+        time.sleep(0.02)
+
+
+def say_nothing(client: socket.socket) -> None:
+    while client.recv(1000):
+        pass
+
+
+@pytest.mark.parametrize("use_ssl", [False, True])
+@pytest.mark.parametrize("talk", [drip_a_greeting, drip_after_the_hello, say_nothing])
+def test_no_mail_server_stretches_the_deadline(
+    talk: Callable[[socket.socket], None], use_ssl: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(email.Email, "deadline", 0.4)
+    with raw_server(talk) as port, mail_server(port, EMAIL_USE_SSL=use_ssl):
+        start = time.monotonic()
+        assert isinstance(EMAIL.send(make_message(), ADA), Retryable)
+        assert time.monotonic() - start < 0.8
+
+
+def test_what_the_good_bye_does_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(email, "GOODBYE", 0.2)
+
+    def talk(client: socket.socket) -> None:
+        client.sendall(b"220 hello\r\n")
+        for reply in (b"250 ehlo", b"250 mail", b"250 rcpt", b"354 go on"):
+            client.recv(1000)
+            client.sendall(reply + b"\r\n")
+        while not client.recv(65536).endswith(b"\r\n.\r\n"):
+            pass
+        client.sendall(b"250 taken\r\n")
+        say_nothing(client)
+
+    with raw_server(talk) as port, mail_server(port):
+        start = time.monotonic()
+        assert EMAIL.send(make_message(), ADA) == Delivered()
+        assert time.monotonic() - start < 0.6
+
+
+def test_the_backend_serves_djangos_own_mails_too(receiver: SMTPReceiver) -> None:
+    assert mail.send_mail("Reset", "your password", None, ["ada@example.org"]) == 1
+    assert len(receiver.mails) == 1
+
+
+def test_without_a_mail_server_mails_go_to_files_and_people_are_told(settings: Settings, tmp_path: Path) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_FILE_PATH = tmp_path / "var" / "mail"
+    assert EMAIL.notice() == "No mail server is configured: mails are written to var/mail, not sent."
+    assert EMAIL.send(make_message(), ADA) == Delivered("Written to var/mail.")
+    (written,) = (tmp_path / "var" / "mail").iterdir()
+    assert f"<{KEY}@" in written.read_text()
+
+
+def test_with_a_mail_server_there_is_nothing_to_tell(receiver: SMTPReceiver) -> None:
+    assert EMAIL.notice() == ""

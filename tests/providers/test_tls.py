@@ -1,0 +1,140 @@
+"""The door under TLS, against a certificate authority of our own."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from notifications import http
+from notifications.http import NotSent, Response
+from tests.providers.making import raw_server
+from tests.receivers import HTTPReceiver
+
+
+class Authority:
+    """Signs certificates into a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "An authority for tests")])
+        self.bundle = folder / "authority.pem"
+        self.bundle.write_bytes(self._sign(self.name, self.key.public_key(), []))
+
+    def context(self, host: str, days: int = 30) -> ssl.SSLContext:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
+        chain = self.folder / f"{host}.pem"
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        chain.write_bytes(private + self._sign(subject, key.public_key(), [host], days))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(chain)
+        return context
+
+    def _sign(self, subject: x509.Name, key: Any, hosts: list[str], days: int = 30) -> bytes:
+        now = datetime.now(UTC)
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self.name)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(days=60))
+            .not_valid_after(now + timedelta(days=days))
+            .add_extension(x509.BasicConstraints(ca=not hosts, path_length=None), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
+        )
+        if hosts:
+            names = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(autouse=True)
+def names_and_trust(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    real = socket.getaddrinfo
+
+    def look_up(host: str, port: int, *rest: Any, **named: Any) -> Any:
+        return real("127.0.0.1" if host.endswith(".example") else host, port, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.bundle))
+    http._adapter.cache_clear()
+    yield
+    http._adapter.cache_clear()
+
+
+def post(host: str, port: int, deadline: float = 5.0) -> Response:
+    return http.request("POST", f"https://{host}:{port}/", body=b"{}", headers={}, deadline=deadline)
+
+
+def test_the_name_goes_into_the_handshake_and_the_certificate_is_verified(authority: Authority) -> None:
+    asked: list[str | None] = []
+    context = authority.context("hooks.example")
+    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+    with HTTPReceiver(tls=context) as receiver:
+        assert post("hooks.example", receiver.port).status == 200
+        assert post("hooks.example", receiver.port).status == 200
+        assert receiver.connections == 1
+    assert asked == ["hooks.example"]
+
+
+def test_a_certificate_for_another_name_is_refused(authority: Authority) -> None:
+    with HTTPReceiver(tls=authority.context("hooks.example")) as receiver:
+        with pytest.raises(NotSent, match="certificate is not valid: Hostname mismatch"):
+            post("other.example", receiver.port)
+        assert receiver.requests == []
+
+
+def test_an_expired_certificate_is_refused(authority: Authority) -> None:
+    with (
+        HTTPReceiver(tls=authority.context("old.example", days=-1)) as receiver,
+        pytest.raises(NotSent, match="certificate has expired"),
+    ):
+        post("old.example", receiver.port)
+
+
+def test_an_unknown_authority_is_refused(tmp_path: Path) -> None:
+    with (
+        HTTPReceiver(tls=Authority(tmp_path).context("hooks.example")) as receiver,
+        pytest.raises(NotSent, match="certificate is not valid"),
+    ):
+        post("hooks.example", receiver.port)
+
+
+def test_a_server_without_tls_is_not_sent() -> None:
+    with (
+        raw_server(lambda client: client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port,
+        pytest.raises(NotSent, match="secure connection"),
+    ):
+        post("hooks.example", port)
+
+
+def test_a_handshake_that_hangs_ends_at_the_deadline() -> None:
+    def talk(client: socket.socket) -> None:
+        while client.recv(65536):
+            pass
+
+    with raw_server(talk) as port:
+        start = time.monotonic()
+        with pytest.raises(NotSent, match="did not answer within"):
+            post("hooks.example", port, deadline=0.4)
+        assert time.monotonic() - start < 0.7

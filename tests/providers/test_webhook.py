@@ -1,0 +1,181 @@
+import base64
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pytest_django.fixtures import Settings
+from standardwebhooks import WebhookVerificationError
+
+from notifications import providers
+from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from tests.providers.making import KEY, closed_port, make_message
+from tests.receivers import HTTPReceiver, Reply, Reset
+
+WEBHOOK = providers.get("webhook")
+SECRET = "whsec_" + base64.b64encode(b"planted-planted-planted-planted").decode()
+
+VALID = [
+    {"url": "https://example.org/hooks/carillon"},
+    {"url": "http://example.org:8080/?token=planted", "secret": SECRET},
+    {"url": "https://93.184.216.34/", "secret": ""},
+]
+INVALID = [
+    ({}, "url"),
+    ({"url": ""}, "url"),
+    ({"url": "example.org/hooks"}, "url"),
+    ({"url": "ftp://example.org/"}, "url"),
+    ({"url": "http://localhost/"}, "url"),
+    ({"url": "http://ada:planted@example.org/"}, "url"),
+    ({"url": "http://192.168.1.1/"}, "url"),
+    ({"url": "http://example.org:22/"}, "url"),
+    ({"url": "https://example.org/" + "x" * 2000}, "url"),
+    ({"url": "https://example.org/\x01"}, "url"),
+    ({"url": "https://example.org/", "secret": "planted"}, "secret"),
+    ({"url": "https://example.org/", "secret": "whsec_c2hvcnQ="}, "secret"),
+    ({"url": "https://example.org/", "secret": "whsec_" + base64.b64encode(b"x" * 65).decode()}, "secret"),
+    ({"url": "https://example.org/", "secret": "whsec_ÄÄÄÄ" * 8}, "secret"),
+]
+
+
+def make_destination(url: str) -> Destination:
+    return WEBHOOK.destination({"url": url, "secret": SECRET})
+
+
+def worlds() -> Iterator[Destination]:
+    """For the contract: destinations, each in another state of the world."""
+    for answer in (*map(Reply, (200, 204, 301, 400, 404, 408, 410, 425, 429, 500, 503, 599, 799)), Reset()):
+        with HTTPReceiver(answer) as receiver:
+            yield make_destination(receiver.url + "?token=planted")
+    yield make_destination(f"http://127.0.0.1:{closed_port()}/?token=planted")
+    yield make_destination("http://nowhere.invalid/?token=planted")
+    yield make_destination("http://10.0.0.1/?token=planted")
+
+
+def keys_sent(message: Message) -> list[str]:
+    """For the contract: what two tries carry outside."""
+    with HTTPReceiver() as receiver:
+        receiver.answers.append(Reply(500))
+        for _ in range(2):
+            WEBHOOK.send(message, make_destination(receiver.url))
+        return [request.headers["webhook-id"] for request in receiver.requests]
+
+
+@pytest.fixture
+def receiver() -> Iterator[HTTPReceiver]:
+    with HTTPReceiver() as receiver:
+        yield receiver
+
+
+def test_the_reference_implementation_verifies_what_arrives(receiver: HTTPReceiver) -> None:
+    assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == Delivered("200 OK")
+    (request,) = receiver.requests
+    assert request.verified(SECRET) == {
+        "type": "notification",
+        "timestamp": "2026-03-29T07:00:00+00:00",
+        "data": {
+            "id": str(KEY),
+            "subject": "Water the plants",
+            "body": "The ferns too. ☂",
+            "slot": "2026-03-29T07:00:00+00:00",
+            "recipient": "Ada",
+        },
+    }
+    assert request.headers["Content-Type"] == "application/json"
+    assert request.headers["webhook-id"] == str(KEY)
+
+
+def test_another_secret_does_not_verify(receiver: HTTPReceiver) -> None:
+    WEBHOOK.send(make_message(), make_destination(receiver.url))
+    with pytest.raises(WebhookVerificationError):
+        receiver.requests[0].verified("whsec_" + base64.b64encode(b"y" * 24).decode())
+
+
+def test_a_secret_that_carillon_makes_verifies(receiver: HTTPReceiver) -> None:
+    destination = WEBHOOK.destination({"url": receiver.url, "secret": ""})
+    secret = destination.secrets[WEBHOOK.revealed]
+    assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 24
+    assert secret != WEBHOOK.destination({"url": receiver.url, "secret": ""}).secrets[WEBHOOK.revealed]
+    WEBHOOK.send(make_message(), destination)
+    receiver.requests[0].verified(secret)
+
+
+def test_a_message_without_a_slot_is_stamped_with_the_time_of_its_sending(receiver: HTTPReceiver) -> None:
+    WEBHOOK.send(make_message(slot=None), make_destination(receiver.url))
+    document = json.loads(receiver.requests[0].body)
+    assert document["data"]["slot"] is None
+    assert abs(datetime.fromisoformat(document["timestamp"]) - datetime.now(UTC)) < timedelta(seconds=5)
+
+
+def test_the_query_goes_out_and_is_kept_with_the_secrets(receiver: HTTPReceiver) -> None:
+    destination = make_destination(receiver.url + "?token=planted&x=%20")
+    assert destination.address == {"url": receiver.url}
+    WEBHOOK.send(make_message(), destination)
+    assert receiver.requests[0].path == "/hooks/carillon?token=planted&x=%20"
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (Reply(200), Delivered("200 OK")),
+        (Reply(204, body=b""), Delivered("204 No Content")),
+        (Reply(299), Delivered("299")),
+        (Reply(400), Rejected("The receiver answered 400 Bad Request.")),
+        (Reply(404), Rejected("The receiver answered 404 Not Found.")),
+        (Reply(408), Retryable("The receiver answered 408 Request Timeout.")),
+        (Reply(410), Rejected("The receiver answered 410 Gone: it wants no more messages.", gone=True)),
+        (Reply(425), Retryable("The receiver answered 425 Too Early.")),
+        (Reply(429, {"Retry-After": "7"}), Retryable("The receiver answered 429 Too Many Requests.", 7.0)),
+        (Reply(429, {"Retry-After": "soon"}), Retryable("The receiver answered 429 Too Many Requests.")),
+        (Reply(500), Retryable("The receiver answered 500 Internal Server Error.")),
+        (Reply(503, {"retry-after": "0"}), Retryable("The receiver answered 503 Service Unavailable.", 0.0)),
+        (Reply(599), Retryable("The receiver answered 599.")),
+        (Reset(), Ambiguous("The connection to the receiver broke.")),
+    ],
+)
+def test_each_answer_of_the_receiver_has_its_meaning(
+    receiver: HTTPReceiver, reply: Reply | Reset, answer: Answer
+) -> None:
+    receiver.answer = reply
+    assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == answer
+
+
+def test_a_redirect_is_rejected_with_advice(receiver: HTTPReceiver) -> None:
+    receiver.answer = Reply(308, {"Location": receiver.url})
+    answer = WEBHOOK.send(make_message(), make_destination(receiver.url))
+    assert isinstance(answer, Rejected)
+    assert "give this channel the final address" in answer.reason
+    assert len(receiver.requests) == 1
+
+
+def test_a_retry_after_date_becomes_seconds(receiver: HTTPReceiver) -> None:
+    when = datetime.now(UTC) + timedelta(minutes=2)
+    receiver.answer = Reply(429, {"Retry-After": when.strftime("%a, %d %b %Y %H:%M:%S GMT")})
+    answer = WEBHOOK.send(make_message(), make_destination(receiver.url))
+    assert isinstance(answer, Retryable)
+    assert answer.retry_after == pytest.approx(120, abs=3)
+
+
+def test_a_private_address_is_rejected_and_an_unknown_name_retried(settings: Settings) -> None:
+    assert isinstance(WEBHOOK.send(make_message(), make_destination("http://10.0.0.1/")), Rejected)
+    assert isinstance(WEBHOOK.send(make_message(), make_destination("http://nowhere.invalid/")), Retryable)
+
+
+def test_a_damaged_secret_is_rejected_with_advice(receiver: HTTPReceiver) -> None:
+    destination = Destination(address={"url": receiver.url}, secrets={"secret": "planted"})
+    answer = WEBHOOK.send(make_message(), destination)
+    assert answer == Rejected("This channel's signing secret is damaged. Remove the channel and add it again.")
+    assert receiver.requests == []
+
+
+@pytest.mark.parametrize(
+    ("url", "summary"),
+    [
+        ("https://example.org/", "example.org"),
+        ("https://example.org/hooks/T0KEN/x?token=planted", "example.org/hooks/…"),
+        ("https://example.org:8443/T0KEN/x", "example.org:8443/…"),
+        ("https://example.org/planted", "example.org/…"),
+    ],
+)
+def test_a_summary_shows_the_host_and_no_token(url: str, summary: str) -> None:
+    assert WEBHOOK.summary(WEBHOOK.destination({"url": url})) == summary
