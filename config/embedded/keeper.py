@@ -16,7 +16,7 @@ _GRACE = 3.0  # seconds without a user: commands that follow one another find th
 _LOOK_EVERY = 0.2
 _ANSWERS_WITHIN = 110.0
 _STOPS_WITHIN = 20.0
-_TRIES = 6
+_TRIES = 5
 
 
 class Keeper:
@@ -70,7 +70,7 @@ class Keeper:
             if self.asked_to_stop:
                 return
             self._stop()
-            time.sleep(0.2 * (attempt + 1))
+            time.sleep(0.1 * (attempt + 1))
         raise EngineFailed(self.engine.last_words())
 
     def _runs(self) -> bool:

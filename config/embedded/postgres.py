@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
@@ -106,25 +105,23 @@ class Postgres(Engine):
         )
 
     def answers(self) -> bool:
-        directory = self._socket_directory()
-        if not (directory / _SOCKET).exists():
+        # Its own note first: asking a server that still recovers fills the log with refusals.
+        pid = self.recorded_pid()
+        if pid is None or self._notes()[7:8] != ["ready"] or not self.is_server(pid):
             return False
-        asked = [
-            str(self.locate().parent / "pg_isready"),
-            "-q",
-            "-t",
-            "5",
-            "-h",
-            str(directory),
-            "-U",
-            "postgres",
-        ]
-        return subprocess.run(asked, env=_environment(), check=False).returncode == 0
+        asked = [str(self.locate().parent / "pg_isready"), "-q", "-t", "5", "-U", "postgres"]
+        return subprocess.run([*asked, "-h", self._socket_directory()], env=_environment(), check=False).returncode == 0
 
     def recorded_pid(self) -> int | None:
-        with suppress(OSError, ValueError, IndexError):
-            return int((self.data / "postmaster.pid").read_text().splitlines()[0])
-        return None
+        notes = self._notes()
+        return int(notes[0]) if notes and notes[0].isdecimal() else None
+
+    def _notes(self) -> list[str]:
+        """The lines of postmaster.pid: process id, directory, start, port, socket, address, memory, status."""
+        try:
+            return [line.strip() for line in (self.data / "postmaster.pid").read_text().splitlines()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def _forget_strangers(self) -> None:
         """After a reboot our old number may be another's; PostgreSQL would take that one for itself."""
