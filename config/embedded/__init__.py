@@ -95,7 +95,7 @@ def _bring_up(engine: Engine) -> bool:
         return False
     try:
         engine.failure.unlink(missing_ok=True)
-        if not engine.answers():
+        if engine.running_pid() is None:
             _say(f"Starting {engine.title} in {_short(engine.home)} …")
         engine.prepare(_say)
         _spawn_keeper(engine, lock)

@@ -99,6 +99,11 @@ class Engine(ABC):
                     return f"{' | '.join(lines[-3:])} (see {self.log})"
         return f"see {self.log}"
 
+    def running_pid(self) -> int | None:
+        """The process id of the server of this directory, whether it answers or not; None where none runs."""
+        pid = self.recorded_pid()
+        return pid if pid is not None and self.is_server(pid) else None
+
     def is_server(self, pid: int) -> bool:
         """Whether `pid` is a live server of this very directory, not a stranger that was given its number."""
         try:

@@ -31,7 +31,8 @@ class Keeper:
         """Returns the exit status: 0 after a clean stop, 1 when the engine does not start."""
         signal.signal(signal.SIGTERM, self._ask_to_stop)
         signal.signal(signal.SIGINT, self._ask_to_stop)
-        if not self.engine.answers():  # one whose keeper was killed still runs: adopt it
+        # One whose keeper was killed still runs: adopt it, however slow its answers. Two on one directory spoil it.
+        if self.engine.running_pid() is None:
             try:
                 self._start()
             except EngineFailed as failed:
@@ -76,11 +77,10 @@ class Keeper:
     def _runs(self) -> bool:
         if self.child is not None:
             return self.child.poll() is None
-        pid = self.engine.recorded_pid()
-        return pid is not None and self.engine.is_server(pid)
+        return self.engine.running_pid() is not None
 
     def _stop(self) -> None:
-        pid = self.child.pid if self.child else self.engine.recorded_pid()
+        pid = self.child.pid if self.child else self.engine.running_pid()
         if pid is None:
             return
         for by, patience in ((self.engine.stop_signal, _STOPS_WITHIN), (self.engine.last_resort, 5.0)):

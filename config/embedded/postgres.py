@@ -106,8 +106,7 @@ class Postgres(Engine):
 
     def answers(self) -> bool:
         # Its own note first: asking a server that still recovers fills the log with refusals.
-        pid = self.recorded_pid()
-        if pid is None or self._notes()[7:8] != ["ready"] or not self.is_server(pid):
+        if self._notes()[7:8] != ["ready"] or self.running_pid() is None:
             return False
         asked = [str(self.locate().parent / "pg_isready"), "-q", "-t", "5", "-U", "postgres"]
         return subprocess.run([*asked, "-h", self._socket_directory()], env=_environment(), check=False).returncode == 0
@@ -125,8 +124,7 @@ class Postgres(Engine):
 
     def _forget_strangers(self) -> None:
         """After a reboot our old number may be another's; PostgreSQL would take that one for itself."""
-        pid = self.recorded_pid()
-        if pid is not None and not self.is_server(pid):
+        if self.running_pid() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             (self._socket_directory() / f"{_SOCKET}.lock").unlink(missing_ok=True)
 

@@ -68,7 +68,7 @@ class Redis(Engine):
         url = urlsplit(self.url() or "")
         if not url.port:
             return False
-        with suppress(OSError), socket.create_connection(("127.0.0.1", url.port), timeout=5) as connection:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", url.port), timeout=1) as connection:
             # A server of another checkout may have been given the port: ours knows the password.
             connection.sendall(f"AUTH {url.password}\r\nPING\r\n".encode())
             said = b""
