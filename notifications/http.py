@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import certifi
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from notifications.addresses import RefusedURL, allowed_networks, check_url, permitted, permitted_port
-from notifications.exchange import BoundedTLSSocket, RefusedAddress, dial, within
+from notifications.exchange import RefusedAddress, dial, tls_context, within
 
 LARGEST_BODY = 64 * 1024
 
@@ -158,21 +157,13 @@ class _Adapter(HTTPAdapter):
     """
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:
-        super().init_poolmanager(connections, maxsize, block, ssl_context=_tls(), **options)
+        super().init_poolmanager(connections, maxsize, block, ssl_context=tls_context(), **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
         """Leave verification to the context, which always verifies; the inherited one reads the bundle each
         time.
         """
-
-
-def _tls() -> ssl.SSLContext:
-    """Trust what the machine trusts (SSL_CERT_FILE included) and the bundle that comes with requests."""
-    context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
-    context.sslsocket_class = BoundedTLSSocket
-    return context
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.mail.backends.smtp import EmailBackend
 
-from notifications.exchange import BoundedTLSSocket, dial, under_way
+from notifications.exchange import dial, tls_context, under_way
 
 
 class _Session(smtplib.SMTP):
@@ -52,10 +52,8 @@ class Backend(EmailBackend):
 
     @property
     def ssl_context(self) -> ssl.SSLContext:
-        """Django's own context, making sockets that know the deadline."""
-        context: ssl.SSLContext = super().ssl_context
-        context.sslsocket_class = BoundedTLSSocket
-        return context
+        """The context that all of Carillon uses, whose sockets know the deadline."""
+        return tls_context()
 
     @property
     def in_doubt(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import smtplib
+import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from email.utils import parseaddr
@@ -26,7 +27,7 @@ from notifications.providers.base import Provider
 _OPERATORS_FAULT = (530, 534, 535, 538)
 
 GOODBYE = 2.0
-"""Seconds for QUIT, on top of the deadline."""
+"""Seconds of the deadline that are kept for QUIT."""
 
 
 class EmailForm(forms.Form):
@@ -59,7 +60,7 @@ class Email(Provider):
 
     def summary(self, destination: Destination) -> str:
         """Return the address itself."""
-        return str(destination.address["address"])
+        return str(destination.address.get("address", ""))
 
     def notice(self) -> str:
         """Say so where mails go to files."""
@@ -69,7 +70,7 @@ class Email(Provider):
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send it. The Message-ID is made of the message's key, the same at every try."""
-        address = str(destination.address["address"])
+        address = str(destination.address.get("address", ""))
         try:
             validate_email(address)
         except ValidationError:
@@ -81,7 +82,7 @@ class Email(Provider):
             return Rejected(f"This cannot be written as a mail: {type(error).__name__}.")
         connection = mail.get_connection()
         try:
-            with exchange.within(self.deadline):
+            with exchange.within(self.deadline - GOODBYE):
                 try:
                     connection.open()
                 except OSError as error:  # every smtplib error is one
@@ -152,6 +153,12 @@ def _in_words(error: OSError) -> str:
     code, text = _reply(error)
     if code:
         return f"The mail server said later: {code} {text}".rstrip()
+    if isinstance(error, ssl.SSLError):
+        return (
+            "The mail server's certificate is not valid."
+            if isinstance(error, ssl.SSLCertVerificationError)
+            else "No secure connection could be made with the mail server."
+        )
     if isinstance(error, TimeoutError):
         return "The mail server did not answer in time."
     return "The mail server could not be reached."

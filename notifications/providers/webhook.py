@@ -88,7 +88,10 @@ class Webhook(Provider):
         """Return the host, and the path's first step when it is a plain word: many services put a token in a
         path.
         """
-        parts = urlsplit(destination.address["url"])
+        try:
+            parts = urlsplit(str(destination.address.get("url", "")))
+        except ValueError:
+            return "A damaged address"
         host = parts.netloc.rpartition("@")[2]
         first, _, rest = parts.path.removeprefix("/").partition("/")
         if rest and re.fullmatch(r"[a-z][a-z-]{0,15}", first):
@@ -100,7 +103,7 @@ class Webhook(Provider):
         repeats.
         """
         now = datetime.now(UTC)
-        key = _signing_key(destination.secrets["secret"])
+        key = _signing_key(destination.secrets.get("secret", ""))
         if key is None:
             return Rejected("This channel's signing secret is damaged. Remove the channel and add it again.")
         body = _document(message, now)
@@ -108,7 +111,7 @@ class Webhook(Provider):
         try:
             response = http.request(
                 "POST",
-                destination.address["url"] + (f"?{query}" if query else ""),
+                str(destination.address.get("url", "")) + (f"?{query}" if query else ""),
                 body=body,
                 headers={"Content-Type": "application/json", **_signature(str(message.key), now, body, key)},
                 deadline=self.deadline,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from notifications import providers
-from notifications.message import Ambiguous, Delivered, Rejected, Retryable
+from notifications.message import Ambiguous, Delivered, Destination, Rejected, Retryable
 from notifications.providers.base import Provider
 from tests.providers.making import make_message
 
@@ -91,6 +91,15 @@ def test_whatever_the_world_does_the_answer_is_one_of_four_and_tells_no_secret(p
             assert "\n" not in answer.reason
         tried += 1
     assert tried
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+@pytest.mark.parametrize("address", [{}, {"url": "http://[", "address": "@"}, {"url": None, "address": 7}], ids=str)
+def test_a_row_edited_by_hand_into_nonsense_is_rejected_in_words(provider: Provider, address: dict[str, Any]) -> None:
+    destination = Destination(address=address)
+    assert isinstance(provider.summary(destination), str)
+    answer = provider.send(make_message(), destination)
+    assert isinstance(answer, Rejected) or provider.kind == "inbox"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)

@@ -11,6 +11,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from notifications import http
+from notifications.addresses import permitted
 from notifications.exchange import RefusedAddress, dial
 from notifications.http import NotSent, Response, Unanswered
 from tests.providers.making import closed_port, raw_server
@@ -279,7 +280,7 @@ def test_no_way_of_writing_an_inside_address_is_dialled(
     assert failure.value.refused
     # The same beneath the check of the address's form, where a resolver reads what a form did not.
     with pytest.raises((RefusedAddress, OSError)):
-        dial(host, receiver.port, lambda address: http.permitted(address, []))
+        dial(host, receiver.port, lambda address: permitted(address, []))
     time.sleep(0.01)
     assert receiver.requests == []
 

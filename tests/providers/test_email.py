@@ -142,7 +142,8 @@ def test_a_connection_lost_before_the_final_dot_is_retried(receiver: SMTPReceive
 def test_a_connection_lost_after_the_final_dot_is_ambiguous(
     receiver: SMTPReceiver, reply: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(email.Email, "deadline", 0.4)
+    monkeypatch.setattr(email, "GOODBYE", 0.2)
+    monkeypatch.setattr(email.Email, "deadline", 0.6)
     receiver.replies["DATA"] = reply
     assert isinstance(EMAIL.send(make_message(), ADA), Ambiguous)
     assert len(receiver.mails) == 1
@@ -191,11 +192,12 @@ def say_nothing(client: socket.socket) -> None:
 def test_no_mail_server_stretches_the_deadline(
     talk: Callable[[socket.socket], None], use_ssl: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(email.Email, "deadline", 0.4)
+    monkeypatch.setattr(email, "GOODBYE", 0.2)
+    monkeypatch.setattr(email.Email, "deadline", 0.6)
     with raw_server(talk) as port, mail_server(port, EMAIL_USE_SSL=use_ssl):
         start = time.monotonic()
         assert isinstance(EMAIL.send(make_message(), ADA), Retryable)
-        assert time.monotonic() - start < 0.8
+        assert time.monotonic() - start < 0.9
 
 
 def test_what_the_good_bye_does_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

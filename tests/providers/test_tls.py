@@ -15,10 +15,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from notifications import http
+from notifications import http, providers
+from notifications.exchange import tls_context
 from notifications.http import NotSent, Response
-from tests.providers.making import raw_server
-from tests.receivers import HTTPReceiver
+from notifications.message import Delivered, Retryable
+from tests.providers.making import make_message, raw_server
+from tests.providers.test_email import ADA, mail_server
+from tests.receivers import HTTPReceiver, SMTPReceiver
 
 
 class Authority:
@@ -77,9 +80,11 @@ def names_and_trust(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> It
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.bundle))
-    http._adapter.cache_clear()
+    for made_once in (http._adapter, tls_context):
+        made_once.cache_clear()
     yield
-    http._adapter.cache_clear()
+    for made_once in (http._adapter, tls_context):
+        made_once.cache_clear()
 
 
 def post(host: str, port: int, deadline: float = 5.0) -> Response:
@@ -138,3 +143,20 @@ def test_a_handshake_that_hangs_ends_at_the_deadline() -> None:
         with pytest.raises(NotSent, match="did not answer within"):
             post("hooks.example", port, deadline=0.4)
         assert time.monotonic() - start < 0.7
+
+
+@pytest.mark.parametrize("way", ["tls", "starttls"])
+def test_a_mail_goes_out_under_tls(authority: Authority, way: str) -> None:
+    settings = {"EMAIL_HOST": "mail.example", "EMAIL_USE_SSL": way == "tls", "EMAIL_USE_TLS": way == "starttls"}
+    with SMTPReceiver(**{way: authority.context("mail.example")}) as receiver, mail_server(receiver.port, **settings):
+        assert providers.get("email").send(make_message(), ADA) == Delivered()
+        assert len(receiver.mails) == 1
+
+
+@pytest.mark.parametrize("way", ["tls", "starttls"])
+def test_no_mail_goes_to_a_server_whose_certificate_is_not_valid(authority: Authority, way: str) -> None:
+    settings = {"EMAIL_HOST": "mail.example", "EMAIL_USE_SSL": way == "tls", "EMAIL_USE_TLS": way == "starttls"}
+    with SMTPReceiver(**{way: authority.context("other.example")}) as receiver, mail_server(receiver.port, **settings):
+        answer = providers.get("email").send(make_message(), ADA)
+        assert answer == Retryable("The mail server's certificate is not valid.")
+        assert receiver.mails == []

@@ -11,6 +11,7 @@ from notifications import providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from tests.providers.making import KEY, closed_port, make_message
 from tests.receivers import HTTPReceiver, Reply, Reset
+from tests.receivers.http import Answer as Told
 
 WEBHOOK = providers.get("webhook")
 SECRET = "whsec_" + base64.b64encode(b"planted-planted-planted-planted").decode()
@@ -44,7 +45,9 @@ def make_destination(url: str) -> Destination:
 
 def worlds() -> Iterator[Destination]:
     """For the contract: destinations, each in another state of the world."""
-    for answer in (*map(Reply, (200, 204, 301, 400, 404, 408, 410, 425, 429, 500, 503, 599, 799)), Reset()):
+    statuses = (200, 204, 301, 400, 404, 408, 410, 425, 429, 500, 503, 599, 799)
+    told: list[Told] = [*map(Reply, statuses), Reset()]
+    for answer in told:
         with HTTPReceiver(answer) as receiver:
             yield make_destination(receiver.url + "?token=planted")
     yield make_destination(f"http://127.0.0.1:{closed_port()}/?token=planted")

@@ -6,6 +6,7 @@ import asyncio
 import email
 import email.policy
 import logging
+import ssl
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,10 +39,11 @@ class SMTPReceiver:
 
     `replies` overrides the replies to MAIL, RCPT and DATA (the one after the final dot) with a line such as
     "451 Later", with HANG or with DROP. A mail is recorded once its final dot is in, whatever the reply.
-    Nobody can sign in.
+    Nobody can sign in. With `tls` it speaks TLS from the first byte, with `starttls` it offers it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None, starttls: ssl.SSLContext | None = None) -> None:
+        self._tls, self._starttls = tls, starttls
         self.mails: list[Mail] = []
         self.replies: dict[str, str] = {}
         self.port = 0
@@ -64,7 +66,7 @@ class SMTPReceiver:
         self._thread.join(5)
 
     def _run(self) -> None:
-        server = self._loop.run_until_complete(self._loop.create_server(self._session, "127.0.0.1", 0))
+        server = self._loop.run_until_complete(self._loop.create_server(self._session, "127.0.0.1", 0, ssl=self._tls))
         self.port = server.sockets[0].getsockname()[1]
         self._started.set()
         self._loop.run_forever()
@@ -79,6 +81,7 @@ class SMTPReceiver:
             self,
             hostname="receiver.test",
             loop=self._loop,
+            tls_context=self._starttls,
             authenticator=lambda *_: AuthResult(success=False, handled=False),
             auth_require_tls=False,
         )
@@ -108,5 +111,6 @@ class SMTPReceiver:
         if reply == HANG:
             await asyncio.sleep(3600)
         if reply == DROP:
+            assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
         return reply
