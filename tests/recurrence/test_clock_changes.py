@@ -1,0 +1,211 @@
+"""Real clock changes, one by one; and every change of every zone from 1970 to 2100."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from schedules.recurrence import civil, parse, upcoming
+
+from .clock_changes import ZONES, clock_changes
+
+
+def make_slots(kind: str, data: dict[str, Any], timezone: str, after: str, count: int) -> list[str]:
+    """The slots after a UTC time, as the wall clock shows them, with the offset."""
+    rule = parse(kind, data, timezone)
+    slots = upcoming(rule, datetime.fromisoformat(after).replace(tzinfo=UTC), count)
+    return [slot.astimezone(ZoneInfo(timezone)).isoformat(timespec="minutes") for slot in slots]
+
+
+@pytest.mark.parametrize(
+    ("timezone", "time", "after", "slots", "note"),
+    [
+        (
+            "America/New_York",
+            "02:30",
+            "2026-03-07T12:00",
+            ["2026-03-08T03:00-04:00", "2026-03-09T02:30-04:00"],
+            "02:30 does not exist on 2026-03-08 in New York: fires at 03:00",
+        ),
+        (
+            "America/New_York",
+            "01:30",
+            "2026-10-31T12:00",
+            ["2026-11-01T01:30-04:00", "2026-11-02T01:30-05:00"],
+            "01:30 happens twice on 2026-11-01 in New York: fires once, the first time",
+        ),
+        (
+            "Europe/Berlin",
+            "02:30",
+            "2026-03-28T12:00",
+            ["2026-03-29T03:00+02:00", "2026-03-30T02:30+02:00"],
+            "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00",
+        ),
+        (
+            "Australia/Lord_Howe",
+            "02:15",
+            "2026-10-02T20:00",
+            ["2026-10-04T02:30+11:00", "2026-10-05T02:15+11:00"],
+            "02:15 does not exist on 2026-10-04 in Lord Howe: fires at 02:30",
+        ),
+        (
+            "Australia/Lord_Howe",
+            "01:45",
+            "2026-04-03T20:00",
+            ["2026-04-05T01:45+11:00", "2026-04-06T01:45+10:30"],
+            "01:45 happens twice on 2026-04-05 in Lord Howe: fires once, the first time",
+        ),
+        (
+            "Pacific/Apia",
+            "09:00",
+            "2011-12-29T20:00",
+            ["2011-12-31T00:00+14:00", "2011-12-31T09:00+14:00"],
+            "09:00 does not exist on 2011-12-30 in Apia: fires at 00:00 on 2011-12-31",
+        ),
+        (
+            "Africa/Casablanca",
+            "02:30",
+            "2026-02-14T12:00",
+            ["2026-02-15T02:30+01:00", "2026-02-16T02:30+00:00"],
+            "02:30 happens twice on 2026-02-15 in Casablanca: fires once, the first time",
+        ),
+        (
+            "Africa/Casablanca",
+            "02:30",
+            "2026-03-21T12:00",
+            ["2026-03-22T03:00+01:00", "2026-03-23T02:30+01:00"],
+            "02:30 does not exist on 2026-03-22 in Casablanca: fires at 03:00",
+        ),
+        (
+            "Antarctica/Troll",
+            "01:30",
+            "2026-03-28T12:00",
+            ["2026-03-29T03:00+02:00", "2026-03-30T01:30+02:00"],
+            "01:30 does not exist on 2026-03-29 in Troll: fires at 03:00",
+        ),
+    ],
+)
+def test_a_daily_time_is_moved_past_a_gap_and_rings_once_when_it_comes_twice(
+    timezone: str, time: str, after: str, slots: list[str], note: str
+) -> None:
+    assert make_slots("daily", {"time": time}, timezone, after, 2) == slots
+    rule = parse("daily", {"time": time}, timezone)
+    moved, ordinary = (datetime.fromisoformat(slot).astimezone(UTC) for slot in slots)
+    assert rule.explain(moved) == note
+    assert rule.explain(ordinary) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("once", {"at": "2026-03-29T02:30"}),
+        ("daily", {"time": "02:30"}),
+        ("weekly", {"time": "02:30", "days": [6]}),
+        ("monthly", {"time": "02:30", "day": 29}),
+        ("cron", {"expression": "30 2 * * *"}),
+        ("rrule", {"rule": "DTSTART:20260101T023000\nRRULE:FREQ=DAILY"}),
+    ],
+)
+def test_every_kind_on_civil_time_treats_a_gap_alike(kind: str, data: dict[str, Any]) -> None:
+    assert make_slots(kind, data, "Europe/Berlin", "2026-03-28T12:00", 1) == ["2026-03-29T03:00+02:00"]
+    slot = datetime(2026, 3, 29, 1, tzinfo=UTC)
+    assert parse(kind, data, "Europe/Berlin").explain(slot) == (
+        "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00"
+    )
+
+
+def test_several_times_in_a_gap_merge_into_one_slot_at_its_end() -> None:
+    assert make_slots("cron", {"expression": "0,20,40 2 * * *"}, "Europe/Berlin", "2026-03-28T12:00", 2) == [
+        "2026-03-29T03:00+02:00",
+        "2026-03-30T02:00+02:00",
+    ]
+    rule = parse("cron", {"expression": "0,20,40 2 * * *"}, "Europe/Berlin")
+    assert rule.explain(datetime(2026, 3, 29, 1, tzinfo=UTC)) == (
+        "02:00, 02:20 and 02:40 do not exist on 2026-03-29 in Berlin: fires once for them, at 03:00"
+    )
+
+
+def test_times_in_a_gap_merge_with_a_slot_that_is_due_at_its_end_anyway() -> None:
+    rule = parse("cron", {"expression": "*/15 * * * *"}, "Pacific/Apia")
+    end_of_gap = datetime(2011, 12, 30, 10, tzinfo=UTC)
+    assert upcoming(rule, end_of_gap - timedelta(minutes=1), 2) == [end_of_gap, end_of_gap + timedelta(minutes=15)]
+    assert rule.explain(end_of_gap) == (
+        "00:00, 00:15 … 23:45 (96 times) do not exist on 2011-12-30 in Apia: merged with 00:00 on 2011-12-31"
+    )
+
+
+def test_a_repeated_hour_fires_nothing_again() -> None:
+    assert make_slots("cron", {"expression": "*/30 * * * *"}, "Europe/Berlin", "2026-10-24T23:31", 4) == [
+        "2026-10-25T02:00+02:00",
+        "2026-10-25T02:30+02:00",
+        "2026-10-25T03:00+01:00",
+        "2026-10-25T03:30+01:00",
+    ]
+
+
+def test_an_interval_counts_elapsed_time_through_both_changes() -> None:
+    hourly = {"every": 1, "unit": "hours", "anchor": "2026-01-01T00:30:00+00:00"}
+    assert make_slots("interval", hourly, "Europe/Berlin", "2026-10-24T23:50", 3) == [
+        "2026-10-25T02:30+02:00",
+        "2026-10-25T02:30+01:00",
+        "2026-10-25T03:30+01:00",
+    ]
+    assert make_slots("interval", hourly, "Europe/Berlin", "2026-03-29T00:00", 2) == [
+        "2026-03-29T01:30+01:00",
+        "2026-03-29T03:30+02:00",
+    ]
+
+
+def test_an_offset_with_seconds_is_kept_to_the_second() -> None:
+    rule = parse("daily", {"time": "00:10"}, "Africa/Monrovia")
+    assert upcoming(rule, datetime(1972, 1, 5, 12, tzinfo=UTC), 2) == [
+        datetime(1972, 1, 6, 0, 54, 30, tzinfo=UTC),
+        datetime(1972, 1, 7, 0, 44, 30, tzinfo=UTC),
+    ]
+    before_standard_time = parse("once", {"at": "1890-01-01T12:00"}, "Europe/Berlin")
+    assert before_standard_time.next_after(datetime(1880, 1, 1, tzinfo=UTC)) == datetime(
+        1890, 1, 1, 11, 6, 32, tzinfo=UTC
+    )
+
+
+@pytest.mark.parametrize("at", ["2026-10-25T02:59:59.999999", "2026-10-25T02:00:00"])
+def test_a_microsecond_inside_a_repeated_hour_rings_the_first_time_only(at: str) -> None:
+    rule = parse("once", {"at": at}, "Europe/Berlin")
+    slot = datetime.fromisoformat(f"{at}+02:00").astimezone(UTC)
+    assert rule.next_after(slot - timedelta(microseconds=1)) == slot
+    for second_pass in (0, 1, 1800, 3599):
+        assert rule.next_after(datetime(2026, 10, 25, 1, tzinfo=UTC) + timedelta(seconds=second_pass)) is None
+
+
+def test_every_clock_change_of_every_zone_is_resolved_to_the_second() -> None:
+    # Zones that change their clocks at the same instants are looked at once for each set of offsets.
+    looked_at: set[tuple[object, ...]] = set()
+    gaps = repeats = 0
+    second = timedelta(seconds=1)
+    for timezone in ZONES:
+        zone = ZoneInfo(timezone)
+        for change in clock_changes(timezone):
+            before, after = civil.local(zone, change - second) + second, civil.local(zone, change)
+            if (change, before, after) in looked_at:
+                continue
+            looked_at.add((change, before, after))
+            if after > before:
+                gaps += 1
+                for skipped in (before, before + (after - before) / 3, after - second, after):
+                    assert civil.first_instant(zone, skipped) == change
+                assert civil.high_water(zone, change) == after
+                assert civil.gap_before(zone, change) == (before, after)
+            else:
+                repeats += 1
+                for repeated in (after, after + (before - after) / 3, before - second):
+                    assert civil.first_instant(zone, repeated) == change - (before - repeated)
+                    assert civil.happens_twice(zone, repeated)
+                for passed in (timedelta(0), second, before - after - second):
+                    assert civil.high_water(zone, change + passed) == before - timedelta(microseconds=1)
+                assert civil.first_instant(zone, before) == change + (before - after)
+                assert civil.high_water(zone, change + (before - after)) == before
+            assert civil.first_instant(zone, before - second) == change - second
+    assert gaps > 4_000 and repeats > 4_000
