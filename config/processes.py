@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
@@ -18,7 +18,7 @@ _printing = threading.Lock()
 
 
 class Child:
-    """One program, whose lines go to our output with its name in front.
+    """One program, whose lines go to our output with its name in front, or to `tell` (line, name) where that is given.
 
     `ready_sign` is the text in its output that says that it is ready; where that is None, `ready_check` is asked.
     """
@@ -30,9 +30,13 @@ class Child:
         *,
         ready_sign: str | None = None,
         ready_check: Callable[[], bool] | None = None,
+        environment: Mapping[str, str] | None = None,
+        tell: Callable[[str, str], None] | None = None,
     ) -> None:
         self.name = name
         self.command = command
+        self._environment = environment or {}
+        self._tell = tell or say
         self._ready_sign = ready_sign
         self._ready_check = ready_check
         self._heard = threading.Event()
@@ -50,11 +54,16 @@ class Child:
             text=True,
             errors="replace",
             start_new_session=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, **self._environment, "PYTHONUNBUFFERED": "1"},
             preexec_fn=_die_with_parent if _prctl else None,
         )
         self._listener = threading.Thread(target=self._listen, args=[self._process], daemon=True)
         self._listener.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is also that of the group of all that it starts. 0 before the first start."""
+        return self._process.pid if self._process else 0
 
     def exit_status(self) -> int | None:
         """None while it runs; negative for the signal that killed it."""
@@ -82,7 +91,7 @@ class Child:
         assert process.stdout is not None  # noqa: S101  # we asked for a pipe
         with process.stdout:
             for line in process.stdout:
-                say(line.rstrip("\n"), self.name)
+                self._tell(line.rstrip("\n"), self.name)
                 if self._ready_sign and self._ready_sign in line:
                     self._heard.set()
 
