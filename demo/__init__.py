@@ -1,0 +1,1 @@
+"""`script/demo`: the main job, start to end, against receivers of its own, with every count checked."""

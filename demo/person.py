@@ -1,0 +1,50 @@
+"""A person with reminders, in front of Carillon's own pages."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from demo.browser import Browser
+from demo.stage import StageFailed
+
+
+class Person:
+    """Signs up with an address; has an inbox from then on. Close it."""
+
+    def __init__(self, address: str, name: str, email: str, password: str, time_zone: str) -> None:
+        self.email = email
+        self.time_zone = time_zone
+        self._browser = Browser(address)
+        page = self._browser.open("/account/signup/")
+        form = page.form("password1").fill(email=email, password1=password, name=name, time_zone=time_zone)
+        self._browser.send(page, form)
+
+    def close(self) -> None:
+        self._browser.close()
+
+    def add_email(self, label: str, address: str) -> None:
+        page = self._browser.open("/channels/new/email/")
+        self._browser.send(page, page.form("address").fill(address=address, label=label))
+
+    def add_webhook(self, label: str, url: str) -> str:
+        """Returns the signing secret, which the page shows this once."""
+        page = self._browser.open("/channels/new/webhook/")
+        after = self._browser.send(page, page.form("url").fill(url=url, label=label))
+        shown = re.search(r"whsec_[A-Za-z0-9+/=]+", after.source)
+        if shown is None:
+            raise StageFailed(f"no signing secret is shown for “{label}”: {after.text[:300]}")
+        return shown[0]
+
+    def remind(self, title: str, at: datetime) -> None:
+        """Make a reminder for one moment, an aware instant, on all channels."""
+        page = self._browser.open("/reminders/new/")
+        form = page.form("title")
+        there = at.astimezone(ZoneInfo(self.time_zone)).replace(tzinfo=None)
+        form.fill(title=title, kind="once", at=there.isoformat(), time_zone=self.time_zone)
+        self._browser.send(page, form.fill(channels=form.offered["channels"]))
+
+    def inbox(self, title: str) -> int:
+        """How many messages with this title lie in the inbox."""
+        return sum(title in words for words, _ in self._browser.open("/inbox/").links)
