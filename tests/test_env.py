@@ -1,0 +1,161 @@
+"""Every reader of the environment: what it takes, and the one line it says where a value is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from config import env
+
+
+def test_a_variable_that_is_empty_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAME", " ")
+    assert env.text("NAME", "default") == "default"
+    assert env.integer("NAME", 7) == 7
+    assert env.flag("NAME", True) is True
+    assert env.listing("NAME", ["a", "b"]) == ["a", "b"]
+    assert env.listing("NAME", []) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("on", True), ("Yes", True), ("1", True), ("TRUE", True), ("off", False), ("no", False), ("0", False)],
+)
+def test_a_flag_takes_the_usual_words(written: str, meant: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGN_UP", written)
+    assert env.flag("SIGN_UP", not meant) is meant
+
+
+def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_NETWORKS", " 10.0.0.0/8, fd00::/8 ,")
+    assert env.listing("ALLOWED_NETWORKS", []) == ["10.0.0.0/8", "fd00::/8"]
+
+
+@pytest.mark.parametrize(
+    ("read", "name", "value"),
+    [
+        (lambda: env.flag("DEBUG", False), "DEBUG", "perhaps"),
+        (lambda: env.integer("PORT", 8000), "PORT", "8000x"),
+        (lambda: env.url("BASE_URL", ""), "BASE_URL", "carillon.example.org"),
+        (lambda: env.url("BASE_URL", ""), "BASE_URL", "ftp://carillon.example.org"),
+        (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://"),
+        (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://[::1"),
+        (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://host:notaport"),
+    ],
+)
+def test_a_wrong_value_is_said_in_one_line_with_an_example(
+    read: Callable[[], object], name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(env.Misconfigured) as wrong:
+        read()
+    assert str(wrong.value).startswith(f"{name} ")
+    assert f"for example {name}=" in str(wrong.value)
+    assert "\n" not in str(wrong.value)
+
+
+def test_a_secret_may_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").write_text("s3cret\n")
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+    assert env.secret("SECRET_KEY") == "s3cret"
+    assert env.secret("SECRET_KEY", default="kept") == "s3cret"
+
+
+def test_a_secret_that_is_not_given_takes_the_default_or_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    assert env.secret("SECRET_KEY", default="kept") == "kept"
+    with pytest.raises(env.Misconfigured, match=r"^SECRET_KEY is not set"):
+        env.secret("SECRET_KEY")
+
+
+@pytest.mark.parametrize(
+    ("contents", "says"), [(None, "No such file"), (b"", "empty file"), (b"\xff\xfe\xff", "not text")]
+)
+def test_a_secret_file_that_is_no_use_is_said_by_its_variable(
+    contents: bytes | None, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if contents is not None:
+        (tmp_path / "key").write_bytes(contents)
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(env.Misconfigured, match=rf"^SECRET_KEY_FILE names .*{says}"):
+        env.secret("SECRET_KEY", default="kept")
+
+
+def test_a_secret_given_twice_is_refused_without_showing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "hush-hush")
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(env.Misconfigured, match="given twice") as wrong:
+        env.secret("SECRET_KEY")
+    assert "hush" not in str(wrong.value)
+
+
+def test_a_database_url_becomes_an_entry_of_django() -> None:
+    assert env.database("postgresql://me:p%40ss%2Fword@db.example:5433/caril%6Con?sslmode=require") == {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": "carillon",
+        "USER": "me",
+        "PASSWORD": "p@ss/word",
+        "HOST": "db.example",
+        "PORT": "5433",
+        "OPTIONS": {"sslmode": "require"},
+    }
+
+
+def test_a_database_url_may_name_the_directory_of_a_socket() -> None:
+    for value in ("postgres://me@/carillon?host=/a%20dir/run", "postgresql://me@%2Fa%20dir%2Frun/carillon"):
+        entry = env.database(value)
+        assert (entry["HOST"], entry["USER"], entry["PORT"]) == ("/a dir/run", "me", "")
+
+
+def test_a_socket_directory_as_host_keeps_its_capital_letters() -> None:
+    assert env.database("postgresql://me@%2FVar%2FRun/carillon")["HOST"] == "/Var/Run"
+
+
+def test_ports_and_encryption_of_mail_follow_from_the_scheme() -> None:
+    assert env.mail("smtp://localhost") == env.MailServer("localhost", 25, "", "", starttls=False, tls=False)
+    assert env.mail("smtp+tls://me%40here:p%3Aw@mail.example") == env.MailServer(
+        "mail.example", 587, "me@here", "p:w", starttls=True, tls=False
+    )
+    assert env.mail("smtps://mail.example:4650") == env.MailServer(
+        "mail.example", 4650, "", "", starttls=False, tls=True
+    )
+
+
+@pytest.mark.parametrize(
+    "value", ["redis://localhost", "redis://:pw@127.0.0.1:6379/0", "rediss://u:p@cache.example/15"]
+)
+def test_a_redis_url_is_taken_as_it_stands(value: str) -> None:
+    assert env.redis(value) == value
+
+
+@pytest.mark.parametrize(
+    ("read", "name", "value"),
+    [
+        (env.database, "DATABASE_URL", "mysql://me:hush-hush@db.example/carillon"),
+        (env.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example"),
+        (env.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example/a/b"),
+        (env.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example:54x2/carillon"),
+        (env.database, "DATABASE_URL", "postgresql://me:hush#hush@db.example/carillon"),
+        (env.mail, "EMAIL_URL", "mail.example"),
+        (env.mail, "EMAIL_URL", "smtp://"),
+        (env.mail, "EMAIL_URL", "http://me:hush-hush@mail.example"),
+        (env.mail, "EMAIL_URL", "smtp://me:hush-hush@mail.example:99999"),
+        (env.redis, "REDIS_URL", "localhost:6379"),
+        (env.redis, "REDIS_URL", "http://:hush-hush@localhost"),
+        (env.redis, "REDIS_URL", "redis://:hush-hush@localhost/first"),
+    ],
+)
+def test_a_wrong_url_of_a_service_is_said_without_its_password(
+    read: Callable[[str], object], name: str, value: str
+) -> None:
+    with pytest.raises(env.Misconfigured) as wrong:
+        read(value)
+    assert str(wrong.value).startswith(f"{name} ")
+    assert f"for example {name}=" in str(wrong.value)
+    assert "hush" not in str(wrong.value)
+    assert "\n" not in str(wrong.value)
+    assert wrong.value.__suppress_context__ or wrong.value.__cause__ is None
