@@ -1,7 +1,7 @@
 """The RRULE of RFC 5545, section 3.3.10: its parts, and the civil times that it yields, within a bound.
 
-dateutil evaluates the same rules, and the tests hold the two against each other. It is not used here because
-its search ends only at the year 9999: `FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30` keeps it busy for minutes.
+dateutil evaluates the same rules, and the tests hold the two against each other. It is not used here because it
+walks from DTSTART at every question (FREQ=MINUTELY over six years: 8 s) and gives up at the year 9999 only.
 """
 
 from __future__ import annotations
