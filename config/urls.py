@@ -7,6 +7,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("account/", include("allauth.account.urls")),
     path("healthz", health, name="health"),
+    path("", include("people.urls")),
     path("", include("notifications.urls")),
     path("", include("schedules.urls")),
 ]

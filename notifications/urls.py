@@ -1,4 +1,20 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from notifications.views import channels, history, inbox, trial
 
 app_name = "notifications"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("channels/", channels.channel_list, name="channels"),
+    path("channels/new/", channels.choose, name="channel-new"),
+    path("channels/new/<slug:kind>/", channels.add, name="channel-add"),
+    path("channels/<uuid:channel_id>/", channels.rename, name="channel"),
+    path("channels/<uuid:channel_id>/secret/", channels.secret, name="channel-secret"),
+    path("channels/<uuid:channel_id>/remove/", channels.remove, name="channel-remove"),
+    path("channels/<uuid:channel_id>/test/", trial.send, name="channel-test"),
+    path("channels/tests/<uuid:delivery_id>/", trial.result, name="channel-test-result"),
+    path("history/", history.history, name="history"),
+    path("history/<uuid:notification_id>/", history.notification, name="notification"),
+    path("inbox/", inbox.inbox, name="inbox"),
+    path("inbox/read/", inbox.read_all, name="inbox-read"),
+    path("inbox/<uuid:delivery_id>/", inbox.message, name="message"),
+]

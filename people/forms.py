@@ -1,26 +1,59 @@
-"""What sign-up asks beyond an address and a password."""
+"""What sign-up asks beyond an address and a password, and what a person may change later."""
 
 from __future__ import annotations
-
-from zoneinfo import available_timezones
 
 from django import forms
 from django.http import HttpRequest
 
+from notifications import channels
+from people import zones
 from people.models import User
 
 
 class SignUpDetails(forms.Form):
-    name = forms.CharField(max_length=150, required=False, label="Your name")
+    name = forms.CharField(
+        max_length=150,
+        required=False,
+        label="Your name",
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
     # Filled in by the browser; a person without scripts chooses the zone with their first reminder.
-    time_zone = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+    time_zone = forms.CharField(
+        max_length=64, required=False, widget=forms.HiddenInput(attrs={"data-guess-zone": True})
+    )
+
+    field_order = ["name", "email", "password1"]
 
     def clean_time_zone(self) -> str:
         """A browser's guess is not an error of the person's: an unknown zone counts as none."""
         guess: str = self.cleaned_data["time_zone"]
-        return guess if guess in available_timezones() else ""
+        return guess if guess in zones.known() else ""
 
     def signup(self, request: HttpRequest, user: User) -> None:
         user.name = self.cleaned_data["name"]
         user.time_zone = self.cleaned_data["time_zone"]
         user.save(update_fields=["name", "time_zone"])
+        channels.open_inbox(user)
+
+
+class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+    time_zone = forms.CharField(
+        label="Time zone",
+        widget=forms.TextInput(attrs={"list": "zones", "data-guess-zone": True, "autocomplete": "off"}),
+        help_text="Pages show the clock of this zone, and new reminders begin with it.",
+        error_messages={"required": "Choose a time zone, such as Europe/Berlin."},
+    )
+
+    class Meta:
+        model = User
+        fields = ["name", "time_zone"]
+        labels = {"name": "Your name"}
+        widgets = {"name": forms.TextInput(attrs={"autocomplete": "name"})}
+
+    def clean_time_zone(self) -> str:
+        name: str = self.cleaned_data["time_zone"]
+        if name not in zones.known():
+            raise forms.ValidationError(
+                f"There is no time zone “{name[:60]}”. Choose one from the list, such as Europe/Berlin."
+            )
+        return name

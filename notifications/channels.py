@@ -1,0 +1,77 @@
+"""What a person does with their channels: add, rename, remove, try."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, Subquery
+from django.db.models.functions import Now
+
+from notifications import deliveries, outbox, providers
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+
+
+class AlreadyThere(Exception):
+    """The person has their inbox already; a second one would show each message twice."""
+
+
+def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> Channel:
+    """A channel on the provider `kind`, from its form's cleaned data; without a label it is called like the provider.
+
+    Raises AlreadyThere for a second inbox, `providers.UnknownProvider`.
+    """
+    provider = providers.get(kind)
+    channel = Channel(user=user, provider=kind, label=label or provider.label)
+    channel.hold(provider.destination(cleaned))
+    # Nothing proves yet that the address is its owner's: adding counts as verifying.
+    channel.verified_at = Now()
+    try:
+        with transaction.atomic():
+            channel.save(force_insert=True)
+    except IntegrityError as error:
+        if "channel_one_inbox" in str(error):
+            raise AlreadyThere from None
+        raise
+    return channel
+
+
+def open_inbox(user: User) -> Channel:
+    """The inbox that everybody has from the start. Raises AlreadyThere."""
+    return add(user, "inbox", {})
+
+
+def rename(channel: Channel, label: str) -> None:
+    Channel.objects.filter(id=channel.id).update(label=label)
+
+
+@transaction.atomic
+def remove(channel: Channel) -> None:
+    """Nothing goes to it any more; what is recorded and not yet sent is cancelled, its history stays."""
+    Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now())
+    waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
+    deliveries.cancel(waiting, "The channel was removed.")
+
+
+def send_test(channel: Channel) -> UUID:
+    """Say something harmless on `channel`, now. Returns the delivery's id."""
+    batch_id = outbox.notify(
+        channel.user_id,
+        [channel],
+        "Carillon rings",
+        f"This is a test of the channel “{channel.label}”. Nothing is due.",
+        Notification.Origin.TEST,
+    )
+    return Delivery.objects.get(notification__batch_id=batch_id, channel=channel).id
+
+
+def with_last_result(user: User) -> list[tuple[Channel, Delivery | None]]:
+    """The person's channels, each with its newest delivery, in two statements."""
+    newest = Delivery.objects.filter(channel=OuterRef("id")).order_by("-id").values("id")[:1]
+    channels = list(Channel.objects.for_user(user).annotate(newest=Subquery(newest)))
+    ids = {channel.id: channel.newest for channel in channels}  # type: ignore[attr-defined]  # the annotation
+    found = Delivery.objects.in_bulk(list(ids.values()))
+    return [(channel, found.get(ids[channel.id])) for channel in channels]

@@ -1,0 +1,119 @@
+"""Channels: list, add, rename, remove."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from notifications import channels, providers
+from notifications.forms import LabelForm, RenameForm
+from notifications.models import Channel
+from notifications.providers.base import Provider
+from people.requests import PersonRequest
+
+# The session's key for the channel whose secret is about to be shown: its id, never the secret.
+_TO_REVEAL = "channel_to_reveal"
+
+
+@login_required
+@require_safe
+def channel_list(request: PersonRequest) -> HttpResponse:
+    own = channels.with_last_result(request.user)
+    own_address = any(channel.address.get("address") == request.user.email for channel, _ in own)
+    return render(
+        request,
+        "notifications/channel_list.html",
+        {
+            "rows": [
+                {"channel": channel, "provider": providers.get(channel.provider), "last": last} for channel, last in own
+            ],
+            "offer_email": not own_address,
+            "offer_inbox": all(channel.provider != "inbox" for channel, _ in own),
+            "notices": [notice for provider in providers.all() if (notice := provider.notice())],
+        },
+    )
+
+
+@login_required
+@require_safe
+def choose(request: PersonRequest) -> HttpResponse:
+    """Which kind of channel to add."""
+    inbox = Channel.objects.for_user(request.user).filter(provider="inbox").exists()
+    offered = [provider for provider in providers.all() if not (inbox and provider.kind == "inbox")]
+    return render(request, "notifications/channel_choose.html", {"providers": offered})
+
+
+@login_required
+def add(request: PersonRequest, kind: str) -> HttpResponse:
+    provider = _provider(kind)
+    posted = request.POST if request.method == "POST" else None
+    details, label = provider.form(posted), LabelForm(posted)
+    if all([details.is_valid(), label.is_valid()]):
+        try:
+            channel = channels.add(request.user, kind, details.cleaned_data, label.cleaned_data["label"])
+        except channels.AlreadyThere:
+            messages.info(request, "You have your inbox already.")
+            return redirect("notifications:channels")
+        if provider.revealed:
+            request.session[_TO_REVEAL] = str(channel.id)
+            return redirect("notifications:channel-secret", channel.id)
+        messages.success(request, f"“{channel.label}” is ready. Send a test to see it arrive.")
+        return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
+    context = {"provider": provider, "details": details, "label": label}
+    return render(request, "notifications/channel_add.html", context)
+
+
+@login_required
+@require_safe
+def secret(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    """The secret of a channel that was just made, this once; afterwards the page says that it is gone."""
+    channel = _own(request, channel_id)
+    provider = _provider(channel.provider)
+    fresh = request.session.get(_TO_REVEAL) == str(channel.id)
+    if fresh:
+        del request.session[_TO_REVEAL]
+    revealed = channel.destination().secrets[provider.revealed] if fresh and provider.revealed else ""
+    response = render(request, "notifications/channel_secret.html", {"channel": channel, "secret": revealed})
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@login_required
+def rename(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    channel = _own(request, channel_id)
+    form = RenameForm(request.POST if request.method == "POST" else None, initial={"label": channel.label})
+    if form.is_valid():
+        channels.rename(channel, form.cleaned_data["label"])
+        messages.success(request, f"The channel is now called “{form.cleaned_data['label']}”.")
+        return redirect("notifications:channels")
+    context = {"channel": channel, "provider": _provider(channel.provider), "form": form}
+    return render(request, "notifications/channel_rename.html", context)
+
+
+@login_required
+def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    channel = _own(request, channel_id)
+    if request.method == "POST":
+        channels.remove(channel)
+        messages.success(request, f"“{channel.label}” is removed. Its history stays.")
+        return redirect("notifications:channels")
+    used = channel.schedules.filter(deleted_at=None)
+    context = {"channel": channel, "reminders": used[:20], "more": max(0, used.count() - 20)}
+    return render(request, "notifications/channel_remove.html", context)
+
+
+def _own(request: PersonRequest, channel_id: UUID) -> Channel:
+    return get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+
+
+def _provider(kind: str) -> Provider:
+    try:
+        return providers.get(kind)
+    except providers.UnknownProvider as error:
+        raise Http404(str(error)) from None

@@ -1,0 +1,92 @@
+"""The form of a reminder: what to say, when, and on which channels."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxLengthValidator
+from django.db.models import Q
+from django.http import QueryDict
+
+from notifications.models import Channel
+from people.models import User
+from schedules.editing import Draft
+from schedules.models import Schedule
+from schedules.timing_form import TimingForm, typed
+
+LONGEST_BODY = 10_000
+
+
+class TextField(forms.CharField):
+    """Several lines. A browser counts a line break as one character and sends two."""
+
+    def to_python(self, value: Any) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n")
+
+
+class ReminderForm(TimingForm):
+    title = forms.CharField(
+        label="Title",
+        max_length=200,
+        widget=forms.TextInput(attrs={"placeholder": "Water the plants", "autocomplete": "off"}),
+        error_messages={
+            "required": "Give it a title, such as “Water the plants”.",
+            "max_length": "This title is %(show_value)d characters long; at most %(limit_value)d fit.",
+        },
+    )
+    body = TextField(
+        label="Text",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="{name} and {slot} become your name and the time at which it was due.",
+        validators=[
+            MaxLengthValidator(
+                LONGEST_BODY, "This text is %(show_value)d characters long; at most %(limit_value)d are sent."
+            )
+        ],
+    )
+    channels = forms.ModelMultipleChoiceField(
+        label="Channels",
+        queryset=Channel.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={
+            "required": "Choose at least one channel to send it to.",
+            "invalid_choice": "This is not one of your channels. Choose from those listed.",
+            "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
+        },
+    )
+    # The version that the editor read; absent where the reminder is new.
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def __init__(
+        self, data: QueryDict | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
+    ) -> None:
+        usable = Q(verified_at__isnull=False, disabled_at=None)
+        if schedule is None:
+            initial: dict[str, Any] = {"time_zone": user.time_zone}
+        else:
+            attached = set(schedule.channels.values_list("id", flat=True))
+            usable |= Q(id__in=attached)
+            initial = typed(schedule) | {"title": schedule.title, "body": schedule.body, "version": schedule.version}
+        own = Channel.objects.for_user(user).filter(usable)
+        initial["channels"] = [channel.id for channel in own] if schedule is None else attached
+        super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
+        self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
+
+    def draft(self) -> Draft:
+        """What a valid form decides."""
+        assert self.timetable is not None  # noqa: S101 - a valid form has one
+        rule, cleaned = self.timetable.rule, self.cleaned_data
+        return Draft(
+            title=cleaned["title"],
+            body=cleaned["body"],
+            kind=rule.kind,
+            rule=rule.data(),
+            time_zone=rule.timezone,
+            channels=list(cleaned["channels"]),
+            starts_at=self.timetable.starts,
+            ends_at=self.timetable.ends,
+            max_count=cleaned["max_count"],
+        )

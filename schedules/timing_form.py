@@ -1,0 +1,215 @@
+"""The part of the form that asks when: a kind, that kind's own fields, a time zone and a window."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from schedules import recurrence
+from schedules.models import Schedule
+from schedules.recurrence import InvalidRule, Timetable, civil, words
+
+KINDS = [
+    ("once", "Once"),
+    ("interval", "Every…"),
+    ("daily", "Daily"),
+    ("weekly", "Weekly"),
+    ("monthly", "Monthly"),
+    ("cron", "Cron"),
+    ("rrule", "Advanced"),
+]
+_UNITS = [("minutes", "minutes"), ("hours", "hours"), ("days", "days")]
+_SHORT = [("last", "its last day instead"), ("skip", "nothing in that month")]
+_DAYS_OF_MONTH = [*((str(day), words.ordinal(day)) for day in range(1, 32)), ("last", "last day")]
+
+# Where a rule's parameter has another name on the form.
+_FIELD = {"timezone": "time_zone", "starts": "starts_at", "ends": "ends_at"}
+# The fields that hold a civil time, and what they hold it for.
+_MOMENTS = ("anchor", "starts_at", "ends_at")
+_MAX_COUNT = 1_000_000
+
+
+def _moment(label: str, help_text: str = "") -> forms.CharField:
+    widget = forms.DateTimeInput(attrs={"type": "datetime-local", "autocomplete": "off"})
+    return forms.CharField(label=label, required=False, widget=widget, help_text=help_text)
+
+
+class TimingForm(forms.Form):
+    """Reads everything leniently, so that `recurrence` is the one judge of what is right and says so in its words.
+
+    `now` is aware. After a successful `is_valid()`, `timetable` is what was asked for.
+    """
+
+    kind = forms.ChoiceField(
+        label="When",
+        choices=KINDS,
+        initial="once",
+        widget=forms.RadioSelect,
+        error_messages={
+            "required": "Choose one timing: Once, Every…, Daily, Weekly, Monthly, Cron or Advanced.",
+            "invalid_choice": "There is no such timing. Choose Once, Every…, Daily, Weekly, Monthly, Cron or Advanced.",
+        },
+    )
+    at = _moment("Date and time")
+    every = forms.CharField(
+        label="Every",
+        required=False,
+        initial="1",
+        widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
+    )
+    unit = forms.CharField(label="Unit", required=False, initial="hours", widget=forms.Select(choices=_UNITS))
+    anchor = _moment("Counting from", "Empty: from now.")
+    days = forms.MultipleChoiceField(
+        label="Days",
+        choices=[(str(number), name) for number, name in enumerate(words.DAYS)],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "“%(value)s” is no day of the week. Choose from Monday to Sunday."},
+    )
+    day = forms.CharField(
+        label="Day of the month", required=False, initial="1", widget=forms.Select(choices=_DAYS_OF_MONTH)
+    )
+    short = forms.CharField(
+        label="In a shorter month", required=False, initial="last", widget=forms.Select(choices=_SHORT)
+    )
+    time = forms.CharField(
+        label="Time",
+        required=False,
+        initial="09:00",
+        widget=forms.TimeInput(attrs={"type": "time", "autocomplete": "off"}),
+    )
+    expression = forms.CharField(
+        label="Cron expression",
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "0 9 * * mon-fri", "autocomplete": "off", "spellcheck": "false"}),
+        help_text="Minute, hour, day of month, month, day of week.",
+    )
+    rule = forms.CharField(
+        label="Calendar rule",
+        required=False,
+        widget=forms.Textarea(
+            attrs={
+                "rows": 3,
+                "placeholder": "DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2",
+                "spellcheck": "false",
+            }
+        ),
+        help_text="DTSTART and RRULE, as calendars write them (RFC 5545).",
+    )
+    time_zone = forms.CharField(
+        label="Time zone",
+        required=False,
+        widget=forms.TextInput(attrs={"list": "zones", "data-guess-zone": True, "autocomplete": "off"}),
+    )
+    starts_at = _moment("Not before")
+    ends_at = _moment("Not after")
+    max_count = forms.IntegerField(
+        label="At most",
+        required=False,
+        min_value=1,
+        max_value=_MAX_COUNT,
+        widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
+        help_text="How many times it fires in all.",
+        error_messages={
+            "invalid": "Write a whole number, such as 10, or leave this empty.",
+            "min_value": "It must fire at least once. Write 1 or more, or leave this empty.",
+            "max_value": "At most %(limit_value)d times. Leave this empty for no limit.",
+        },
+    )
+
+    def __init__(self, data: QueryDict | None = None, *, now: datetime, fired: int = 0, **options: Any) -> None:
+        super().__init__(data, **options)
+        self.now, self.fired = now, fired
+        self.timetable: Timetable | None = None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = self.cleaned_data
+        if "kind" in cleaned and len(self._kinds()) > 1:
+            self.add_error("kind", "These are two timings. Choose exactly one; make a second reminder for the other.")
+        try:
+            zone = civil.zone(cleaned.get("time_zone"))
+        except InvalidRule as error:
+            self.add_error("time_zone", str(error))
+            return cleaned
+        moments = {name: self._instant(name, zone.key) for name in _MOMENTS}
+        if self.errors:
+            return cleaned
+        cleaned |= moments
+        try:
+            rule = recurrence.parse(cleaned["kind"], self._parameters(cleaned), zone.key)
+            self.timetable = Timetable(rule, moments["starts_at"], moments["ends_at"])
+        except InvalidRule as error:
+            name = _FIELD.get(error.field, error.field)
+            self.add_error(name if name in self.fields else "kind", str(error))
+        else:
+            self._refuse_what_never_fires(self.timetable)
+        return cleaned
+
+    def upcoming(self, count: int) -> list[datetime]:
+        """Up to `count` next slots of a valid form, no more than its maximum leaves."""
+        if self.timetable is None:
+            return []
+        most = self.cleaned_data.get("max_count")
+        return self.timetable.upcoming(self.now, count if most is None else min(count, most - self.fired))
+
+    def _kinds(self) -> set[str]:
+        return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
+
+    def _instant(self, name: str, zone: str) -> datetime | None:
+        """The instant behind the civil time that was typed; `Once` knows how to read one and what to say."""
+        if not (written := self.cleaned_data.get(name)):
+            return None
+        try:
+            once = recurrence.parse("once", {"at": written}, zone)
+        except InvalidRule as error:
+            self.add_error(name, str(error))
+            return None
+        return once.next_after(civil.FIRST_INSTANT)
+
+    def _parameters(self, cleaned: dict[str, Any]) -> dict[str, Any]:
+        kind = cleaned["kind"]
+        values = {name: cleaned.get(name) for name in recurrence.KINDS[kind].parameters}
+        if kind == "interval":
+            values["every"] = _number(cleaned["every"])
+            values["anchor"] = (cleaned["anchor"] or self.now.replace(second=0, microsecond=0)).isoformat()
+        elif kind == "weekly":
+            values["days"] = [int(day) for day in cleaned["days"]]
+        elif kind == "monthly":
+            values["day"], values["short"] = _number(cleaned["day"]), cleaned["short"] or "last"
+        return values
+
+    def _refuse_what_never_fires(self, timetable: Timetable) -> None:
+        most = self.cleaned_data.get("max_count")
+        if most is not None and most <= self.fired:
+            self.add_error("max_count", f"It has fired {self.fired} times already. Write more than that, or nothing.")
+        elif timetable.next_after(self.now) is not None:
+            return
+        elif timetable.rule.next_after(self.now) is not None:
+            at_fault = "starts_at" if timetable.ends is None else "ends_at"
+            self.add_error(at_fault, "Nothing is due within this window. Choose an earlier start or a later end.")
+        elif timetable.rule.kind == "once":
+            said = timetable.rule.describe().removeprefix("Once, on ")
+            self.add_error("at", f"{said}, has passed; choose a later time.")
+        else:
+            self.add_error("rule", "The last firing of this rule has passed. Choose a later end, or none.")
+
+
+def typed(schedule: Schedule) -> dict[str, Any]:
+    """What a person would have typed to make `schedule`: initial values of the form."""
+    zone = civil.zone(schedule.time_zone)
+    values: dict[str, Any] = {**schedule.rule, "kind": schedule.kind, "time_zone": schedule.time_zone}
+    moments = {"starts_at": schedule.starts_at, "ends_at": schedule.ends_at}
+    if schedule.kind == "interval":
+        moments["anchor"] = datetime.fromisoformat(schedule.rule["anchor"])
+    for name, moment in moments.items():
+        if moment is not None:
+            values[name] = civil.local(zone, moment).isoformat()
+    return values | {"max_count": schedule.max_count}
+
+
+def _number(text: str) -> int | str:
+    """The whole number that was typed, else the text itself, for `recurrence` to refuse with its example."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text

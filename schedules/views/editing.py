@@ -1,0 +1,152 @@
+"""Making and changing reminders. Each view reads the clock once, calls one verb and says what it did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from people.requests import PersonRequest
+from schedules import editing, firing
+from schedules.forms import ReminderForm
+from schedules.models import Schedule
+from schedules.timing_form import TimingForm
+
+
+@login_required
+def new(request: PersonRequest) -> HttpResponse:
+    now = firing.read_clock().now
+    form = ReminderForm(_posted(request), user=request.user, now=now)
+    if form.is_valid():
+        schedule = editing.create(request.user, form.draft(), now)
+        if not request.user.time_zone:
+            request.user.time_zone = schedule.time_zone
+            request.user.save(update_fields=["time_zone"])
+        messages.success(request, f"“{schedule.title}” is set.")
+        return redirect("schedules:detail", schedule.id)
+    return render(request, "schedules/form.html", {"form": form})
+
+
+@login_required
+def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = _own(request, schedule_id)
+    now = firing.read_clock().now
+    form = ReminderForm(_posted(request), user=request.user, now=now, schedule=schedule)
+    conflict = False
+    if form.is_valid():
+        draft = form.draft()
+        try:
+            editing.reschedule(schedule.id, draft, now, form.cleaned_data["version"])
+        except editing.Conflict:
+            conflict = True
+            schedule.refresh_from_db()
+            # Saving again means it: the person has seen both versions by then.
+            again = request.POST.copy()
+            again["version"] = str(schedule.version)
+            form.data = again
+        else:
+            messages.success(request, f"“{draft.title}” is saved.")
+            return redirect("schedules:detail", schedule.id)
+    context = {"form": form, "schedule": schedule, "conflict": conflict}
+    if conflict:
+        context["differences"] = _differences(schedule, draft)
+    return render(request, "schedules/form.html", context, status=409 if conflict else 200)
+
+
+@login_required
+@require_POST
+def preview(request: PersonRequest) -> HttpResponse:
+    """What the timing typed so far means. Fields not filled in yet are no errors here."""
+    form = TimingForm(request.POST, now=firing.read_clock().now)
+    form.is_valid()
+    context = {"form": form, "upcoming": _shown(form), "fields": _errors_to_show(form)}
+    return render(request, "schedules/_preview.html", context)
+
+
+@login_required
+@require_POST
+def pause(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = editing.pause(_own(request, schedule_id).id, firing.read_clock().now)
+    messages.success(request, f"“{schedule.title}” is paused.")
+    return _back(request, schedule)
+
+
+@login_required
+@require_POST
+def resume(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = editing.resume(_own(request, schedule_id).id, firing.read_clock().now)
+    if schedule.next_fire_at is None:
+        messages.info(request, f"“{schedule.title}” has nothing left to fire. Edit it to choose another time.")
+    else:
+        messages.success(request, f"“{schedule.title}” goes on.")
+    return _back(request, schedule)
+
+
+@login_required
+@require_POST
+def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = editing.delete(_own(request, schedule_id).id, firing.read_clock().now)
+    return redirect(f"{reverse('schedules:list')}?deleted={schedule.id}")
+
+
+@login_required
+@require_POST
+def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
+    schedule = editing.restore(deleted.id, firing.read_clock().now)
+    messages.success(request, f"“{schedule.title}” is back.")
+    return redirect("schedules:list")
+
+
+def _posted(request: PersonRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
+def _own(request: PersonRequest, schedule_id: UUID) -> Schedule:
+    return get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+
+
+def _back(request: PersonRequest, schedule: Schedule) -> HttpResponse:
+    """To the page the button was on."""
+    return redirect("schedules:list") if "list" in request.POST else redirect("schedules:detail", schedule.id)
+
+
+def _shown(form: TimingForm) -> list[dict[str, object]]:
+    """The next five firings of what was typed."""
+    if form.timetable is None or form.errors.keys() & TimingForm.base_fields.keys():
+        return []
+    return [{"slot": slot, "note": form.timetable.rule.explain(slot)} for slot in form.upcoming(5)]
+
+
+def _errors_to_show(form: TimingForm) -> dict[str, str]:
+    """For each field of the timing, what is wrong with what was typed there; "" where nothing is or nothing was."""
+    errors = {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields}
+    return {name: error if form.data.get(name) else "" for name, error in errors.items()}
+
+
+def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, str, str]]:
+    """Label, saved now, typed: of everything that the form asks for."""
+    mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone)
+    saved, typed = schedule.channels.filter(removed_at=None), draft.channels
+    rows = [
+        ("Title", schedule.title, draft.title),
+        ("Text", schedule.body, draft.body),
+        ("When", schedule.when, mine.when),
+        ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
+        ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
+        ("At most", str(schedule.max_count or ""), str(draft.max_count or "")),
+        ("Channels", *(", ".join(sorted(channel.label for channel in side)) for side in (saved, typed))),
+        ("State", schedule.get_state_display(), schedule.get_state_display()),
+    ]
+    return [row for row in rows if row[1] or row[2]]  # type: ignore[misc]  # each has three
+
+
+def _moment(when: datetime | None) -> str:
+    return "" if when is None else f"{timezone.localtime(when):%d %b %Y, %H:%M %Z}"

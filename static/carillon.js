@@ -1,0 +1,33 @@
+// Small helps; every page works without them.
+
+// The browser knows where the person is.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+for (const field of document.querySelectorAll("[data-guess-zone]")) {
+  if (!field.value && zone) field.value = zone;
+}
+
+for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+});
+
+document.addEventListener("click", async (event) => {
+  const days = event.target.closest("[data-days]");
+  if (days) {
+    const wanted = days.dataset.days.split(" ");
+    for (const box of days.form.querySelectorAll("input[name=days]")) box.checked = wanted.includes(box.value);
+    days.form.dispatchEvent(new CustomEvent("days-set", { bubbles: true }));
+  }
+  const copy = event.target.closest("[data-copy]");
+  if (copy) {
+    const source = document.getElementById(copy.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      copy.textContent = "Copied";
+    } catch {
+      // No permission, or no https: select it, so that one keystroke copies it.
+      getSelection().selectAllChildren(source);
+    }
+  }
+});
