@@ -51,8 +51,9 @@ def _telling_why(stage: Stage) -> Iterator[None]:
         yield
     except (StageFailed, KeyError, requests.RequestException) as failure:
         for name, lines in stage.logs.items():
-            say(f"\n── the last lines of {name}")
-            say("\n".join(list(lines)[-_LAST_WORDS:]))
+            if lines:
+                say(f"\n── the last lines of {name}")
+                say("\n".join(list(lines)[-_LAST_WORDS:]))
         say(f"\nThe demo failed: {failure.args[0]}")
         sys.exit(1)
 
@@ -68,6 +69,7 @@ if __name__ == "__main__":
     with preflight.plainly():
         signal.signal(signal.SIGINT, _stop_once)
         signal.signal(signal.SIGTERM, _stop_once)
+        var_dir().mkdir(parents=True, exist_ok=True)
         lock = exclusive(var_dir() / "playing")
         if lock is None:
             sys.exit("A demo runs in this checkout already.")
