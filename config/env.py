@@ -88,9 +88,7 @@ def database(value: str) -> dict[str, Any]:
     example = "postgresql://carillon:password@127.0.0.1:5432/carillon"
     parts = _split("DATABASE_URL", value, example)
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise Misconfigured(
-            "DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", example
-        )
+        raise Misconfigured("DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", example)
     if not (name := unquote(parts.path[1:])) or "/" in name:
         raise Misconfigured("DATABASE_URL", "does not end in the name of a database", example)
     options = dict(parse_qsl(parts.query))
@@ -152,7 +150,5 @@ def _split(name: str, value: str, example: str) -> SplitResult:
         parts = urlsplit(value)
         _ = parts.port  # parsed only when asked for
     except ValueError:
-        raise Misconfigured(
-            name, "is not a valid URL (a host or port in it cannot be read)", example
-        ) from None
+        raise Misconfigured(name, "is not a valid URL (a host or port in it cannot be read)", example) from None
     return parts

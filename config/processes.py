@@ -70,7 +70,9 @@ class Child:
         return self._process.poll() if self._process else 0
 
     def is_ready(self) -> bool:
-        return self._ready_check() if self._ready_check else self._heard.is_set()
+        if self._ready_check and not self._heard.is_set() and self._ready_check():
+            self._heard.set()
+        return self._heard.is_set()
 
     def stop(self, within: float, hurry: Callable[[], bool]) -> None:
         """Ask it to finish; kill it and its own children after `within` seconds, or as soon as `hurry()`."""

@@ -75,7 +75,7 @@ class Server:
             if time.monotonic() > deadline:
                 say(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
                 return False
-            time.sleep(0.1)
+            time.sleep(0.25)
         return False
 
     def _watch(self) -> int:
@@ -113,13 +113,13 @@ class Server:
 
 def _claim(host: str, port: int) -> None:
     """Raises Misconfigured where the address is not ours to have, before anything else is started."""
+    if not 1 <= port <= 65535:
+        raise env.Misconfigured("PORT", f"is {port}, which is no port (1 to 65535)", "8001")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
-    except OverflowError:
-        raise env.Misconfigured("PORT", f"is {port}, which is no port (1 to 65535)", "8001") from None
     except OSError as error:
         raise env.Misconfigured(
             "PORT", f"{port} on {host} cannot be used ({error.strerror}); choose another", "8001"
