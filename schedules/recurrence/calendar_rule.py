@@ -49,16 +49,10 @@ class CalendarRule:
         for period in self._periods(begin.date()):
             if period[0] >= limit:
                 return
-            spent += len(period)
-            found = []
-            for day in period:
-                if self._has_day(day):
-                    times = self._times(day)
-                    spent += len(self._clock)
-                    found += [datetime.combine(day, at) for at in times]
-            if self.positions:
-                found = self._at_positions(found)
-            for due in found:
+            matching = [day for day in period if self._has_day(day)]
+            spent += len(period) + len(matching) * len(self._clock)
+            found = (datetime.combine(day, at) for day in matching for at in self._times(day))
+            for due in self._at_positions(list(found)) if self.positions else found:
                 if due > begin:
                     spent = 0
                     yield due

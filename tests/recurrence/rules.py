@@ -100,7 +100,7 @@ def calendar_rules(draw: Draw, near: datetime) -> str:
         parts.append(f"BYMINUTE={draw(_numbers(st.integers(0, 59), near.minute))}")
     if has_days and frequency in ("YEARLY", "MONTHLY") and draw(st.booleans()):
         parts.append(f"BYSETPOS={draw(_numbers(st.integers(-5, 5).filter(bool), 1))}")
-    start = near - timedelta(days=draw(st.integers(0, 40)))
+    start = near - timedelta(days=draw(st.integers(0, 12)))
     ending = draw(st.integers(0, 3))
     if ending == 0:
         parts.append(f"COUNT={draw(st.integers(1, 60))}")
