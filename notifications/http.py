@@ -22,7 +22,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from notifications.addresses import RefusedURL, allowed_networks, check_url, permitted, permitted_port
+from notifications.addresses import RefusedURL, allowed_networks, check_url, permitted
 from notifications.exchange import RefusedAddress, dial, tls_context, within
 
 LARGEST_BODY = 64 * 1024
@@ -134,9 +134,7 @@ def _in_words(error: BaseException, deadline: float) -> str:
 class _GuardedHTTP(HTTPConnection):
     def _new_conn(self) -> socket.socket:
         networks = allowed_networks()
-        if not permitted_port(self.port or self.default_port):
-            raise RefusedAddress(self.host)
-        return dial(self._dns_host, self.port or self.default_port, lambda address: permitted(address, networks))
+        return dial(self._dns_host, self.port, lambda address: permitted(address, networks))
 
 
 class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):

@@ -200,7 +200,8 @@ def test_no_mail_server_stretches_the_deadline(
         assert time.monotonic() - start < 0.9
 
 
-def test_what_the_good_bye_does_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("good_bye", [b"", b"221-" + b"x" * 10_000 + b"\r\n", b"554 stay\r\n", b"\xff\r\n"])
+def test_what_the_good_bye_does_changes_nothing(good_bye: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(email, "GOODBYE", 0.2)
 
     def talk(client: socket.socket) -> None:
@@ -211,6 +212,8 @@ def test_what_the_good_bye_does_changes_nothing(monkeypatch: pytest.MonkeyPatch)
         while not client.recv(65536).endswith(b"\r\n.\r\n"):
             pass
         client.sendall(b"250 taken\r\n")
+        client.recv(1000)
+        client.sendall(good_bye)
         say_nothing(client)
 
     with raw_server(talk) as port, mail_server(port):
