@@ -159,3 +159,23 @@ class Occurrence(models.Model):
 
     def __str__(self) -> str:
         return f"{self.schedule_id} at {self.scheduled_for.isoformat()}"
+
+
+class Heartbeat(models.Model):
+    """A time through which one beat process (`host:pid`) was seen, without a gap; see `heartbeat`.
+
+    `work` is how many schedules it moved on between its last two signs of life, `total` since `started_at`.
+    """
+
+    process = models.CharField(max_length=200)
+    started_at = models.DateTimeField(db_default=Now())
+    last_seen_at = models.DateTimeField(db_default=Now())
+    work = models.PositiveIntegerField(default=0)
+    total = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-last_seen_at"]
+        indexes = [models.Index(fields=["-last_seen_at"], name="heartbeat_last_seen")]
+
+    def __str__(self) -> str:
+        return self.process

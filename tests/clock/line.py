@@ -1,0 +1,53 @@
+"""A line to a real engine that a test can cut and mend."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+
+
+class Line:
+    """A TCP port that forwards to `target`: the path of a Unix socket, or (host, port). Cut: refuses and hangs up."""
+
+    def __init__(self, target: str | tuple[str, int]) -> None:
+        self._target = target
+        self._open: list[socket.socket] = []
+        self._listener: socket.socket | None = None
+        self.port = 0
+
+    def mend(self) -> None:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", self.port))
+        listener.listen(64)
+        self.port = listener.getsockname()[1]
+        self._listener = listener
+        threading.Thread(target=self._accept, args=[listener], daemon=True).start()
+
+    def cut(self) -> None:
+        assert self._listener is not None
+        for end in [self._listener, *self._open]:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._open.clear()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                far = socket.socket(socket.AF_UNIX if isinstance(self._target, str) else socket.AF_INET)
+                far.connect(self._target)
+                self._open += [near, far]
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=self._pump, args=[source, sink], daemon=True).start()
+
+    @staticmethod
+    def _pump(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
