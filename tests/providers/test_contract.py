@@ -41,7 +41,7 @@ def test_every_module_is_found_and_people_see_the_nearest_first() -> None:
 
 def test_an_unknown_kind_is_told_which_there_are() -> None:
     with pytest.raises(providers.UnknownProvider, match="inbox, email, webhook"):
-        providers.get("pigeon")
+        providers.get("no-such-kind")
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
@@ -99,7 +99,7 @@ def test_a_row_edited_by_hand_into_nonsense_is_rejected_in_words(provider: Provi
     destination = Destination(address=address)
     assert isinstance(provider.summary(destination), str)
     answer = provider.send(make_message(), destination)
-    assert isinstance(answer, Rejected) or provider.kind == "inbox"
+    assert isinstance(answer, Rejected) or not provider.form.base_fields, "no field, nothing to damage"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
