@@ -1,0 +1,62 @@
+"""One stage for all journeys: its engines, web, worker and beat are real, and are killed for real."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from demo.ledger import Account, account
+from demo.person import Person
+from demo.stage import Stage, wait_until
+from tests.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver
+
+
+@dataclass
+class Journey:
+    """A person with an inbox, a mail and a webhook channel; `hook` may be told to answer otherwise."""
+
+    stage: Stage
+    ada: Person
+    post: SMTPReceiver
+    hook: HTTPReceiver
+    secret: str
+
+    def remind(self, title: str, within: float = 2.0) -> None:
+        """A reminder through the form, due in so many seconds."""
+        self.ada.remind(title, datetime.now(UTC) + timedelta(seconds=within))
+
+    def settled(self, title: str, within: float = 30.0) -> Account:
+        """The account once every delivery has come to an end."""
+
+        def found() -> Account | None:
+            said = account(self.stage, title)
+            return said if said and said.settled else None
+
+        return wait_until(found, f"the end of “{title}”", within)
+
+    def mails(self, title: str) -> list[Mail]:
+        return [mail for mail in self.post.mails if mail.message["Subject"] == title]
+
+
+@pytest.fixture(scope="session")
+def stage_and_post() -> Iterator[tuple[Stage, SMTPReceiver]]:
+    with SMTPReceiver() as post, Stage("test_journey", EMAIL_URL=post.url) as stage:
+        stage.start(stage.web, stage.worker, stage.beat)
+        yield stage, post
+
+
+@pytest.fixture
+def journey(stage_and_post: tuple[Stage, SMTPReceiver], request: pytest.FixtureRequest) -> Iterator[Journey]:
+    stage, post = stage_and_post
+    with ExitStack() as closed:
+        hook = closed.enter_context(HTTPReceiver(Reply(204, body=b"")))
+        email = f"{request.node.name.replace('_', '-')}@example.org"
+        ada = closed.enter_context(closing(Person(stage.url, "Ada", email, "a long enough passphrase", "Asia/Kolkata")))
+        ada.add_email("Mail", email)
+        yield Journey(stage, ada, post, hook, ada.add_webhook("Hook", hook.url))
+    for name, lines in stage.logs.items():  # shown where the test failed
+        request.node.add_report_section("teardown", f"lines of {name}", "\n".join(lines))
