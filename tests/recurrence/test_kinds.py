@@ -175,6 +175,15 @@ def test_the_last_working_day_of_the_month() -> None:
     assert make_calendar_slots(rule, 3) == ["2026-01-30 17:00", "2026-02-27 17:00", "2026-03-31 17:00"]
 
 
+def test_the_first_day_of_the_week_decides_which_weeks_every_other_week_means() -> None:
+    # RFC 5545, section 3.8.5.3: the example of where WKST matters, moved to a year with the same weekdays.
+    rule = "DTSTART:20250805T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2;COUNT=4;BYDAY=TU,SU;WKST="
+    days = {"MO": [5, 10, 19, 24], "SU": [5, 17, 19, 31]}
+    for week_start, august in days.items():
+        slots = make_civil_slots("rrule", {"rule": rule + week_start}, 9, "2025-01-01")
+        assert slots == [f"2025-08-{day:02} 09:00" for day in august]
+
+
 def test_count_counts_excluded_dates_too() -> None:
     rule = "DTSTART:20260105T090000\nRRULE:FREQ=DAILY;COUNT=3\nEXDATE:20260106T090000"
     assert make_calendar_slots(rule, 9) == ["2026-01-05 09:00", "2026-01-07 09:00"]

@@ -55,15 +55,16 @@ def test_an_excluded_day_of_every_minute_is_left_at_once() -> None:
     assert timetable.next_after(BEFORE) == datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=1000)
 
 
-def test_an_excluded_day_whose_midnight_comes_twice_ends() -> None:
-    # In Havana clocks go from 01:00 back to 00:00 on 1 November 2026.
+def test_an_excluded_day_that_the_clock_returns_to_after_midnight_ends() -> None:
+    # In St. John's the clocks went from 00:01 on 7 November 2010 back to 23:01 on the 6th.
     timetable = make_timetable(
         "interval",
-        {"every": 30, "unit": "minutes", "anchor": "2026-11-01T00:00:00+00:00"},
-        timezone="America/Havana",
-        excluded=frozenset({date(2026, 10, 31), date(2026, 11, 1)}),
+        {"every": 10, "unit": "minutes", "anchor": "2010-11-01T00:00:00+00:00"},
+        timezone="America/St_Johns",
+        excluded=frozenset({date(2010, 11, 6)}),
     )
-    assert timetable.next_after(datetime(2026, 10, 31, 12, tzinfo=UTC)) == datetime(2026, 11, 2, 5, tzinfo=UTC)
+    first_midnight, second_midnight = datetime(2010, 11, 7, 2, 30, tzinfo=UTC), datetime(2010, 11, 7, 3, 30, tzinfo=UTC)
+    assert timetable.upcoming(datetime(2010, 11, 6, 12, tzinfo=UTC), 2) == [first_midnight, second_midnight]
 
 
 def test_a_rule_whose_every_slot_is_excluded_has_none() -> None:
