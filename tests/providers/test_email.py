@@ -1,12 +1,15 @@
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.core import mail
 from django.test import override_settings
+from hypothesis import strategies
 from pytest_django.fixtures import Settings
 
 from notifications import providers
@@ -103,6 +106,26 @@ def test_a_subject_injects_no_header(receiver: SMTPReceiver, subject: str) -> No
 def test_an_address_edited_by_hand_into_nonsense_is_rejected(receiver: SMTPReceiver, address: str) -> None:
     assert isinstance(EMAIL.send(make_message(), Destination(address={"address": address})), Rejected)
     assert receiver.mails == []
+
+
+@hypothesis.settings(max_examples=80, deadline=None, derandomize=True)
+@hypothesis.given(subject=strategies.text(max_size=200), body=strategies.text(max_size=400))
+def test_no_text_changes_whom_a_mail_goes_to_or_what_it_says(subject: str, body: str) -> None:
+    with SMTPReceiver() as receiver, mail_server(receiver.port):
+        assert EMAIL.send(make_message(subject=subject, body=body), ADA) == Delivered()
+    (sent,) = receiver.mails
+    headers = [
+        "Content-Transfer-Encoding",
+        "Content-Type",
+        "Date",
+        "From",
+        "MIME-Version",
+        "Message-ID",
+        "Subject",
+        "To",
+    ]
+    assert (sent.recipients, sorted(sent.message.keys())) == (["ada@example.org"], headers)
+    assert re.split(r"\r\n|\r|\n", sent.message.get_content().removesuffix("\n")) == re.split(r"\r\n|\r|\n", body)
 
 
 def test_a_body_that_no_mail_can_carry_is_rejected(receiver: SMTPReceiver) -> None:

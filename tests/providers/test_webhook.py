@@ -3,7 +3,9 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+import hypothesis
 import pytest
+from hypothesis import strategies
 from pytest_django.fixtures import Settings
 from standardwebhooks import WebhookVerificationError
 
@@ -86,6 +88,15 @@ def test_the_reference_implementation_verifies_what_arrives(receiver: HTTPReceiv
     }
     assert request.headers["Content-Type"] == "application/json"
     assert request.headers["webhook-id"] == str(KEY)
+
+
+@hypothesis.settings(max_examples=80, deadline=None, derandomize=True)
+@hypothesis.given(subject=strategies.text(), body=strategies.text(), recipient=strategies.text())
+def test_any_text_arrives_unharmed_and_verified(subject: str, body: str, recipient: str) -> None:
+    with HTTPReceiver() as receiver:
+        WEBHOOK.send(make_message(subject=subject, body=body, recipient=recipient), make_destination(receiver.url))
+    data = receiver.requests[0].verified(SECRET)["data"]
+    assert (data["subject"], data["body"], data["recipient"]) == (subject, body, recipient)
 
 
 def test_another_secret_does_not_verify(receiver: HTTPReceiver) -> None:
