@@ -30,6 +30,11 @@ _FIELD = {"timezone": "time_zone", "starts": "starts_at", "ends": "ends_at"}
 # The fields that hold a civil time, and what they hold it for.
 _MOMENTS = ("anchor", "starts_at", "ends_at")
 _MAX_COUNT = 1_000_000
+# What the form shows as pickers is asked for as such; of everything else `recurrence` says what is missing.
+_MISSING = {
+    "once": ("at", "Choose a date and a time."),
+    "weekly": ("days", "Choose at least one day, such as Monday."),
+}
 
 
 def _moment(label: str, help_text: str = "") -> forms.CharField:
@@ -126,26 +131,16 @@ class TimingForm(forms.Form):
         self.timetable: Timetable | None = None
 
     def clean(self) -> dict[str, Any]:
+        """Finds everything that is wrong at once, so that a person mends it in one go."""
         cleaned = self.cleaned_data
+        zone = self._zone()
+        cleaned |= {name: self._instant(name, zone) for name in _MOMENTS}
         if "kind" in cleaned and len(self._kinds()) > 1:
-            self.add_error("kind", "These are two timings. Choose exactly one; make a second reminder for the other.")
-        try:
-            zone = civil.zone(cleaned.get("time_zone"))
-        except InvalidRule as error:
-            self.add_error("time_zone", str(error))
-            return cleaned
-        moments = {name: self._instant(name, zone.key) for name in _MOMENTS}
-        if self.errors:
-            return cleaned
-        cleaned |= moments
-        try:
-            rule = recurrence.parse(cleaned["kind"], self._parameters(cleaned), zone.key)
-            self.timetable = Timetable(rule, moments["starts_at"], moments["ends_at"])
-        except InvalidRule as error:
-            name = _FIELD.get(error.field, error.field)
-            self.add_error(name if name in self.fields else "kind", str(error))
-        else:
-            self._refuse_what_never_fires(self.timetable)
+            self._refuse("kind", "These are two timings. Choose exactly one; make a second reminder for the other.")
+        if "kind" in cleaned:
+            timetable = self._read(cleaned, zone)
+            if not self.errors.keys() & TimingForm.base_fields.keys():
+                self.timetable = timetable
         return cleaned
 
     def upcoming(self, count: int) -> list[datetime]:
@@ -158,6 +153,33 @@ class TimingForm(forms.Form):
     def _kinds(self) -> set[str]:
         return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
 
+    def _refuse(self, name: str, message: str) -> None:
+        """An error at the field, unless one stands there already: the first is the cause."""
+        if name not in self.errors:
+            self.add_error(name, message)
+
+    def _zone(self) -> str:
+        """The zone that was typed; UTC in place of a wrong one, so that the other fields are judged too."""
+        try:
+            return civil.zone(self.cleaned_data.get("time_zone")).key
+        except InvalidRule as error:
+            self._refuse("time_zone", str(error))
+            return "UTC"
+
+    def _read(self, cleaned: dict[str, Any], zone: str) -> Timetable | None:
+        if (missing := _MISSING.get(cleaned["kind"])) and not cleaned.get(missing[0]):
+            self._refuse(*missing)
+            return None
+        try:
+            rule = recurrence.parse(cleaned["kind"], self._parameters(cleaned), zone)
+            timetable = Timetable(rule, cleaned["starts_at"], cleaned["ends_at"])
+        except InvalidRule as error:
+            name = _FIELD.get(error.field, error.field)
+            self._refuse(name if name in self.fields else "kind", str(error))
+            return None
+        self._refuse_what_never_fires(timetable)
+        return timetable
+
     def _instant(self, name: str, zone: str) -> datetime | None:
         """The instant behind the civil time that was typed; `Once` knows how to read one and what to say."""
         if not (written := self.cleaned_data.get(name)):
@@ -165,7 +187,7 @@ class TimingForm(forms.Form):
         try:
             once = recurrence.parse("once", {"at": written}, zone)
         except InvalidRule as error:
-            self.add_error(name, str(error))
+            self._refuse(name, str(error))
             return None
         return once.next_after(civil.FIRST_INSTANT)
 
@@ -173,28 +195,28 @@ class TimingForm(forms.Form):
         kind = cleaned["kind"]
         values = {name: cleaned.get(name) for name in recurrence.KINDS[kind].parameters}
         if kind == "interval":
-            values["every"] = _number(cleaned["every"])
+            values["every"] = _number(cleaned.get("every", ""))
             values["anchor"] = (cleaned["anchor"] or self.now.replace(second=0, microsecond=0)).isoformat()
         elif kind == "weekly":
-            values["days"] = [int(day) for day in cleaned["days"]]
+            values["days"] = [int(day) for day in cleaned.get("days", [])]
         elif kind == "monthly":
-            values["day"], values["short"] = _number(cleaned["day"]), cleaned["short"] or "last"
+            values["day"], values["short"] = _number(cleaned.get("day", "")), cleaned.get("short") or "last"
         return values
 
     def _refuse_what_never_fires(self, timetable: Timetable) -> None:
         most = self.cleaned_data.get("max_count")
         if most is not None and most <= self.fired:
-            self.add_error("max_count", f"It has fired {self.fired} times already. Write more than that, or nothing.")
+            self._refuse("max_count", f"It has fired {self.fired} times already. Write more than that, or nothing.")
         elif timetable.next_after(self.now) is not None:
             return
         elif timetable.rule.next_after(self.now) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
-            self.add_error(at_fault, "Nothing is due within this window. Choose an earlier start or a later end.")
+            self._refuse(at_fault, "Nothing is due within this window. Choose an earlier start or a later end.")
         elif timetable.rule.kind == "once":
             said = timetable.rule.describe().removeprefix("Once, on ")
-            self.add_error("at", f"{said}, has passed; choose a later time.")
+            self._refuse("at", f"{said}, has passed; choose a later time.")
         else:
-            self.add_error("rule", "The last firing of this rule has passed. Choose a later end, or none.")
+            self._refuse("rule", "The last firing of this rule has passed. Choose a later end, or none.")
 
 
 def typed(schedule: Schedule) -> dict[str, Any]:

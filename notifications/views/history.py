@@ -29,7 +29,7 @@ FILTERS = {
 def history(request: PersonRequest) -> HttpResponse:
     search, state = request.GET.get("q", "").strip()[:200], request.GET.get("state", "")
     rows = _found(request, search, state).prefetch_related(
-        Prefetch("deliveries", Delivery.objects.select_related("channel").order_by("id"))
+        Prefetch("deliveries", Delivery.objects.select_related("channel").order_by("channel_id"))
     )
     context = {
         "page": paging.page(rows, request.GET),
@@ -45,7 +45,7 @@ def history(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_safe
 def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
-    deliveries = Delivery.objects.select_related("channel").prefetch_related("history").order_by("id")
+    deliveries = Delivery.objects.select_related("channel").prefetch_related("history").order_by("channel_id")
     found = get_object_or_404(
         Notification.objects.for_user(request.user).prefetch_related(Prefetch("deliveries", deliveries)),
         id=notification_id,

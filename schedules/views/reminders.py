@@ -6,12 +6,12 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import F, Q
+from django.db.models import F, Prefetch, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from notifications.models import Notification
+from notifications.models import Delivery, Notification
 from people.requests import PersonRequest
 from schedules import firing
 from schedules.models import Schedule
@@ -73,7 +73,8 @@ def _past(request: PersonRequest, schedule: Schedule) -> list[dict[str, object]]
     """The last occurrences, newest first, each with the notification that it caused."""
     occurrences = list(schedule.occurrences.order_by("-scheduled_for")[:_SHOWN])
     caused = Notification.objects.for_user(request.user).filter(batch_id__in=[batch.id for batch in occurrences])
-    by_batch = {said.batch_id: said for said in caused.prefetch_related("deliveries__channel")}
+    deliveries = Delivery.objects.select_related("channel").order_by("channel_id")
+    by_batch = {said.batch_id: said for said in caused.prefetch_related(Prefetch("deliveries", deliveries))}
     return [{"occurrence": occurrence, "notification": by_batch.get(occurrence.id)} for occurrence in occurrences]
 
 
