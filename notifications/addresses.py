@@ -76,9 +76,7 @@ class RefusedURL(ValueError):
 
 
 def permitted(address: str, allowed: Iterable[Network]) -> bool:
-    """Whether the door may connect to this IP address: a public one, or one in the operator's `allowed`
-    networks.
-    """
+    """Whether the door may connect to this IP address: a public one, or one in the operator's `allowed` networks."""
     try:
         parsed: Address = ip_address(address)
     except ValueError:

@@ -30,9 +30,7 @@ _Found = Sequence[_AddressInfo]
 
 @dataclass(slots=True)
 class Exchange:
-    """The exchange under way. `expires` is of the monotonic clock; `sent` turns true before our first byte
-    leaves.
-    """
+    """The exchange under way. `expires` is of the monotonic clock; `sent` turns true before our first byte leaves."""
 
     expires: float
     sent: bool = False
@@ -46,9 +44,7 @@ class Exchange:
 
 
 class RefusedAddress(Exception):
-    """A name that leads to an address which the guard does not permit. Not an OSError: no library may swallow
-    it.
-    """
+    """A name that leads to an address which the guard does not permit. Not an OSError: no library may swallow it."""
 
 
 _current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
@@ -100,9 +96,7 @@ class BoundedTLSSocket(_Bounded, ssl.SSLSocket):
     """A TLS socket. `tls_context` makes them."""
 
     def do_handshake(self, block: bool = False) -> None:
-        """Shake hands. What the handshake itself sends says nothing to the service, so it leaves `sent`
-        alone.
-        """
+        """Shake hands. What the handshake itself sends says nothing to the service, so it leaves `sent` alone."""
         self._tighten()
         super().do_handshake(block)
 
@@ -151,7 +145,7 @@ def dial(host: str, port: int, permit: Callable[[str], bool] | None = None) -> B
 def _look_up(host: str, port: int, exchange: Exchange | None) -> _Found:
     try:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    except socket.gaierror:
+    except (socket.gaierror, UnicodeError):
         pass  # a name
     if not exchange:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -169,7 +163,11 @@ def _look_up(host: str, port: int, exchange: Exchange | None) -> _Found:
             lookups.release()
 
     # A daemon: a resolver that hangs must hold up neither the exchange nor the end of the process.
-    threading.Thread(target=ask, name="look-up", daemon=True).start()
+    try:
+        threading.Thread(target=ask, name="look-up", daemon=True).start()
+    except RuntimeError:
+        lookups.release()
+        raise TimeoutError("the machine has no thread left for a look-up") from None
     try:
         answer = answers.get(timeout=exchange.left())
     except Empty:

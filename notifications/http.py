@@ -41,9 +41,7 @@ class Response:
 
 
 class NotSent(Exception):
-    """Nothing of the request left this machine. `refused` says that it never will: the guard forbids the
-    address.
-    """
+    """Nothing of the request left this machine. `refused` says that it never will: the guard forbids the address."""
 
     def __init__(self, reason: str, refused: bool = False) -> None:
         super().__init__(reason)
@@ -63,18 +61,12 @@ def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], d
     """Make one request and return its answer, whatever the status; redirects are returned as they are.
 
     `deadline` is the seconds for all of it: DNS, connection, TLS, request, answer, body. Raises NotSent or
-    Unanswered, whose reasons name no part of the address.
+    Unanswered, whose reasons hold no path, no query and no header.
     """
     try:
-        url = check_url(url)
+        prepared = _prepare(method, check_url(url), body, headers)
     except RefusedURL as refusal:
         raise NotSent(str(refusal), refused=True) from None
-    prepared = requests.Request(
-        method,
-        url,
-        data=body,
-        headers={"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers},
-    ).prepare()
     with within(deadline) as exchange:
         try:
             answer = _adapter().send(prepared, stream=True)
@@ -88,12 +80,21 @@ def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], d
             raise NotSent(_in_words(error, deadline)) from None
         try:
             if answer.status_code < 200:
-                # http.client takes an interim answer for the final one; what follows would be read as the
-                # next.
+                # http.client takes an interim answer for the final one; what follows would be read as the next.
                 raise Unanswered(f"The receiver answered {answer.status_code} only, which is not an answer.")
             return Response(answer.status_code, answer.headers, _read(answer.raw))
         finally:
             answer.raw.close()  # whole bodies have given their connection back by now
+
+
+def _prepare(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.PreparedRequest:
+    headers = {"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers}
+    try:
+        for value in headers.values():
+            value.encode("latin-1")
+        return requests.Request(method, url, data=body, headers=headers).prepare()
+    except ValueError:  # UnicodeError, and InvalidHeader of requests, are of its kind
+        raise NotSent("This cannot be written as an HTTP request.", refused=True) from None
 
 
 def _read(raw: urllib3.HTTPResponse) -> bytes:
@@ -104,15 +105,13 @@ def _read(raw: urllib3.HTTPResponse) -> bytes:
 
 
 def _in_words(error: BaseException, deadline: float) -> str:
-    """Say what failed for people to read. The causes are in the chain, under what urllib3 and requests made
-    of them.
-    """
+    """Say what failed for people to read. The causes are in the chain, under what urllib3 and requests made of them."""
     link: BaseException | None = error
     while link:
         if isinstance(link, ssl.SSLCertVerificationError):
             return f"The receiver's certificate is not valid: {link.verify_message}."
         if isinstance(link, ssl.SSLError):
-            return "No secure connection could be made with the receiver."
+            return "The secure connection to the receiver failed."
         if isinstance(link, socket.gaierror):
             return "The receiver's name could not be looked up."
         if isinstance(link, TimeoutError):
@@ -150,18 +149,14 @@ class _HTTPSPool(urllib3.HTTPSConnectionPool):
 
 
 class _Adapter(HTTPAdapter):
-    """The transport beneath a requests session, without the session: no cookies, no .netrc, no proxies, no
-    hooks.
-    """
+    """The transport beneath a requests session, without the session: no cookies, no .netrc, no proxies, no hooks."""
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:
         super().init_poolmanager(connections, maxsize, block, ssl_context=tls_context(), **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Leave verification to the context, which always verifies; the inherited one reads the bundle each
-        time.
-        """
+        """Leave verification to the context, which always verifies; the inherited one reads the bundle each time."""
 
 
 @cache

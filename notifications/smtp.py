@@ -13,9 +13,7 @@ from notifications.exchange import dial, tls_context, under_way
 
 
 class _Session(smtplib.SMTP):
-    """Knows whether the final dot is out and unanswered: from there on, the server may have taken the
-    message.
-    """
+    """Knows whether the final dot is out and unanswered: from there on, the server may have taken the message."""
 
     in_doubt = False
     _invited = False

@@ -30,9 +30,7 @@ class Provider(ABC):
     policy: ClassVar[backoff.Policy] = backoff.QUICK
 
     recognises_repeats: ClassVar[bool]
-    """Whether the receiver can tell a repeat by its key, so that a send whose outcome is unknown may be
-    repeated.
-    """
+    """Whether the receiver can tell a repeat by its key, so that a send whose outcome is unknown may be repeated."""
 
     deadline: ClassVar[float] = 20.0
     """Seconds for one whole send: DNS, connection, TLS, request and answer."""
@@ -45,9 +43,7 @@ class Provider(ABC):
 
     @abstractmethod
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return the destination that the form's cleaned data describe, with what must stay secret in
-        `secrets`.
-        """
+        """Return the destination that the form's cleaned data describe, with what must stay secret in `secrets`."""
 
     @abstractmethod
     def summary(self, destination: Destination) -> str:

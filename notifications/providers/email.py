@@ -157,8 +157,10 @@ def _in_words(error: OSError) -> str:
         return (
             "The mail server's certificate is not valid."
             if isinstance(error, ssl.SSLCertVerificationError)
-            else "No secure connection could be made with the mail server."
+            else "The secure connection to the mail server failed."
         )
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         return "The mail server did not answer in time."
+    if isinstance(error, smtplib.SMTPServerDisconnected):
+        return "The connection to the mail server broke."
     return "The mail server could not be reached."

@@ -63,9 +63,7 @@ class WebhookForm(forms.Form):
 
 
 class Webhook(Provider):
-    """Posts a signed JSON document. The query of an address may carry a token, so it is kept with the
-    secrets.
-    """
+    """Posts a signed JSON document. The query of an address may carry a token, so it is kept with the secrets."""
 
     kind = "webhook"
     label = "Webhook"
@@ -85,9 +83,7 @@ class Webhook(Provider):
         return Destination(address={"url": urlunsplit(parts._replace(query="", fragment=""))}, secrets=kept)
 
     def summary(self, destination: Destination) -> str:
-        """Return the host, and the path's first step when it is a plain word: many services put a token in a
-        path.
-        """
+        """Return the host, and the path's first step when it is a plain word: many services put a token in a path."""
         try:
             parts = urlsplit(str(destination.address.get("url", "")))
         except ValueError:
@@ -99,9 +95,7 @@ class Webhook(Provider):
         return f"{host}/…" if first else host
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Post it. `webhook-id` is the message's key, the same at every try, so the receiver can drop
-        repeats.
-        """
+        """Post it. `webhook-id` is the message's key, the same at every try, so the receiver can drop repeats."""
         now = datetime.now(UTC)
         key = _signing_key(destination.secrets.get("secret", ""))
         if key is None:
