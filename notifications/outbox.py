@@ -10,13 +10,12 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
 from celery import current_app
 from django.db import connection, transaction
-from kombu.exceptions import OperationalError
 
+from notifications import doorbell
 from notifications.ids import uuid7
 from notifications.models import Channel, Notification
 
@@ -115,17 +114,8 @@ def ring(rings: Iterable[Ring]) -> bool:
     if not near:
         return True
     try:
-        with current_app.producer_or_acquire() as producer, producer.batch():
-            for bell in near:
-                current_app.send_task(
-                    DELIVER,
-                    args=[str(bell.delivery_id)],
-                    countdown=bell.wait if bell.wait > 0 else None,
-                    ignore_result=True,
-                    producer=producer,
-                    retry=False,
-                )
-    except (OperationalError, OSError) as error:
+        doorbell.publish(current_app, DELIVER, [(bell.delivery_id, bell.wait) for bell in near])
+    except doorbell.Unreachable as error:
         log.warning("The broker cannot be reached; %d deliveries wait for rescue to ring: %s", len(near), error)
         return False
     return True
@@ -133,7 +123,12 @@ def ring(rings: Iterable[Ring]) -> bool:
 
 def ring_after_commit(rings: Iterable[Ring]) -> None:
     """Ring once the current transaction is committed; an error in it cannot harm what was committed."""
-    transaction.on_commit(partial(ring, list(rings)), robust=True)
+    bells = list(rings)
+
+    def ring_them() -> None:  # not a partial: Django names a robust hook that failed by its __qualname__
+        ring(bells)
+
+    transaction.on_commit(ring_them, robust=True)
 
 
 def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, origin: Notification.Origin) -> UUID:

@@ -1,0 +1,65 @@
+"""The doorbell's messages are those that Celery itself would have sent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from celery import Celery
+
+from config.celery import app
+from notifications import doorbell, outbox
+from notifications.ids import uuid7
+
+
+@pytest.fixture(autouse=True)
+def empty_queue() -> None:
+    heard()
+
+
+def heard() -> list[Any]:
+    """The messages that wait for a worker, oldest first; they are taken out."""
+    with app.connection_for_read() as broker:
+        queue = app.amqp.queues["deliveries"](broker.default_channel)
+        queue.declare()
+        messages = []
+        while (message := queue.get(no_ack=True)) is not None:
+            messages.append(message)
+        return messages
+
+
+def test_a_message_differs_from_celerys_own_in_its_id_alone() -> None:
+    delivery_id = uuid7()
+    app.send_task(outbox.DELIVER, args=[str(delivery_id)], ignore_result=True)
+    doorbell.publish(app, outbox.DELIVER, [(delivery_id, 0.0)])
+    theirs, ours = heard()
+    assert ours.payload == theirs.payload
+    assert ours.headers["id"] == ours.properties["correlation_id"] != theirs.headers["id"]
+    ids = {"id": None, "root_id": None}
+    assert ours.headers | ids == theirs.headers | ids
+    assert (ours.content_type, ours.content_encoding) == (theirs.content_type, theirs.content_encoding)
+    own = ("correlation_id", "delivery_tag", "reply_to")  # nobody replies to a task whose result is ignored
+    assert {name: value for name, value in ours.properties.items() if name not in own} == {
+        name: value for name, value in theirs.properties.items() if name not in own
+    }
+
+
+def test_every_call_has_its_own_message_in_order_and_with_its_own_time() -> None:
+    first, later = uuid7(), uuid7()
+    doorbell.publish(app, outbox.DELIVER, [(first, 0.0), (later, 60.0)])
+    messages = heard()
+    assert [UUID(message.payload[0][0]) for message in messages] == [first, later]
+    assert len({message.headers["id"] for message in messages}) == 2
+    assert messages[0].headers["eta"] is None
+    wait = datetime.fromisoformat(messages[1].headers["eta"]) - datetime.now(UTC)
+    assert timedelta(seconds=55) < wait <= timedelta(seconds=60)
+
+
+def test_a_broker_that_is_away_is_said_at_once() -> None:
+    nowhere = Celery("nowhere", broker="redis://127.0.0.1:1/0", set_as_current=False)
+    started = datetime.now(UTC)
+    with pytest.raises(doorbell.Unreachable):
+        doorbell.publish(nowhere, outbox.DELIVER, [(uuid7(), 0.0)])
+    assert datetime.now(UTC) - started < timedelta(seconds=2)
