@@ -137,7 +137,7 @@ USE_I18N = True
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
 _email_url = env.text("EMAIL_URL", "")
 if _email_url:
-    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    EMAIL_BACKEND = "notifications.smtp.Backend"  # Django's, held to one deadline and able to say how far a mail got
     _mail = env.mail(_email_url)
     EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
