@@ -1,7 +1,36 @@
+import socket
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from pytest_django.fixtures import Settings
+
+from tests.receivers import HTTPReceiver
 
 
 @pytest.fixture(autouse=True)
 def only_the_loopback_is_open(settings: Settings) -> None:
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
+
+
+@pytest.fixture
+def receiver() -> Iterator[HTTPReceiver]:
+    with HTTPReceiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """A name server of our own: each look-up of a name takes the next of its answers, "," between addresses."""
+    answers: dict[str, list[str]] = {}
+    real = socket.getaddrinfo
+
+    def look_up(host: str, port: int, *rest: Any, flags: int = 0, **named: Any) -> Any:
+        if host not in answers or flags & socket.AI_NUMERICHOST:
+            return real(host, port, *rest, flags=flags, **named)
+        queue = answers[host]
+        addresses = queue.pop(0) if len(queue) > 1 else queue[0]
+        return [found for address in addresses.split(",") for found in real(address, port, *rest, **named)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return answers

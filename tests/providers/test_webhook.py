@@ -66,12 +66,6 @@ def keys_sent(message: Message) -> list[str]:
         return [request.headers["webhook-id"] for request in receiver.requests]
 
 
-@pytest.fixture
-def receiver() -> Iterator[HTTPReceiver]:
-    with HTTPReceiver() as receiver:
-        yield receiver
-
-
 def test_the_reference_implementation_verifies_what_arrives(receiver: HTTPReceiver) -> None:
     assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == Delivered("200 OK")
     (request,) = receiver.requests
