@@ -5,6 +5,7 @@ Every change of a delivery's state is a verb in `deliveries.py`; nothing else wr
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -18,6 +19,9 @@ from notifications.message import Destination
 
 if TYPE_CHECKING:
     from people.models import User
+
+
+EARTHLY = (datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
 
 
 class ChannelQuerySet(models.QuerySet["Channel"]):
@@ -151,7 +155,8 @@ class Delivery(models.Model):
     """One notification to one channel. This row is the outbox, and its id the idempotency key.
 
     `available_at`: not claimed before. `ring_at`: when the doorbell is rung if nobody has claimed it by then.
-    `tries` counts since the last replay; all attempts stay in `Attempt`. `read_at` is the inbox's mark.
+    `tries` counts since the last replay, `released` what was given back before anything was sent and does not count;
+    all attempts stay in `Attempt`. `read_at` is the inbox's mark.
     """
 
     class State(models.TextChoices):
@@ -175,6 +180,7 @@ class Delivery(models.Model):
     rings = models.PositiveSmallIntegerField(default=0)
     expires_at = models.DateTimeField(null=True, blank=True)
     tries = models.PositiveSmallIntegerField(default=0)
+    released = models.PositiveSmallIntegerField(db_default=0, editable=False)
     replays = models.PositiveSmallIntegerField(default=0)
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
@@ -229,6 +235,12 @@ class Delivery(models.Model):
                 | (~Q(state__in=["pending", "sending"]) & Q(settled_at__isnull=False)),
                 name="delivery_settled_at_the_end",
             ),
+            # Python cannot read PostgreSQL's "infinity" or years past 9999: one such row would break whole pages.
+            models.CheckConstraint(
+                condition=Q(available_at__range=EARTHLY, ring_at__range=EARTHLY)
+                & (Q(expires_at=None) | Q(expires_at__range=EARTHLY)),
+                name="delivery_earthly_instants",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -248,6 +260,7 @@ class Attempt(models.Model):
         REJECTED = "rejected", "rejected"
         AMBIGUOUS = "ambiguous", "outcome unknown"
         LOST = "lost", "worker lost"
+        RELEASED = "released", "given back before anything was sent"
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="history")
     replay = models.PositiveSmallIntegerField()

@@ -1,16 +1,25 @@
 """What the crash left behind: expired leases, stale deliveries, and deliveries that nobody rang for.
 
-Any number of rescuers may run at once: each statement skips the rows that another one holds.
+Any number of rescuers may run at once: each statement skips the rows that another one holds. None of them costs more
+because a million deliveries wait.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
+from functools import partial
 
-from notifications import deliveries, outbox, providers
+from notifications import broker, deliveries, outbox, providers
 from notifications.deliveries import LostRule, Recovered
+from notifications.reconnect import persist
+
+log = logging.getLogger(__name__)
 
 BATCH = 2_000
+# Where as many messages wait, workers have enough to do: more bells would only be heard in vain, and after an outage
+# of hours they would fill the broker.
+ENOUGH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +31,27 @@ class Rescued:
 
 def rescue() -> Rescued:
     """Settle what has ended, ring for what waits; each part by its own statement, so that none holds up another."""
-    expired = deliveries.expire()
+    expired = persist(partial(deliveries.expire, BATCH))
     rules = [
         LostRule(provider.kind, provider.recognises_repeats, provider.policy.tries) for provider in providers.all()
     ]
-    recovered = deliveries.recover_expired_leases(rules, BATCH)
-    unheard = deliveries.due_for_a_ring(BATCH)
-    outbox.ring(outbox.Ring(delivery_id) for delivery_id in unheard)
-    return Rescued(expired, recovered, len(unheard))
+    recovered = persist(partial(deliveries.recover_expired_leases, rules, BATCH))
+    return Rescued(expired, recovered, _ring())
+
+
+def _ring() -> int:
+    found = broker.look(outbox.DELIVER)
+    if found is None:
+        return 0  # the rows stay due for a ring, and are rung as soon as it is back
+    if found.forgot:
+        forgotten = persist(deliveries.forget_rings)
+        log.warning("The broker has lost what it held, or is new: %d deliveries are rung again", forgotten)
+        broker.mark()
+    rung = 0
+    for room in range(ENOUGH - found.waiting, 0, -BATCH):
+        unheard = persist(partial(deliveries.due_for_a_ring, min(room, BATCH)))
+        outbox.ring(outbox.Ring(delivery_id) for delivery_id in unheard)
+        rung += len(unheard)
+        if len(unheard) < BATCH:
+            break
+    return rung

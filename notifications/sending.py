@@ -7,10 +7,11 @@ import random
 from typing import assert_never
 from uuid import UUID
 
-from notifications import backoff, deliveries, outbox, providers, secrets
+from notifications import backoff, barriers, deliveries, outbox, providers, secrets
 from notifications.deliveries import Claim
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
 from notifications.models import Attempt, Channel
+from notifications.reconnect import lend_connection
 
 log = logging.getLogger(__name__)
 
@@ -35,24 +36,45 @@ def send(delivery_id: UUID, worker: str) -> None:
         if wait:  # the doorbell rang before its time: clocks differ, or the row was put off since
             outbox.ring([outbox.Ring(delivery_id, wait)])
         return
+    lend_connection()
     settle(claim, ask_provider(claim))
 
 
 def ask_provider(claim: Claim) -> Answer:
-    """What the provider says; a provider that raises is a bug, whose outcome is unknown."""
+    """What the provider says; a provider that raises is a bug, whose outcome is unknown.
+
+    A worker that is told to stop now (SystemExit) first gives back what it holds.
+    """
     if claim.unusable:
         return Rejected(claim.unusable)
+    asked = False
     try:
         provider = providers.get(claim.provider)
         destination = claim.destination()
+        barriers.reach("sending")
+        asked = True
+        answer = provider.send(claim.message, destination)
+        barriers.reach("sent")
+        return answer
     except (providers.UnknownProvider, secrets.Unreadable) as error:
         return Rejected(str(error))
-    try:
-        return provider.send(claim.message, destination)
     except Exception as error:
         # The text of a foreign exception may hold a secret (a URL, a header): only its type is kept.
         log.error("Provider %s raised %s for delivery %s", claim.provider, type(error).__name__, claim.delivery_id)
         return Ambiguous(f"The {claim.provider} provider failed with {type(error).__name__}.")
+    except (SystemExit, KeyboardInterrupt):
+        _let_go(claim, asked)
+        raise
+
+
+def _let_go(claim: Claim, asked: bool) -> None:
+    if not asked:
+        deliveries.release(claim.delivery_id, claim.token, "The worker was stopped before it had sent anything.")
+        return
+    try:
+        settle(claim, Ambiguous("The worker was stopped while it was sending."))
+    except SendAgain as again:
+        put_off(again, chosen=0.0)
 
 
 def settle(claim: Claim, answer: Answer) -> None:

@@ -57,7 +57,7 @@ def make_schedule(
 
 
 def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
-    """A pending, due delivery to `channel`."""
+    """A pending, due delivery to `channel`; one of another state has gone there by way of `sending`."""
     saying = {
         "user_id": channel.user_id,
         "channels": [(channel.id, channel.provider)],
@@ -68,6 +68,9 @@ def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
     }
     saying |= {name: overrides.pop(name) for name in list(overrides) if name in outbox.Saying.__slots__}
     [bell] = outbox.record([outbox.Saying(**saying)])
+    if overrides.get("state", "pending") not in {"pending", "sending", "cancelled", "expired"}:
+        Delivery.objects.filter(id=bell.delivery_id).update(state="sending", lease_token=uuid7(), lease_until=NOON)
+        overrides = {"lease_token": None, "lease_until": None, "settled_at": NOON} | overrides
     if overrides:
         Delivery.objects.filter(id=bell.delivery_id).update(**overrides)
     return Delivery.objects.get(id=bell.delivery_id)

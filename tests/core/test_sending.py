@@ -129,17 +129,23 @@ def test_a_partial_failure_sends_nothing_again_that_succeeded(monkeypatch: pytes
     assert deliveries.replay([delivered.id, dead.id]) == [dead.id]
 
 
-@pytest.mark.parametrize(("choice", "state"), [("", "unknown"), ("hold", "unknown"), ("retry", "pending")])
+HELD = "No answer came. It may have arrived; send it again?"
+
+
+@pytest.mark.parametrize(
+    ("choice", "state", "reason"),
+    [("", "unknown", HELD), ("hold", "unknown", HELD), ("retry", "pending", "No answer came.")],
+)
 def test_an_ambiguous_end_is_held_unless_the_channel_chose_otherwise(
-    channel: Channel, monkeypatch: pytest.MonkeyPatch, choice: str, state: str
+    channel: Channel, monkeypatch: pytest.MonkeyPatch, choice: str, state: str, reason: str
 ) -> None:
     monkeypatch.setattr(inbox.Inbox, "recognises_repeats", False)
-    answering(monkeypatch, Ambiguous("no answer"))
+    answering(monkeypatch, Ambiguous("No answer came."))
     channel.on_unknown = choice
     channel.save()
     delivery = make_delivery(channel)
     try_once(delivery)
-    assert (delivery.state, delivery.reason) == (state, "no answer")
+    assert (delivery.state, delivery.reason) == (state, reason)
 
 
 def test_a_provider_that_raises_settles_without_its_words(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:

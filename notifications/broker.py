@@ -1,0 +1,52 @@
+"""What rescue asks of the broker before it rings: how much waits there, and whether it has lost what it held.
+
+Through kombu, so that it holds for RabbitMQ as for Redis.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from celery import current_app
+from kombu import Connection, Queue
+from kombu.exceptions import OperationalError
+
+log = logging.getLogger(__name__)
+
+# A queue that nobody reads, with one message in it. A broker that has lost this one has lost the others too.
+MARKER = Queue("marker")
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """`waiting`: messages in the queue that nobody has taken. `forgot`: it was emptied or is new."""
+
+    waiting: int
+    forgot: bool
+
+
+def look(task: str) -> Broker | None:
+    """The broker as it is for the queue of `task`; None when it cannot be reached."""
+    queue = current_app.amqp.router.route({}, task)["queue"]
+    with current_app.connection_for_write() as connection:
+        away: tuple[type[BaseException], ...] = (OperationalError, *connection.connection_errors)
+        try:
+            connection.connect()  # tries once: rescue comes again in seconds
+            return Broker(waiting=_count(connection, queue), forgot=_count(connection, MARKER) == 0)
+        except away as error:
+            log.warning("The broker cannot be reached, so nothing is rung: %s", error)
+            return None
+
+
+def mark() -> None:
+    """Leave the message that only a broker that forgets will lose. Several do no harm."""
+    with current_app.connection_for_write() as connection:
+        connection.Producer().publish({}, exchange="", routing_key=MARKER.name)
+
+
+def _count(connection: Connection, queue: Queue) -> int:
+    # Not a passive declaration: with a key prefix, kombu's Redis transport takes every queue for missing then.
+    declared: Any = queue.bind(connection.default_channel).queue_declare()
+    return int(declared.message_count)

@@ -1,0 +1,165 @@
+"""Take a delivery in hand, and give it back when nothing of it has been sent.
+
+Claiming is one statement, because it is what every delivery pays for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import connection
+
+from notifications import barriers, secrets
+from notifications.message import Destination, Message
+from notifications.reconnect import persist
+
+# Longer than the longest send deadline and Celery's hard time limit, so that a lease only expires under a dead worker.
+LEASE = 90.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A leased delivery with all that a worker needs to send it, so that sending reads no database.
+
+    `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
+    `tries` counts this try, starting at 1 after each replay.
+    """
+
+    delivery_id: UUID
+    token: UUID
+    tries: int
+    provider: str
+    channel_id: UUID
+    message: Message
+    address: Mapping[str, Any]
+    sealed_secrets: str
+    on_unknown: str
+    unusable: str
+
+    def destination(self) -> Destination:
+        """Raises `secrets.Unreadable` when the key is not there."""
+        return Destination(self.address, secrets.unseal(self.sealed_secrets, self.channel_id))
+
+
+_CLAIM = """
+WITH claimed AS (
+    UPDATE notifications_delivery
+       SET state = 'sending', tries = tries + 1, lease_token = %(token)s,
+           lease_until = now() + %(lease)s * interval '1 second'
+     WHERE id = %(id)s AND state = 'pending' AND available_at <= now()
+       AND (expires_at IS NULL OR expires_at > now())
+ RETURNING id, notification_id, channel_id, provider, replays, tries, released
+), opened AS (
+    INSERT INTO notifications_attempt (delivery_id, replay, number, token, worker, started_at, outcome, reason)
+    SELECT id, replays, tries + released, %(token)s, %(worker)s, now(), '', '' FROM claimed
+)
+SELECT claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body, n.slot, p.name, p.email,
+       c.address, c.sealed_secrets, c.on_unknown,
+       CASE WHEN c.removed_at IS NOT NULL THEN 'The channel was removed.'
+            WHEN c.disabled_at IS NOT NULL THEN 'The channel is disabled: ' || c.disabled_reason
+            WHEN c.verified_at IS NULL AND n.origin <> 'test' THEN 'The channel has not been verified.'
+            WHEN jsonb_typeof(c.address) <> 'object' THEN
+                 'The channel''s address is damaged. Remove the channel and add it again.'
+            ELSE '' END
+  FROM claimed
+  JOIN notifications_notification n ON n.id = claimed.notification_id
+  JOIN notifications_channel c ON c.id = claimed.channel_id
+  JOIN people_user p ON p.id = n.user_id
+"""
+
+
+def claim(delivery_id: UUID, worker: str) -> Claim | None:
+    """pending -> sending: lease the delivery and open its attempt. None when there is nothing to claim now."""
+    token = uuid4()
+    row = persist(partial(_claim, delivery_id, token, worker), again=partial(_claim_again, delivery_id, token, worker))
+    if row is None:
+        return None
+    tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable = row
+    barriers.reach("claimed")
+    return Claim(
+        delivery_id=delivery_id,
+        token=token,
+        tries=tries,
+        provider=provider,
+        channel_id=channel_id,
+        message=Message(key=delivery_id, subject=subject, body=body, recipient=name or email, slot=slot),
+        # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
+        address=json.loads(address),
+        sealed_secrets=sealed,
+        on_unknown=on_unknown,
+        unusable=unusable,
+    )
+
+
+def _claim(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, {"id": delivery_id, "token": token, "lease": LEASE, "worker": worker[:120]})
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        return row
+
+
+def _claim_again(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:
+    """The connection that broke may have committed the claim before it did; nothing was sent under it."""
+    release(delivery_id, token, "The database went away while this try was being opened.")
+    return _claim(delivery_id, token, worker)
+
+
+_RELEASE = """
+WITH given_back AS (
+    UPDATE notifications_delivery
+       SET state = 'pending', tries = tries - 1, released = released + 1, lease_token = NULL, lease_until = NULL,
+           available_at = now(), ring_at = now(), rings = 0
+     WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
+ RETURNING id
+)
+UPDATE notifications_attempt SET finished_at = clock_timestamp(), outcome = 'released', reason = %(reason)s
+ WHERE delivery_id = (SELECT id FROM given_back) AND token = %(token)s AND finished_at IS NULL
+"""
+
+
+def release(delivery_id: UUID, token: UUID, reason: str) -> bool:
+    """sending -> pending: nothing was sent, so the try does not count; another worker may claim it at once.
+
+    False when the lease of `token` is no longer there.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_RELEASE, {"id": delivery_id, "token": token, "reason": reason[:500]})
+        closed: int = cursor.rowcount
+        return closed == 1
+
+
+def defer(delivery_id: UUID, wait: float, reason: str) -> bool:
+    """Let a pending delivery wait for `wait` seconds more, before anybody claims it: no attempt is opened or counted.
+
+    For what must not go out now (a rate limit, quiet hours). Rescue rings when the wait is over. False when it is not
+    pending any more. A mark, not a change of state.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE notifications_delivery
+               SET available_at = now() + %(wait)s * interval '1 second',
+                   ring_at = now() + %(wait)s * interval '1 second', rings = 0, reason = %(reason)s
+             WHERE id = %(id)s AND state = 'pending'
+            """,
+            {"id": delivery_id, "wait": wait, "reason": reason[:500]},
+        )
+        changed: int = cursor.rowcount
+        return changed == 1
+
+
+def seconds_until_available(delivery_id: UUID) -> float | None:
+    """How long a pending delivery has yet to wait, on the database's clock; None when it is not pending."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT extract(epoch FROM available_at - now())::float FROM notifications_delivery"
+            " WHERE id = %s AND state = 'pending'",
+            [delivery_id],
+        )
+        row = cursor.fetchone()
+    return None if row is None else max(0.0, row[0])

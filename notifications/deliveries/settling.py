@@ -1,0 +1,106 @@
+"""Write what became of a try, under the lease's token: 0 rows changed means that another worker has taken over.
+
+Settling is one statement, because it is what every delivery pays for.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.db import connection
+
+from notifications import barriers
+from notifications.deliveries.claiming import Claim
+from notifications.models import Attempt, Delivery
+from notifications.reconnect import persist
+
+_OUTCOME = Attempt.Outcome
+_STATE = Delivery.State
+
+_SETTLE = """
+WITH settled AS (
+    UPDATE notifications_delivery
+       SET state = %(state)s, reason = %(reason)s, lease_token = NULL, lease_until = NULL,
+           settled_at = CASE WHEN %(wait)s::float IS NULL THEN now() END,
+           available_at = coalesce(now() + %(wait)s::float * interval '1 second', available_at),
+           ring_at = coalesce(now() + (%(wait)s::float + %(unheard)s::float) * interval '1 second', ring_at),
+           rings = 0
+     WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
+ RETURNING id
+)
+UPDATE notifications_attempt SET finished_at = clock_timestamp(), outcome = %(outcome)s, reason = %(said)s
+ WHERE delivery_id = (SELECT id FROM settled) AND token = %(token)s AND finished_at IS NULL
+"""
+
+
+def _settle(
+    claim: Claim,
+    state: Delivery.State,
+    outcome: Attempt.Outcome,
+    said: str,
+    *,
+    ask: str = "",
+    wait: float | None = None,
+    unheard: float = 0.0,
+) -> bool:
+    """Settle the row and close its attempt under the token; False when another worker has taken over since.
+
+    `ask` is what the row asks a person, beside what was said.
+    """
+    values: dict[str, Any] = {
+        "id": claim.delivery_id,
+        "token": claim.token,
+        "state": state,
+        "reason": "" if state == _STATE.DELIVERED else f"{said[:450]}{ask}",
+        "outcome": outcome,
+        "said": said[:500],
+        "wait": wait,
+        "unheard": unheard,
+    }
+    # What is known must be written if at all possible: a database that is away for seconds must not turn a message
+    # that arrived into one that may have. Settling twice under one token changes nothing.
+    closed = persist(partial(_write, values), again=lambda: _write(values) or _is_closed(claim))
+    barriers.reach("settled")
+    return closed
+
+
+def _write(values: dict[str, Any]) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLE, values)
+        closed: int = cursor.rowcount
+        return closed == 1
+
+
+def _is_closed(claim: Claim) -> bool:
+    """Whether this very settling was committed by a connection that broke before it could say so."""
+    return (
+        Attempt.objects.filter(delivery_id=claim.delivery_id, token=claim.token, finished_at__isnull=False)
+        .exclude(outcome=_OUTCOME.LOST)
+        .exists()
+    )
+
+
+def deliver(claim: Claim, receipt: str) -> bool:
+    """sending -> delivered: the service accepted it, and said `receipt`."""
+    return _settle(claim, _STATE.DELIVERED, _OUTCOME.DELIVERED, receipt)
+
+
+def reject(claim: Claim, reason: str) -> bool:
+    """sending -> dead: it will never work as it stands."""
+    return _settle(claim, _STATE.DEAD, _OUTCOME.REJECTED, reason)
+
+
+def exhaust(claim: Claim, outcome: Attempt.Outcome, reason: str) -> bool:
+    """sending -> dead: it failed once more, and the tries that the provider allows are used up."""
+    return _settle(claim, _STATE.DEAD, outcome, reason)
+
+
+def postpone(claim: Claim, outcome: Attempt.Outcome, reason: str, wait: float, unheard: float) -> bool:
+    """sending -> pending: try again after `wait` seconds; rescue rings if it is unclaimed `unheard` seconds later."""
+    return _settle(claim, _STATE.PENDING, outcome, reason, wait=wait, unheard=unheard)
+
+
+def hold(claim: Claim, reason: str) -> bool:
+    """sending -> unknown: it may have arrived; a person decides whether to send it again."""
+    return _settle(claim, _STATE.UNKNOWN, _OUTCOME.AMBIGUOUS, reason, ask=" It may have arrived; send it again?")

@@ -1,0 +1,147 @@
+"""A worker that is stopped gives back what it holds; a database that goes away for a moment costs a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from notifications import deliveries, providers, sending
+from notifications.deliveries import claiming, settling
+from notifications.message import Delivered, Destination, Message
+from notifications.models import Attempt, Channel, Delivery
+from notifications.providers import inbox
+from tests.make import make_channel, make_delivery, make_user
+
+
+@pytest.fixture
+def channel(db: None) -> Channel:
+    return make_channel(make_user())
+
+
+def stopped(*_: object) -> None:
+    raise SystemExit(-241)  # what the handler of a pool's process does on SIGTERM
+
+
+def once_then_broken(work: Callable[..., object]) -> Callable[..., object]:
+    """`work`, whose first answer is lost after it has been committed."""
+    lost: list[object] = []
+
+    def run(*args: object) -> object:
+        answer = work(*args)
+        if not lost:
+            lost.append(answer)
+            raise OperationalError("server closed the connection unexpectedly")
+        return answer
+
+    return run
+
+
+def attempts(delivery: Delivery) -> list[tuple[int, str]]:
+    return list(delivery.history.values_list("number", "outcome"))
+
+
+def test_a_worker_stopped_before_it_sent_gives_the_delivery_back_uncounted(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivery = make_delivery(channel)
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(providers, "get", stopped)
+        sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries, delivery.released) == ("pending", 0, 1)
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries) == ("delivered", 1)
+    assert attempts(delivery) == [(1, "released"), (2, "delivered")]
+
+
+@pytest.mark.parametrize(("repeatable", "state"), [(True, "pending"), (False, "unknown")])
+def test_a_worker_stopped_while_sending_says_that_nobody_knows(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch, repeatable: bool, state: str
+) -> None:
+    monkeypatch.setattr(inbox.Inbox, "recognises_repeats", repeatable)
+    monkeypatch.setattr(inbox.Inbox, "send", stopped)
+    delivery = make_delivery(channel)
+    with pytest.raises(SystemExit):
+        sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, attempts(delivery)) == (state, [(1, "ambiguous")])
+    assert "stopped while it was sending" in delivery.reason
+
+
+def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:
+    claim = deliveries.claim(make_delivery(channel).id, "worker")
+    assert claim is not None
+    assert deliveries.release(claim.delivery_id, UUID(int=7), "no") is False
+    assert Delivery.objects.get().state == "sending"
+
+
+def test_a_deferred_delivery_waits_without_an_attempt(channel: Channel) -> None:
+    delivery = make_delivery(channel)
+    assert deliveries.defer(delivery.id, 60.0, "The service takes no more than 30 a second.") is True
+    assert deliveries.claim(delivery.id, "worker") is None
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries, attempts(delivery)) == ("pending", 0, [])
+    assert delivery.ring_at == delivery.available_at
+    wait = deliveries.seconds_until_available(delivery.id)
+    assert wait is not None and 55 < wait <= 60
+
+
+def test_what_is_being_sent_cannot_be_deferred(channel: Channel) -> None:
+    delivery = make_delivery(channel)
+    deliveries.claim(delivery.id, "worker")
+    assert deliveries.defer(delivery.id, 60.0, "no") is False
+
+
+def test_a_connection_that_ends_between_claim_and_settle_costs_nothing(
+    end_connection: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[UUID] = []
+
+    def send(self: object, message: Message, destination: Destination) -> Delivered:
+        sent.append(message.key)
+        end_connection()
+        return Delivered()
+
+    monkeypatch.setattr(inbox.Inbox, "send", send)
+    first, second = (make_delivery(make_channel(make_user())) for _ in range(2))
+    end_connection()
+    sending.send(first.id, "worker")
+    sending.send(second.id, "worker")
+    assert sent == [first.id, second.id]
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"delivered"}
+    assert set(Attempt.objects.values_list("outcome", flat=True)) == {"delivered"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_claim_committed_by_a_connection_that_broke_is_released_and_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    delivery = make_delivery(make_channel(make_user()))
+    monkeypatch.setattr(claiming, "_claim", once_then_broken(claiming._claim))
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries) == ("delivered", 1)
+    assert attempts(delivery) == [(1, "released"), (2, "delivered")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_settling_committed_by_a_connection_that_broke_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery = make_delivery(make_channel(make_user()))
+    claim = deliveries.claim(delivery.id, "worker")
+    assert claim is not None
+    monkeypatch.setattr(settling, "_write", once_then_broken(settling._write))
+    assert deliveries.deliver(claim, "200 OK") is True
+
+
+@pytest.mark.django_db(transaction=True)
+def test_within_a_transaction_nothing_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery = make_delivery(make_channel(make_user()))
+    monkeypatch.setattr(claiming, "_claim", once_then_broken(claiming._claim))
+    with pytest.raises(OperationalError), transaction.atomic():
+        deliveries.claim(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, connection.in_atomic_block) == ("pending", False)

@@ -1,0 +1,136 @@
+"""Rescue rings for what nobody was told of, within seconds, and never floods the broker."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+import pytest
+import redis
+from django.db import connection
+from django.utils import timezone
+
+from config.celery import app
+from notifications import broker as broker_module
+from notifications import outbox, rescue
+from notifications.ids import uuid7
+from notifications.models import Channel, Delivery, Notification
+from tests.make import NOON, make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+QUEUE = "carillon:deliveries"
+
+
+@pytest.fixture
+def channel() -> Channel:
+    return make_channel(make_user())
+
+
+def rung(broker: redis.Redis) -> set[UUID]:
+    messages = broker.lrange(QUEUE, 0, -1)
+    assert isinstance(messages, list)
+    return {UUID(json.loads(message)["headers"]["argsrepr"].strip("()[]',")) for message in messages}
+
+
+def test_the_bell_is_rung_only_for_what_is_due_and_unheard(broker: redis.Redis, channel: Channel) -> None:
+    broker_module.mark()
+    unheard = make_delivery(channel, ring_at=NOON - timedelta(days=365))
+    make_delivery(channel)
+    assert rescue.rescue().rung == 1
+    assert rung(broker) == {unheard.id}
+
+
+def test_a_deep_queue_is_not_made_deeper(
+    broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rescue, "ENOUGH", 5)
+    monkeypatch.setattr(rescue, "BATCH", 2)
+    broker_module.mark()
+    for _ in range(9):
+        make_delivery(channel, ring_at=timezone.now() - timedelta(seconds=1))
+    assert [rescue.rescue().rung for _ in range(3)] == [5, 0, 0]
+    assert broker.llen(QUEUE) == 5
+    broker.ltrim(QUEUE, 0, 2)
+    assert rescue.rescue().rung == 2
+
+
+def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel: Channel) -> None:
+    broker_module.mark()
+    deliveries = {make_delivery(channel).id for _ in range(3)}
+    later = make_delivery(channel, available_at=timezone.now() + timedelta(seconds=60))
+    outbox.ring([outbox.Ring(delivery_id) for delivery_id in deliveries])
+    assert rescue.rescue().rung == 0
+    broker.flushdb()
+    assert rescue.rescue().rung == 3
+    assert rung(broker) == deliveries
+    later.refresh_from_db()
+    assert later.rings == 0
+    assert rescue.rescue().rung == 0
+
+
+def test_a_broker_that_is_away_leaves_the_rows_due_for_a_ring(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivery = make_delivery(channel, ring_at=timezone.now() - timedelta(seconds=1))
+    monkeypatch.setattr(app, "connection_for_write", partial(app.connection_for_write, "redis://127.0.0.1:1/0"))
+    started = time.monotonic()
+    assert rescue.rescue().rung == 0
+    assert time.monotonic() - started < 5
+    delivery.refresh_from_db()
+    assert (delivery.rings, delivery.ring_at <= timezone.now()) == (0, True)
+
+
+def test_an_unknown_wish_of_a_channel_is_held_for_a_person(channel: Channel) -> None:
+    Channel.objects.filter(id=channel.id).update(on_unknown="maybe")
+    delivery = make_delivery(channel)
+    Delivery.objects.filter(id=delivery.id).update(state="sending", lease_token=delivery.id, lease_until=NOON, tries=1)
+    Delivery.objects.filter(id=delivery.id).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert rescue.rescue().recovered.held == 1
+    delivery.refresh_from_db()
+    assert delivery.reason == "The worker was lost while it was sending. It may have arrived; send it again?"
+
+
+def plan_of(statement: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {statement}")
+        return "\n".join(row[0] for row in cursor.fetchall())
+
+
+@pytest.mark.parametrize(
+    ("condition", "index"),
+    [
+        ("state = 'pending' AND ring_at <= now() ORDER BY ring_at LIMIT 2000", "delivery_to_ring"),
+        ("state = 'sending' AND lease_until <= now() ORDER BY lease_until LIMIT 2000", "delivery_leased"),
+        (
+            "state = 'pending' AND expires_at IS NOT NULL AND expires_at <= now() ORDER BY expires_at LIMIT 2000",
+            "delivery_to_expire",
+        ),
+        (
+            "state = 'pending' AND ring_at > now() AND ring_at <= now() + interval '6 minutes'"
+            " AND available_at <= now()",
+            "delivery_to_ring",
+        ),
+    ],
+)
+def test_rescue_reads_by_partial_indexes(channel: Channel, condition: str, index: str) -> None:
+    sayings = (saying(channel, timezone.now() + timedelta(days=1)) for _ in range(20_000))
+    outbox.record(sayings)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE notifications_delivery")
+    assert f"using {index}" in plan_of(f"SELECT id FROM notifications_delivery WHERE {condition}")  # noqa: S608
+
+
+def saying(channel: Channel, available_at: object) -> outbox.Saying:
+    return outbox.Saying(
+        user_id=channel.user_id,
+        channels=[(channel.id, channel.provider)],
+        subject="Water the plants",
+        body="",
+        origin=Notification.Origin.SCHEDULE,
+        batch_id=uuid7(),
+        available_at=available_at,  # type: ignore[arg-type]
+    )
