@@ -17,6 +17,8 @@ from celery import Celery
 from kombu.exceptions import KombuError
 from kombu.utils.json import dumps
 
+from notifications import barriers
+
 _PLACE = "00000000-0000-0000-0000-000000000000"
 
 
@@ -69,3 +71,4 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
                 correlation_id=task_id,
                 reply_to="",
             )
+        barriers.reach("publishing")

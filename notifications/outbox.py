@@ -15,7 +15,7 @@ from uuid import UUID
 from celery import current_app
 from django.db import connection, transaction
 
-from notifications import doorbell
+from notifications import barriers, doorbell
 from notifications.ids import uuid7
 from notifications.models import Channel, Notification
 
@@ -113,6 +113,7 @@ def ring(rings: Iterable[Ring]) -> bool:
     near = [ring for ring in rings if ring.wait <= LONGEST_COUNTDOWN]
     if not near:
         return True
+    barriers.reach("ringing")
     try:
         doorbell.publish(current_app, DELIVER, [(bell.delivery_id, bell.wait) for bell in near])
     except doorbell.Unreachable as error:

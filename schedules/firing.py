@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
-from notifications import outbox
+from notifications import barriers, outbox
 from notifications.composers import text
 from notifications.ids import uuid7
 from notifications.models import Notification
@@ -85,6 +85,7 @@ def fire_due(now: datetime, only: UUID | None = None, limit: int = BATCH) -> int
         with transaction.atomic():
             due = _take_due(now, only, limit)
             outbox.ring_after_commit(fire(due, now))
+            barriers.reach("recorded")
             return len(due)
     except (DataError, IntegrityError) as error:
         if limit > 1 and only is None:
