@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import requests
 
-from config import embedded, preflight
+from config import embedded
 from config.embedded.locks import exclusive
 from config.embedded.var import var_dir
 from demo.play import Play
@@ -65,17 +65,25 @@ def _stop_once(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _alone() -> int:
+    """A descriptor that holds the demo's lock: two on one stage would count each other's."""
+    var_dir().mkdir(parents=True, exist_ok=True)
+    lock = exclusive(var_dir() / "playing")
+    if lock is None:
+        sys.exit("A demo runs in this checkout already.")
+    return lock
+
+
 if __name__ == "__main__":
-    with preflight.plainly():
-        signal.signal(signal.SIGINT, _stop_once)
-        signal.signal(signal.SIGTERM, _stop_once)
-        var_dir().mkdir(parents=True, exist_ok=True)
-        lock = exclusive(var_dir() / "playing")
-        if lock is None:
-            sys.exit("A demo runs in this checkout already.")
-        try:
-            status = main()
-        finally:
-            embedded.leave()
-            os.close(lock)
-        sys.exit(status)
+    signal.signal(signal.SIGINT, _stop_once)
+    signal.signal(signal.SIGTERM, _stop_once)
+    lock = _alone()
+    try:
+        status = main()
+    except KeyboardInterrupt:
+        say("\nInterrupted. Everything is stopped.")
+        status = 130
+    finally:
+        embedded.leave()
+        os.close(lock)
+    sys.exit(status)
