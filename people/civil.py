@@ -1,0 +1,74 @@
+"""Civil time: what the clock on the wall of a zone shows, and the instants behind it.
+
+The rule for all that speaks of civil time: **a civil time comes at the first instant at which the wall clock shows it
+or a later time.** A time that a clock change skips therefore comes at the first instant after the gap, and one that
+happens twice comes the first time. Civil times are naive datetimes; instants are aware, in UTC.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+TICK = timedelta(microseconds=1)
+_SECOND = timedelta(seconds=1)
+
+
+def local(where: ZoneInfo, instant: datetime) -> datetime:
+    """What the wall clock shows at an instant, naive."""
+    return instant.astimezone(where).replace(tzinfo=None, fold=0)
+
+
+def first_instant(where: ZoneInfo, civil: datetime) -> datetime:
+    """The first instant at which the wall clock shows `civil` or later: when `civil` comes."""
+    before_change = civil.replace(tzinfo=where)  # fold=0: the first of two; in a gap, the offset before it
+    instant = before_change.astimezone(UTC)
+    if local(where, instant) == civil:
+        return instant
+    return _change(where, civil.replace(tzinfo=where, fold=1).astimezone(UTC), instant)
+
+
+def high_water(where: ZoneInfo, instant: datetime) -> datetime:
+    """The latest time that the wall clock has shown up to `instant`.
+
+    A civil time C comes after `instant` exactly when C > high_water(instant): in the second pass through
+    a repeated hour, the clock has already shown all of it.
+    """
+    shown = instant.astimezone(where)
+    if not shown.fold:
+        return shown.replace(tzinfo=None)
+    naive = shown.replace(tzinfo=None, fold=0)
+    shift = _offset(where, naive) - _offset(where, naive, fold=1)
+    turned_back_at = _change(where, instant - shift, instant)
+    return local(where, turned_back_at) + shift - TICK
+
+
+def gap_before(where: ZoneInfo, instant: datetime) -> tuple[datetime, datetime] | None:
+    """The civil times [first, end) that the clock skipped by jumping forward just at `instant`, if it did."""
+    end = local(where, instant)
+    jumped = end - local(where, instant - _SECOND) - _SECOND
+    return (end - jumped, end) if jumped > timedelta(0) else None
+
+
+def happens_twice(where: ZoneInfo, civil: datetime) -> bool:
+    return _offset(where, civil) > _offset(where, civil, fold=1)
+
+
+def _offset(where: ZoneInfo, civil: datetime, fold: int = 0) -> timedelta:
+    offset = civil.replace(tzinfo=where, fold=fold).utcoffset()
+    assert offset is not None  # noqa: S101 - a ZoneInfo with a datetime always has one
+    return offset
+
+
+def _change(where: ZoneInfo, low: datetime, high: datetime) -> datetime:
+    """The instant in (low, high] at which the offset of `low` ends; changes fall on whole seconds."""
+    low, high = low.replace(microsecond=0), high.replace(microsecond=0)
+    old = low.astimezone(where).utcoffset()
+    while high - low > _SECOND:
+        middle = low + (high - low) // 2
+        middle = middle.replace(microsecond=0)
+        if middle.astimezone(where).utcoffset() == old:
+            low = middle
+        else:
+            high = middle
+    return high

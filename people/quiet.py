@@ -1,0 +1,49 @@
+"""Quiet hours: the window of each day in which a person does not want to be disturbed. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from people import civil
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `begins` until `ends` (excluded) on the wall clock of `zone`, every day; past midnight where `ends` is the
+    earlier one."""
+
+    begins: time
+    ends: time
+    zone: ZoneInfo
+
+
+def window(begins: time | None, ends: time | None, zone: str) -> Window | None:
+    """The window of a person's settings; None where they have none. An empty `zone` is UTC."""
+    if begins is None or ends is None or begins == ends:
+        return None
+    return Window(begins, ends, ZoneInfo(zone or "UTC"))
+
+
+def quiet_until(instant: datetime, window: Window) -> datetime | None:
+    """The end of the window that the aware `instant` falls into, in UTC, after `instant`; None when it falls into none.
+
+    Both edges are civil times (see `civil`): one that is skipped comes right after the gap, one that happens twice
+    comes the first time.
+    """
+    shown = civil.high_water(window.zone, instant)
+    day = shown.date()
+    if window.begins < window.ends:
+        if not window.begins <= shown.time() < window.ends:
+            return None
+    elif shown.time() >= window.begins:
+        day += timedelta(days=1)
+    elif shown.time() >= window.ends:
+        return None
+    return civil.first_instant(window.zone, datetime.combine(day, window.ends))
+
+
+def says(until: datetime, window: Window) -> str:
+    """What the history says of a delivery that waits: "Waits until 07:00: your quiet hours."."""
+    return f"Waits until {civil.local(window.zone, until):%H:%M}: your quiet hours."
