@@ -16,6 +16,7 @@ from celery import current_app
 from django.db import connection, transaction
 
 from notifications import barriers, doorbell
+from notifications.columns import column
 from notifications.ids import uuid7
 from notifications.models import Channel, Notification
 
@@ -92,17 +93,17 @@ def record(sayings: Iterable[Saying]) -> list[Ring]:
         cursor.execute(
             _RECORD,
             [
-                [notification_id for notification_id, _ in told],
-                [saying.batch_id for _, saying in told],
-                [saying.user_id for _, saying in told],
-                [str(saying.origin) for _, saying in told],
-                [saying.origin_id for _, saying in told],
-                [saying.slot for _, saying in told],
-                [saying.subject for _, saying in told],
-                [saying.body for _, saying in told],
+                column(notification_id for notification_id, _ in told),
+                column(saying.batch_id for _, saying in told),
+                column(saying.user_id for _, saying in told),
+                column(str(saying.origin) for _, saying in told),
+                column(saying.origin_id for _, saying in told),
+                column(saying.slot for _, saying in told),
+                column(saying.subject for _, saying in told),
+                column(saying.body for _, saying in told),
                 LONGEST_COUNTDOWN,
                 UNHEARD,
-                *([list(column) for column in zip(*sent, strict=True)] or [[]] * 6),
+                *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 6),
             ],
         )
         return [Ring(delivery_id, wait) for delivery_id, wait in cursor.fetchall()]

@@ -16,7 +16,7 @@ from django.db import transaction
 from notifications import deliveries, outbox
 from notifications.models import Channel
 from people.models import User
-from schedules import firing, mirror
+from schedules import due, firing, mirror
 from schedules.models import Schedule
 
 
@@ -103,7 +103,7 @@ def restore(schedule_id: UUID, now: datetime) -> Schedule:
 def _lock(schedule_id: UUID, now: datetime) -> Schedule:
     schedule = Schedule.objects.select_for_update(of=("self",)).select_related("user").get(id=schedule_id)
     if schedule.next_fire_at is not None and schedule.next_fire_at <= now:
-        outbox.ring_after_commit(firing.fire([schedule], now))
+        outbox.ring_after_commit(firing.fire(due.take(now, schedule_id, 1), now))
         schedule.refresh_from_db()
     return schedule
 

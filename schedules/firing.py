@@ -16,14 +16,15 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, connection, transaction
-from django.db.models import QuerySet
 
 from notifications import barriers, outbox
+from notifications.columns import column
 from notifications.composers import text
 from notifications.ids import uuid7
 from notifications.models import Notification
 from notifications.outbox import Ring, Saying
-from schedules import mirror
+from schedules import due, mirror
+from schedules.due import Due
 from schedules.misfire import Decision, decide
 from schedules.models import Occurrence, Schedule
 
@@ -50,7 +51,7 @@ class Clock:
 class Move:
     """What firing makes of one schedule: a decision for each slot that is due, and its next slot (None: no more)."""
 
-    schedule: Schedule
+    schedule: Due
     decisions: Sequence[Decision]
     next_fire_at: datetime | None = None
     error: str = ""
@@ -83,10 +84,10 @@ def fire_due(now: datetime, only: UUID | None = None, limit: int = BATCH) -> int
     """
     try:
         with transaction.atomic():
-            due = _take_due(now, only, limit)
-            outbox.ring_after_commit(fire(due, now))
+            taken = due.take(now, only, limit)
+            outbox.ring_after_commit(fire(taken, now))
             barriers.reach("recorded")
-            return len(due)
+            return len(taken)
     except (DataError, IntegrityError) as error:
         if limit > 1 and only is None:
             log.warning("A batch of schedules was refused (%s): firing them one by one", type(error).__name__)
@@ -95,26 +96,18 @@ def fire_due(now: datetime, only: UUID | None = None, limit: int = BATCH) -> int
 
 
 def _fire_one_by_one(now: datetime, limit: int) -> int:
-    due = list(_due(now).values_list("id", flat=True)[:limit])
-    for schedule_id in due:
+    suspects = Schedule.objects.filter(next_fire_at__lte=now).order_by("next_fire_at").values_list("id", flat=True)
+    found = list(suspects[:limit])
+    for schedule_id in found:
         try:
             fire_due(now, only=schedule_id)
         except (DataError, IntegrityError) as error:
             with transaction.atomic():
-                _record([_quarantined(schedule, error) for schedule in _take_due(now, schedule_id, 1)])
-    return len(due)
+                _record([_quarantined(schedule, error) for schedule in due.take(now, schedule_id, 1)])
+    return len(found)
 
 
-def _due(now: datetime) -> QuerySet[Schedule]:
-    return Schedule.objects.filter(next_fire_at__lte=now).order_by("next_fire_at")
-
-
-def _take_due(now: datetime, only: UUID | None, limit: int) -> list[Schedule]:
-    due = _due(now) if only is None else _due(now).filter(id=only)
-    return list(due.select_related("user").select_for_update(skip_locked=True, of=("self",))[:limit])
-
-
-def fire(locked: Sequence[Schedule], now: datetime) -> list[Ring]:
+def fire(locked: Sequence[Due], now: datetime) -> list[Ring]:
     """Fire the slots of `locked` schedules that are due at `now`, within the caller's transaction.
 
     Returns the deliveries to ring for after the commit. Also used by `editing`, which must not lose a slot that was due
@@ -130,12 +123,12 @@ def fire(locked: Sequence[Schedule], now: datetime) -> list[Ring]:
     )
 
 
-def _move(schedule: Schedule, now: datetime, has_channels: bool) -> Move:
+def _move(schedule: Due, now: datetime, has_channels: bool) -> Move:
     """Decide, without writing. A rule that raises quarantines its schedule and nothing else."""
     try:
         timetable = schedule.timetable()
         slots: list[datetime] = []
-        slot = schedule.next_fire_at
+        slot: datetime | None = schedule.next_fire_at
         while slot is not None and slot <= now and len(slots) < 2 * SLOTS_A_STEP:
             slots.append(slot)
             slot = timetable.next_after(slot)
@@ -172,17 +165,16 @@ def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:
     return kept
 
 
-def _quarantined(schedule: Schedule, error: Exception) -> Move:
+def _quarantined(schedule: Due, error: Exception) -> Move:
     log.error("Schedule %s is broken: %s", schedule.id, error)
-    slot = schedule.next_fire_at
     return Move(
         schedule,
-        [] if slot is None else [Decision(slot, False, Occurrence.Reason.BROKEN)],
+        [Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)],
         error=f"{type(error).__name__}: {error}"[:500],
     )
 
 
-def _channels(schedules: Iterable[Schedule]) -> dict[UUID, list[tuple[UUID, str]]]:
+def _channels(schedules: Iterable[Due]) -> dict[UUID, list[tuple[UUID, str]]]:
     links = Schedule.channels.through.objects.filter(
         schedule__in=[schedule.id for schedule in schedules], channel__removed_at=None
     ).values_list("schedule_id", "channel_id", "channel__provider")
@@ -197,7 +189,7 @@ def _record(moves: Sequence[Move]) -> list[tuple[UUID, Move, Decision]]:
     occurrences = [(uuid7(), move, decision) for move in moves for decision in move.decisions]
     new = _insert_occurrences(occurrences)
     _advance(moves)
-    mirror.record_runs([(move.schedule, move.fired, move.state == Schedule.State.ACTIVE) for move in moves])
+    mirror.record_runs([(move.schedule.periodic_task_id, move.fired, move.next_fire_at is not None) for move in moves])
     return [occurrence for occurrence in occurrences if occurrence[2].fire and occurrence[0] in new]
 
 
@@ -211,12 +203,12 @@ def _insert_occurrences(occurrences: Sequence[tuple[UUID, Move, Decision]]) -> s
             RETURNING id
             """,
             [
-                [batch_id for batch_id, _, _ in occurrences],
-                [move.schedule.id for _, move, _ in occurrences],
-                [decision.slot for _, _, decision in occurrences],
-                ["fired" if decision.fire else "skipped" for _, _, decision in occurrences],
-                [str(decision.reason) for _, _, decision in occurrences],
-                [move.schedule.version for _, move, _ in occurrences],
+                column(batch_id for batch_id, _, _ in occurrences),
+                column(move.schedule.id for _, move, _ in occurrences),
+                column(decision.slot for _, _, decision in occurrences),
+                column("fired" if decision.fire else "skipped" for _, _, decision in occurrences),
+                column(str(decision.reason) for _, _, decision in occurrences),
+                column(move.schedule.version for _, move, _ in occurrences),
             ],
         )
         return {row[0] for row in cursor.fetchall()}
@@ -235,20 +227,20 @@ def _advance(moves: Sequence[Move]) -> None:
              WHERE s.id = m.id
             """,
             [
-                [move.schedule.id for move in moves],
-                [move.next_fire_at for move in moves],
-                [str(move.state) for move in moves],
-                [move.error for move in moves],
-                [move.fired for move in moves],
+                column(move.schedule.id for move in moves),
+                column(move.next_fire_at for move in moves),
+                column(str(move.state) for move in moves),
+                column(move.error for move in moves),
+                column(move.fired for move in moves),
             ],
         )
 
 
-def _saying(batch_id: UUID, schedule: Schedule, slot: datetime, channels: Sequence[tuple[UUID, str]]) -> Saying:
+def _saying(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]]) -> Saying:
     said = text.compose(
         schedule.title,
         schedule.body,
-        name=schedule.user.get_short_name(),
+        name=schedule.name,
         slot=slot,
         time_zone=schedule.time_zone,
     )

@@ -15,6 +15,7 @@ from typing import Any
 from django.db import connection
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask
 
+from notifications.columns import column
 from schedules.models import Schedule
 
 FIRE = "schedules.fire"
@@ -46,8 +47,9 @@ def set_enabled(schedule: Schedule) -> None:
     PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(enabled=schedule.next_fire_at is not None)
 
 
-def record_runs(runs: Sequence[tuple[Schedule, int, bool]]) -> None:
-    """Keep "last run", "run count" and "enabled" true: for each schedule, how often it fired and whether it goes on."""
+def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
+    """Keep "last run", "run count" and "enabled" true: for each mirror row (None: there is none), how often its
+    schedule fired, and whether it goes on."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -58,9 +60,9 @@ def record_runs(runs: Sequence[tuple[Schedule, int, bool]]) -> None:
              WHERE t.id = r.id
             """,
             [
-                [schedule.periodic_task_id for schedule, _, _ in runs],
-                [fired for _, fired, _ in runs],
-                [enabled for _, _, enabled in runs],
+                column(task_id for task_id, _, _ in runs),
+                column(fired for _, fired, _ in runs),
+                column(enabled for _, _, enabled in runs),
             ],
         )
 

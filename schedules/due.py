@@ -1,0 +1,72 @@
+"""Schedules that are due, claimed: the columns that firing needs, read without making a model of each row."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from schedules import recurrence
+
+
+class Due(NamedTuple):
+    """A schedule whose next slot has come, locked by the current transaction. Instants are aware UTC.
+
+    `rule` is JSON, `name` what its person is called, `spread`, `grace` and `stale_after` are seconds.
+    """
+
+    id: UUID
+    user_id: int
+    name: str
+    title: str
+    body: str
+    kind: str
+    rule: str
+    time_zone: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+    max_count: int | None
+    spread: int
+    misfire: str
+    grace: int
+    stale_after: int | None
+    version: int
+    next_fire_at: datetime
+    fired_count: int
+    periodic_task_id: int | None
+
+    def timetable(self) -> recurrence.Timetable:
+        """Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
+        return _timetable(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at)
+
+
+@lru_cache(maxsize=10_000)
+def _timetable(
+    kind: str, rule: str, time_zone: str, starts_at: datetime | None, ends_at: datetime | None
+) -> recurrence.Timetable:
+    return recurrence.Timetable(recurrence.parse(kind, json.loads(rule), time_zone), starts_at, ends_at)
+
+
+_TAKE = """
+SELECT s.id, s.user_id, coalesce(nullif(u.name, ''), split_part(u.email, '@', 1)), s.title, s.body, s.kind,
+       s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.max_count, s.spread, s.misfire, s.grace, s.stale_after,
+       s.version, s.next_fire_at, s.fired_count, s.periodic_task_id
+  FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
+ WHERE s.next_fire_at <= %(now)s {only}
+ ORDER BY s.next_fire_at LIMIT %(limit)s
+   FOR UPDATE OF s SKIP LOCKED
+"""
+
+
+def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
+    """Lock up to `limit` schedules that are due at `now` and that nobody else holds, oldest first; `only` this one."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _TAKE.format(only="" if only is None else "AND s.id = %(only)s"),
+            {"now": now, "only": only, "limit": limit},
+        )
+        return [Due._make(row) for row in cursor.fetchall()]
