@@ -9,12 +9,9 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
-    from config.env import Misconfigured
+    import config  # noqa: F401  # whose errors are one line
 
-    try:
-        execute_from_command_line(sys.argv)
-    except Misconfigured as error:
-        sys.exit(str(error))
+    execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":

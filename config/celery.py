@@ -9,7 +9,10 @@ import os
 
 from celery import Celery
 
+from config.plain_errors import speak_plainly
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+speak_plainly()  # every process of ours passes here: manage.py, web, worker, beat
 
 app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -32,11 +32,15 @@ class Server:
         self.host, self.port = host, port
         self.signals = 0
         python = sys.executable
-        celery = [python, "-m", "celery", "-A", "config"]
+        celery = [python, "-m", "celery", "-A", "config", "--quiet"]
         level = ["--loglevel", "INFO"]  # their line that says “ready” is of this level
         web = ["uvicorn", "config.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
         self.web = Child("web", [python, "-m", *web, "--timeout-graceful-shutdown", "5"], ready_check=self._web_answers)
-        self.worker = Child("worker", [*celery, "worker", "-Q", "deliveries,maintenance", *level], ready_sign=" ready.")
+        self.worker = Child(
+            "worker",
+            [*celery, "worker", "-Q", "deliveries,maintenance", "--without-mingle", "--without-gossip", *level],
+            ready_sign=" ready.",
+        )
         self.beat = Child("beat", [*celery, "beat", *level], ready_sign="beat: Starting...")
         self.deaths: dict[Child, deque[float]] = {
             child: deque(maxlen=_DEATHS) for child in (self.web, self.worker, self.beat)
@@ -155,5 +159,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    with preflight.plainly():
-        sys.exit(main())
+    sys.exit(main())

@@ -43,7 +43,7 @@ if sys.stdin.readline() == "leave":
 
 # An unprivileged user who may yet read this checkout and its Python, wherever root has put them.
 _AS_NOBODY = [
-    *("setpriv", "--reuid=nobody", "--clear-groups"),
+    *("setpriv", "--reuid=nobody", f"--regid={pwd.getpwnam('nobody').pw_gid}", "--clear-groups"),
     *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
 ]
 
