@@ -114,6 +114,7 @@ class Notification(models.Model):
     origin = models.CharField(max_length=12, choices=Origin.choices)
     origin_id = models.UUIDField(null=True, blank=True, editable=False)
     slot = models.DateTimeField(null=True, blank=True)
+    urgent = models.BooleanField(db_default=False, help_text="Does not wait for the end of its person's quiet hours.")
     subject = models.CharField(max_length=200)
     body = models.TextField(blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)

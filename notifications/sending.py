@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import random
+from datetime import datetime, timedelta
 from typing import assert_never
 from uuid import UUID
+
+from django.db import transaction
 
 from notifications import backoff, barriers, deliveries, outbox, providers, secrets
 from notifications.deliveries import Claim
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
 from notifications.models import Attempt, Channel
 from notifications.reconnect import lend_connection
+from people import quiet
+from people.quiet import quiet_until
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +40,9 @@ def send(delivery_id: UUID, worker: str) -> None:
         wait = deliveries.seconds_until_available(delivery_id)
         if wait:  # the doorbell rang before its time: clocks differ, or the row was put off since
             outbox.ring([outbox.Ring(delivery_id, wait)])
+        return
+    if (until := _quiet_until(claim)) is not None:
+        _wait_for(claim, until)
         return
     lend_connection()
     settle(claim, ask_provider(claim))
@@ -97,6 +105,24 @@ def settle(claim: Claim, answer: Answer) -> None:
         )
 
 
+def _wait_for(claim: Claim, until: datetime) -> None:
+    note = _note(claim, until)
+    with transaction.atomic():
+        if deliveries.release(claim.delivery_id, claim.token, note):
+            deliveries.defer(claim.delivery_id, (until - claim.claimed_at).total_seconds(), note)
+
+
+def _quiet_until(claim: Claim, wait: float = 0.0) -> datetime | None:
+    """When the quiet hours end that a try `wait` seconds from now would fall into; None where it disturbs nobody."""
+    if claim.quiet is None or claim.unusable or not providers.disturbs(claim.provider):
+        return None
+    return quiet_until(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
+
+
+def _note(claim: Claim, until: datetime | None) -> str:
+    return "" if until is None or claim.quiet is None else quiet.says(until, claim.quiet)
+
+
 def _may_repeat(claim: Claim) -> bool:
     if claim.on_unknown:
         return claim.on_unknown == Channel.OnUnknown.RETRY
@@ -117,6 +143,9 @@ def put_off(again: SendAgain, chosen: float) -> float | None:
     if wait is None:
         deliveries.exhaust(claim, outcome, answer.reason)
         return None
+    if (until := _quiet_until(claim, wait)) is not None:
+        wait = (until - claim.claimed_at).total_seconds()
     published = wait <= outbox.LONGEST_COUNTDOWN
-    settled = deliveries.postpone(claim, outcome, answer.reason, wait, outbox.UNHEARD if published else 0.0)
+    unheard = outbox.UNHEARD if published else 0.0
+    settled = deliveries.postpone(claim, outcome, answer.reason, wait, unheard, _note(claim, until))
     return wait if settled and published else None

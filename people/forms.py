@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.http import HttpRequest
 
@@ -46,9 +48,29 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
 
     class Meta:
         model = User
-        fields = ["name", "time_zone"]
-        labels = {"name": "Your name"}
-        widgets = {"name": forms.TextInput(attrs={"autocomplete": "name"})}
+        fields = ["name", "time_zone", "quiet_from", "quiet_until"]
+        labels = {"name": "Your name", "quiet_from": "Quiet from", "quiet_until": "Quiet until"}
+        help_texts = {
+            "quiet_until": "Every day, in your time zone. Meanwhile only urgent reminders disturb you; the others wait "
+            "for the end, and those that are stale by then are not sent. Your inbox fills all the time."
+        }
+        widgets = {"name": forms.TextInput(attrs={"autocomplete": "name"})} | {
+            edge: forms.TimeInput(format="%H:%M", attrs={"type": "time", "autocomplete": "off"})
+            for edge in ("quiet_from", "quiet_until")
+        }
+        error_messages = {
+            edge: {"invalid": "Write hours and minutes from 00:00 to 23:59, such as 22:00, or leave it empty."}
+            for edge in ("quiet_from", "quiet_until")
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean()
+        begins, ends = cleaned.get("quiet_from"), cleaned.get("quiet_until")
+        if begins is None and ends is not None and "quiet_from" not in self.errors:
+            self.add_error("quiet_from", "Say also when your quiet hours begin, or leave both empty.")
+        if ends is None and begins is not None and "quiet_until" not in self.errors:
+            self.add_error("quiet_until", "Say also when your quiet hours end, or leave both empty.")
+        return cleaned
 
     def clean_time_zone(self) -> str:
         name: str = self.cleaned_data["time_zone"]

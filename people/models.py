@@ -21,7 +21,10 @@ class PersonManager(BaseUserManager["User"]):
 
 
 class User(AbstractUser):
-    """`time_zone` is an IANA name; empty until the person's browser or the person has said one."""
+    """`time_zone` is an IANA name; empty until the person's browser or the person has said one.
+
+    `quiet_from` and `quiet_until` are times on the clock of that zone; see `quiet`.
+    """
 
     username = None  # type: ignore[assignment]  # people sign in with their address
     first_name = None  # type: ignore[assignment]  # one name, as the person writes it
@@ -29,6 +32,8 @@ class User(AbstractUser):
     email = models.EmailField("e-mail address", unique=True)
     name = models.CharField(max_length=150, blank=True)
     time_zone = models.CharField(max_length=64, blank=True)
+    quiet_from = models.TimeField(null=True, blank=True)
+    quiet_until = models.TimeField(null=True, blank=True)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

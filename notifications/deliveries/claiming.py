@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,6 +18,8 @@ from django.db import connection
 from notifications import barriers, secrets
 from notifications.message import Destination, Message
 from notifications.reconnect import persist
+from people import quiet
+from people.quiet import Window
 
 # Longer than the longest send deadline and Celery's hard time limit, so that a lease only expires under a dead worker.
 LEASE = 90.0  # seconds
@@ -27,7 +30,8 @@ class Claim:
     """A leased delivery with all that a worker needs to send it, so that sending reads no database.
 
     `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
-    `tries` counts this try, starting at 1 after each replay.
+    `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
+    quiet hours that this delivery keeps: None for what is urgent and for what no reminder caused.
     """
 
     delivery_id: UUID
@@ -40,6 +44,8 @@ class Claim:
     sealed_secrets: str
     on_unknown: str
     unusable: str
+    claimed_at: datetime
+    quiet: Window | None
 
     def destination(self) -> Destination:
         """Raises `secrets.Unreadable` when the key is not there."""
@@ -65,7 +71,8 @@ SELECT claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body, n
             WHEN c.verified_at IS NULL AND n.origin <> 'test' THEN 'The channel has not been verified.'
             WHEN jsonb_typeof(c.address) <> 'object' THEN
                  'The channel''s address is damaged. Remove the channel and add it again.'
-            ELSE '' END
+            ELSE '' END,
+       now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END, p.quiet_until, p.time_zone
   FROM claimed
   JOIN notifications_notification n ON n.id = claimed.notification_id
   JOIN notifications_channel c ON c.id = claimed.channel_id
@@ -79,7 +86,8 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     row = persist(partial(_claim, delivery_id, token, worker), again=partial(_claim_again, delivery_id, token, worker))
     if row is None:
         return None
-    tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable = row
+    tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
+    claimed_at, quiet_from, quiet_until, zone = rest
     barriers.reach("claimed")
     return Claim(
         delivery_id=delivery_id,
@@ -93,6 +101,8 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         sealed_secrets=sealed,
         on_unknown=on_unknown,
         unusable=unusable,
+        claimed_at=claimed_at,
+        quiet=quiet.window(quiet_from, quiet_until, zone),
     )
 
 

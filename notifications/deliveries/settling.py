@@ -46,7 +46,7 @@ def _settle(
 ) -> bool:
     """Settle the row and close its attempt under the token; False when another worker has taken over since.
 
-    `ask` is what the row asks a person, beside what was said.
+    `ask` is what the row tells or asks a person, beside what was said.
     """
     values: dict[str, Any] = {
         "id": claim.delivery_id,
@@ -96,9 +96,12 @@ def exhaust(claim: Claim, outcome: Attempt.Outcome, reason: str) -> bool:
     return _settle(claim, _STATE.DEAD, outcome, reason)
 
 
-def postpone(claim: Claim, outcome: Attempt.Outcome, reason: str, wait: float, unheard: float) -> bool:
-    """sending -> pending: try again after `wait` seconds; rescue rings if it is unclaimed `unheard` seconds later."""
-    return _settle(claim, _STATE.PENDING, outcome, reason, wait=wait, unheard=unheard)
+def postpone(claim: Claim, outcome: Attempt.Outcome, reason: str, wait: float, unheard: float, note: str = "") -> bool:
+    """sending -> pending: try again after `wait` seconds; rescue rings if it is unclaimed `unheard` seconds later.
+
+    `note` says why the wait is longer than usual.
+    """
+    return _settle(claim, _STATE.PENDING, outcome, reason, ask=note and f" {note}", wait=wait, unheard=unheard)
 
 
 def hold(claim: Claim, reason: str) -> bool:

@@ -40,6 +40,11 @@ def all() -> list[Provider]:
     return list(_found().values())
 
 
+def disturbs(kind: str) -> bool:
+    """Return whether deliveries of this kind keep quiet hours; one that no provider can send need not wait for that."""
+    return kind in _found() and _found()[kind].disturbs
+
+
 def get(kind: str) -> Provider:
     """Return the provider of this kind. Raises UnknownProvider."""
     try:

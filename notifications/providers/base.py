@@ -32,6 +32,9 @@ class Provider(ABC):
     recognises_repeats: ClassVar[bool]
     """Whether the receiver can tell a repeat by its key, so that a send whose outcome is unknown may be repeated."""
 
+    disturbs: ClassVar[bool] = True
+    """Whether what it delivers makes itself heard, so that it waits for the end of a person's quiet hours."""
+
     deadline: ClassVar[float] = 20.0
     """Seconds for one whole send: DNS, connection, TLS, request and answer."""
 

@@ -1,0 +1,119 @@
+"""What would disturb a person in their quiet hours waits for the end of them, and no try is counted."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from notifications import deliveries, sending
+from notifications.message import Answer, Delivered, Retryable
+from notifications.models import Attempt, Delivery, Notification
+from notifications.providers import email
+from people.models import User
+from schedules import firing
+from tests.make import NOON, make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def quiet_person(begins: float, ends: float, **overrides: Any) -> tuple[User, datetime]:
+    """Somebody whose quiet hours begin and end so many hours from now, and when they end."""
+    now = firing.read_clock().now.astimezone(BERLIN)
+    edges = [(now + timedelta(hours=hours)).replace(second=0, microsecond=0) for hours in (begins, ends)]
+    user = make_user(quiet_from=edges[0].time(), quiet_until=edges[1].time(), **overrides)
+    return user, edges[1]
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
+    """What e-mail says, in order; its sends are counted by what is left."""
+    said: list[Answer] = []
+    monkeypatch.setattr(email.Email, "send", lambda self, message, destination: said.pop(0))
+    return said
+
+
+def test_what_is_claimed_in_quiet_hours_waits_and_counts_no_try(answers: list[Answer]) -> None:
+    user, end = quiet_person(-1, 2)
+    delivery = make_delivery(make_channel(user, "email"))
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries) == ("pending", 0)
+    assert abs(delivery.available_at - end) < timedelta(seconds=1)
+    assert delivery.ring_at == delivery.available_at
+    assert delivery.reason == f"Waits until {end:%H:%M}: your quiet hours."
+    assert Attempt.objects.get().outcome == Attempt.Outcome.RELEASED
+
+
+def test_outside_of_quiet_hours_it_goes_out(answers: list[Answer]) -> None:
+    user, _ = quiet_person(1, 2)
+    delivery = make_delivery(make_channel(user, "email"))
+    answers.append(Delivered())
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+
+
+def test_an_urgent_one_passes(answers: list[Answer]) -> None:
+    user, _ = quiet_person(-1, 2)
+    delivery = make_delivery(make_channel(user, "email"))
+    Notification.objects.update(urgent=True)
+    answers.append(Delivered())
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+
+
+def test_a_test_that_the_person_asked_for_passes(answers: list[Answer]) -> None:
+    user, _ = quiet_person(-1, 2)
+    delivery = make_delivery(make_channel(user, "email"), origin=Notification.Origin.TEST)
+    answers.append(Delivered())
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+
+
+def test_the_inbox_disturbs_nobody() -> None:
+    user, _ = quiet_person(-1, 2)
+    delivery = make_delivery(make_channel(user))
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+
+
+def test_a_removed_channel_is_told_at_once() -> None:
+    user, _ = quiet_person(-1, 2)
+    delivery = make_delivery(make_channel(user, "email", removed_at=firing.read_clock().now))
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "dead"
+
+
+def test_a_retry_that_would_fall_into_quiet_hours_waits_for_their_end(answers: list[Answer]) -> None:
+    user, end = quiet_person(0.2, 2)
+    delivery = make_delivery(make_channel(user, "email"))
+    answers.append(Retryable("Busy.", retry_after=1_800))
+    with pytest.raises(sending.SendAgain) as again:
+        sending.send(delivery.id, "worker")
+    assert sending.put_off(again.value, chosen=60.0) is None  # nothing is published for so long a wait
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries) == ("pending", 1)
+    assert abs(delivery.available_at - end) < timedelta(seconds=2)
+    assert delivery.reason == f"Busy. Waits until {end:%H:%M}: your quiet hours."
+
+
+def test_waiting_does_not_keep_it_from_going_stale() -> None:
+    user, end = quiet_person(-1, 2)
+    stale = end - timedelta(hours=1)
+    delivery = make_delivery(make_channel(user, "email"), expires_at=stale)
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.expires_at == stale
+    Delivery.objects.update(expires_at=NOON)
+    deliveries.expire(10)
+    delivery.refresh_from_db()
+    assert delivery.state == "expired"
