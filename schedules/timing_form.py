@@ -220,8 +220,14 @@ class TimingForm(forms.Form):
 
 
 def typed(schedule: Schedule) -> dict[str, Any]:
-    """What a person would have typed to make `schedule`: initial values of the form."""
-    zone = civil.zone(schedule.time_zone)
+    """What a person would have typed to make `schedule`: initial values of the form.
+
+    Of a rule that cannot be read, only the kind and the zone: the form is where it is mended.
+    """
+    try:
+        zone = schedule.timetable().rule.zone
+    except InvalidRule:
+        return {"kind": schedule.kind, "time_zone": schedule.time_zone, "max_count": schedule.max_count}
     values: dict[str, Any] = {**schedule.rule, "kind": schedule.kind, "time_zone": schedule.time_zone}
     moments = {"starts_at": schedule.starts_at, "ends_at": schedule.ends_at}
     if schedule.kind == "interval":

@@ -31,3 +31,17 @@ document.addEventListener("click", async (event) => {
     }
   }
 });
+
+// The preview puts errors at fields and takes them away: a screen reader hears the same as the eye sees.
+document.addEventListener("htmx:oobAfterSwap", (event) => {
+  const { id } = event.detail.target;
+  const field = document.getElementById(id.replace(/^error-/, "id_"));
+  if (!id.startsWith("error-") || !field?.matches("input, select, textarea")) return;
+  const help = document.getElementById(`${field.id}_helptext`);
+  const error = document.getElementById(`${field.id}_error`);
+  field.toggleAttribute("aria-invalid", false);
+  if (error) field.setAttribute("aria-invalid", "true");
+  const described = [help, error].filter(Boolean).map((element) => element.id).join(" ");
+  if (described) field.setAttribute("aria-describedby", described);
+  else field.removeAttribute("aria-describedby");
+});

@@ -126,9 +126,11 @@ def _shown(form: TimingForm) -> list[dict[str, object]]:
 
 
 def _errors_to_show(form: TimingForm) -> dict[str, str]:
-    """For each field of the timing, what is wrong with what was typed there; "" where nothing is or nothing was."""
-    errors = {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields}
-    return {name: error if form.data.get(name) else "" for name, error in errors.items()}
+    """For each field of the timing in which something was typed, what is wrong with that, or "".
+
+    An empty field keeps whatever stands there: on a form that was refused, that it must not be empty.
+    """
+    return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}
 
 
 def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, str, str]]:

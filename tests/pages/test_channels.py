@@ -1,0 +1,135 @@
+"""Channels: what is added, shown once, tried and removed."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from notifications import channels, deliveries
+from notifications.models import Channel, Delivery
+from people.models import User
+from tests.make import make_channel, make_delivery, make_schedule
+
+pytestmark = pytest.mark.django_db
+
+HOOK = "https://example.org/hooks/carillon"
+
+
+def test_an_email_channel_is_added_and_listed(browser: Client, ada: User) -> None:
+    browser.post("/channels/new/email/", {"address": "ada@example.net", "label": "Private"})
+    [channel] = Channel.objects.for_user(ada)
+    assert (channel.provider, channel.label, channel.summary) == ("email", "Private", "ada@example.net")
+    assert channel.verified_at is not None
+    page = browser.get("/channels/").content.decode()
+    assert "Private" in page and "ada@example.net" in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "said"),
+    [
+        ("email", "address", "nobody", "not an e-mail address"),
+        ("email", "address", "", "Write an e-mail address"),
+        ("webhook", "url", "ftp://example.org/x", "http"),
+        ("webhook", "url", "", "Write the address"),
+        ("webhook", "secret", "whsec_short", "24 to 64 bytes"),
+    ],
+)
+def test_a_wrong_address_is_said_at_its_field_and_kept(
+    browser: Client, kind: str, field: str, value: str, said: str
+) -> None:
+    fields = ({"url": HOOK} if kind == "webhook" else {}) | {"label": "Mine", field: value}
+    answer = browser.post(f"/channels/new/{kind}/", fields)
+    details = answer.context["details"]
+    assert list(details.errors) == [field]
+    assert said in details.errors[field][0]
+    assert details[field].value() == value
+    assert answer.context["label"]["label"].value() == "Mine"
+    assert not Channel.objects.exists()
+
+
+def test_a_name_that_is_too_long_is_refused(browser: Client) -> None:
+    answer = browser.post("/channels/new/email/", {"address": "a@example.org", "label": "x" * 81})
+    assert "at most 80" in answer.context["label"].errors["label"][0]
+    assert not Channel.objects.exists()
+
+
+def test_a_secret_is_shown_exactly_once(browser: Client, ada: User) -> None:
+    answer = browser.post("/channels/new/webhook/", {"url": HOOK}, follow=True)
+    secret = Channel.objects.get(user=ada).destination().secrets["secret"]
+    assert secret in answer.content.decode()
+    assert answer["Cache-Control"] == "no-store"
+    again = browser.get(answer.request["PATH_INFO"]).content.decode()
+    assert secret not in again
+    assert "shown already" in again
+    assert secret not in str(dict(browser.session))
+    assert secret not in browser.get("/channels/").content.decode()
+
+
+def test_a_secret_of_an_older_channel_is_never_shown(browser: Client, ada: User) -> None:
+    channel = make_channel(ada, "webhook")
+    page = browser.get(f"/channels/{channel.id}/secret/").content.decode()
+    assert channel.destination().secrets["secret"] not in page
+
+
+def test_a_second_inbox_is_not_made(browser: Client, ada: User) -> None:
+    channels.open_inbox(ada)
+    assert "You have your inbox already" in browser.post("/channels/new/inbox/", follow=True).content.decode()
+    assert Channel.objects.for_user(ada).count() == 1
+    assert "/channels/new/inbox/" not in browser.get("/channels/new/").content.decode()
+
+
+def test_the_own_address_is_one_click_away_until_it_is_there(browser: Client, ada: User) -> None:
+    assert "Add e-mail to ada@example.org" in browser.get("/channels/").content.decode()
+    make_channel(ada, "email")
+    assert "Add e-mail to" not in browser.get("/channels/").content.decode()
+
+
+def test_the_page_says_when_mails_are_only_written_to_files(browser: Client, settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_FILE_PATH = "var/mail"
+    assert "mails are written to" in browser.get("/channels/").content.decode()
+
+
+def test_a_channel_is_renamed_and_needs_a_name(browser: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    assert "Give the channel a name" in browser.post(f"/channels/{channel.id}/", {"label": " "}).content.decode()
+    browser.post(f"/channels/{channel.id}/", {"label": "Phone"})
+    assert Channel.objects.get().label == "Phone"
+
+
+def test_removing_says_which_reminders_use_it_and_cancels_what_waits(browser: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    make_schedule(ada, [channel], title="Rent")
+    waiting = make_delivery(channel)
+    assert "Rent" in browser.get(f"/channels/{channel.id}/remove/").content.decode()
+    assert Channel.objects.for_user(ada).exists()
+    browser.post(f"/channels/{channel.id}/remove/")
+    assert not Channel.objects.for_user(ada).exists()
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.reason) == ("cancelled", "The channel was removed.")
+
+
+def test_a_test_is_sent_and_watched_until_it_settles(browser: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    answer = browser.post(f"/channels/{channel.id}/test/", headers={"HX-Request": "true"})
+    [delivery] = Delivery.objects.for_user(ada)
+    assert delivery.notification.origin == "test"
+    assert f'hx-get="/channels/tests/{delivery.id}/"' in answer.content.decode()
+    claim = deliveries.claim(delivery.id, "host:1")
+    assert claim is not None
+    deliveries.deliver(claim, "")
+    settled = browser.get(f"/channels/tests/{delivery.id}/").content.decode()
+    assert "delivered" in settled and "hx-get" not in settled
+
+
+def test_without_scripts_a_test_leads_to_its_page(browser: Client, ada: User) -> None:
+    answer = browser.post(f"/channels/{make_channel(ada).id}/test/")
+    assert answer["Location"] == f"/history/{Delivery.objects.get().notification_id}/"
+
+
+def test_the_list_says_what_became_of_the_last_delivery(browser: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    make_delivery(channel, state="delivered", settled_at="2026-06-01T12:00Z")
+    make_delivery(channel, state="dead", settled_at="2026-06-01T12:00Z")
+    assert "last: dead" in browser.get("/channels/").content.decode()

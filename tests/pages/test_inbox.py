@@ -1,0 +1,65 @@
+"""The inbox page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from notifications.models import Delivery
+from people.models import User
+from tests.make import make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def arrived(user: User, **overrides: Any) -> Delivery:
+    inbox = user.channels.filter(provider="inbox").first() or make_channel(user)  # type: ignore[attr-defined]
+    return make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", **overrides)
+
+
+def unread(browser: Client) -> int:
+    return int(str(browser.get("/inbox/").context["unread"]))
+
+
+def test_an_empty_inbox_says_so(browser: Client) -> None:
+    assert "Your inbox is empty" in browser.get("/inbox/").content.decode()
+
+
+def test_only_what_was_delivered_to_the_own_inbox_is_shown(browser: Client, ada: User) -> None:
+    message = arrived(ada)
+    arrived(make_user())
+    make_delivery(message.channel)
+    make_delivery(make_channel(ada, "email"), state="delivered", settled_at="2026-06-01T12:00Z")
+    assert [row.id for row in browser.get("/inbox/").context["page"].rows] == [message.id]
+
+
+def test_the_number_of_unread_messages_stands_on_every_page(browser: Client, ada: User) -> None:
+    arrived(ada)
+    arrived(ada)
+    assert ", 2 unread" in browser.get("/reminders/").content.decode()
+
+
+def test_opening_a_message_marks_it_as_read(browser: Client, ada: User) -> None:
+    message, _ = arrived(ada, body="Look at https://example.org <now>"), arrived(ada)
+    page = browser.get(f"/inbox/{message.id}/").content.decode()
+    assert '<a href="https://example.org"' in page
+    assert "&lt;now&gt;" in page
+    assert unread(browser) == 1
+
+
+def test_all_are_marked_as_read_at_once_but_only_ones_own(browser: Client, ada: User) -> None:
+    arrived(ada)
+    arrived(ada)
+    other = arrived(make_user())
+    browser.post("/inbox/read/")
+    assert unread(browser) == 0
+    other.refresh_from_db()
+    assert other.read_at is None
+
+
+def test_search_and_unread_narrow_it(browser: Client, ada: User) -> None:
+    rent, plants = arrived(ada, subject="Rent"), arrived(ada, subject="Plants", read_at="2026-06-01T12:00Z")
+    for query, expected in (("?q=pla", plants), ("?unread=1", rent)):
+        assert [row.id for row in browser.get(f"/inbox/{query}").context["page"].rows] == [expected.id]

@@ -1,0 +1,61 @@
+"""What a page asks the database does not grow with what lies behind it: 30 rows or 10,000."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from people.models import User
+from schedules.models import Schedule
+from tests.make import make_channel, make_schedule
+
+pytestmark = pytest.mark.django_db
+
+# Beside its own: the session and the person; the number of unread messages.
+PAGES = {
+    "/reminders/": 6,
+    "/reminders/?q=plants&state=active": 6,
+    "/reminders/new/": 6,
+    "/reminders/{schedule}/": 9,
+    "/channels/": 5,
+    "/history/": 5,
+    "/history/?q=plants&state=delivered": 5,
+    "/inbox/": 4,
+    "/inbox/?q=plants": 4,
+}
+
+ROWS = """
+INSERT INTO schedules_schedule (id, user_id, title, body, kind, rule, time_zone, spread, misfire, grace, state, error,
+                                version, next_fire_at, fired_count)
+SELECT gen_random_uuid(), %(user)s, 'Water the plants', '', 'daily', '{"time": "09:00"}', 'UTC', 0, 'latest', 60,
+       'active', '', 1, now() + n * interval '1 minute', 0
+  FROM generate_series(1, %(rows)s) n;
+INSERT INTO schedules_schedule_channels (schedule_id, channel_id)
+SELECT id, %(channel)s FROM schedules_schedule WHERE id <> %(schedule)s;
+INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
+SELECT gen_random_uuid(), %(schedule)s, now() - n * interval '1 minute', 'fired', '', 1
+  FROM generate_series(1, %(rows)s) n;
+INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
+SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for, 'Water the plants', ''
+  FROM schedules_occurrence;
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, rings, tries, replays, reason)
+SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'pending', 0, 1, 0, '' FROM notifications_notification;
+UPDATE notifications_delivery SET state = 'sending', lease_token = id, lease_until = now();
+UPDATE notifications_delivery SET state = 'delivered', lease_token = NULL, lease_until = NULL, settled_at = now();
+"""
+
+
+@pytest.mark.parametrize("rows", [30, 10_000])
+def test_the_number_of_statements_is_constant(
+    browser: Client, ada: User, rows: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    channel = make_channel(ada)
+    schedule = make_schedule(ada, [channel])
+    with connection.cursor() as cursor:
+        cursor.execute(ROWS, {"user": ada.id, "rows": rows, "channel": channel.id, "schedule": schedule.id})
+    assert Schedule.objects.count() == rows + 1
+    for path, statements in PAGES.items():
+        with django_assert_num_queries(statements, info=path):
+            assert browser.get(path.format(schedule=schedule.id)).status_code == 200
