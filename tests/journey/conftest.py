@@ -42,8 +42,9 @@ class Journey:
         return [mail for mail in self.post.mails if mail.message["Subject"] == title]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def stage_and_post() -> Iterator[tuple[Stage, SMTPReceiver]]:
+    # Of this module alone: two stages on one broker would take each other's messages.
     with SMTPReceiver() as post, Stage("test_journey", EMAIL_URL=post.url) as stage:
         stage.start(stage.web, stage.worker, stage.beat)
         yield stage, post
