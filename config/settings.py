@@ -13,8 +13,9 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = embedded.var_dir()
 
 # --- Engines ---------------------------------------------------------------------------------------------------------
-_database_url, _redis_url = embedded.urls(env.text("DATABASE_URL", ""), env.text("REDIS_URL", ""))
-_on_own_engines = not env.text("DATABASE_URL", "")
+_given_database, _given_redis = env.secret("DATABASE_URL", ""), env.secret("REDIS_URL", "")
+_database_url, _redis_url = embedded.urls(_given_database, _given_redis)
+_on_own_engines = not _given_database
 
 DATABASES = {"default": env.database(_database_url)}
 DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
@@ -135,7 +136,7 @@ USE_I18N = True
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
-_email_url = env.text("EMAIL_URL", "")
+_email_url = env.secret("EMAIL_URL", "")
 if _email_url:
     EMAIL_BACKEND = "notifications.smtp.Backend"  # Django's, held to one deadline and able to say how far a mail got
     _mail = env.mail(_email_url)
@@ -148,7 +149,7 @@ else:
     EMAIL_FILE_PATH = VAR_DIR / "mail"
 
 # --- Celery: each line is a rule learnt the hard way; docs/architecture.md says which --------------------------------
-CELERY_BROKER_URL = _redis_url
+CELERY_BROKER_URL = env.redis(_redis_url)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker that is away for long must not end a worker
 CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
@@ -179,6 +180,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_ETA_TASK_LIMIT = 10_000
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False  # else a trace is logged word by word
 CELERY_DB_REUSE_MAX = 10_000
 CELERY_BEAT_SCHEDULER = "schedules.beat:Scheduler"
 CELERY_TIMEZONE = "UTC"
