@@ -1,20 +1,12 @@
-"""Makes what the clock's benches fire: people, channels and schedules, written in bulk; and the size of the machine."""
+"""What the clock's benches fire: people, channels and schedules, written in bulk."""
 
 from __future__ import annotations
 
-import os
-import platform
 from datetime import datetime
 
-from django.db import connection
+from django.db import connection, transaction
 
 from schedules import mirror
-
-
-def machine() -> str:
-    with open("/proc/meminfo") as file:
-        memory = int(file.readline().split()[1]) // 1024**2
-    return f"{os.cpu_count()} cores, {memory} GiB, Python {platform.python_version()}"
 
 
 def clear() -> None:
@@ -27,7 +19,8 @@ def clear() -> None:
         )
 
 
-def make_schedules(count: int, slot: datetime, people: int = 100) -> None:
+@transaction.atomic
+def make_schedules(count: int, slot: datetime) -> None:
     """`count` active daily schedules whose next slot is `slot`, each with one inbox channel and a mirror row."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM people_user")
@@ -45,7 +38,7 @@ def make_schedules(count: int, slot: datetime, people: int = 100) -> None:
                                                verified_at, disabled_reason)
             SELECT gen_random_uuid(), id, 'inbox', 'Inbox', '{}', '', '', now(), '' FROM person
             """,
-            {"known": known, "people": people},
+            {"known": known, "people": 100},
         )
         cursor.execute(
             "INSERT INTO django_celery_beat_crontabschedule"

@@ -1,0 +1,139 @@
+"""`script/bench fire [--due N] [--schedules N] [--json]`: from due until all is committed and published.
+
+Ours is the scheduler class of the beat, ticking: occurrences, notifications, deliveries, mirror rows, messages. The
+peers publish as many messages of the same task to the same Redis: django-celery-beat's own scheduler and RedBeat from
+one entry a schedule, and a bare loop of `apply_async`, which records nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bench.ground import PREFIX, ground, report, sweep, waiting
+
+STOCK_DUE = 1_000  # it compares all of them for each that it fires: more would take minutes
+STOCK_SAMPLE = 20.0  # seconds of it with all of them due
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="script/bench fire")
+    parser.add_argument("--due", type=int, default=10_000)
+    parser.add_argument("--schedules", type=int, default=100_000, help="those that are due among them")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with ground() as app:
+        rates: dict[str, dict[str, Any]] = {}
+
+        def measure(name: str, due: int, run: Callable[[], tuple[int, float]]) -> None:
+            sweep(app)
+            sent, seconds = run()
+            rates[name] = {"due": due, "fired": sent, "seconds": round(seconds, 2), "a second": round(sent / seconds)}
+
+        measure("bare loop, before", options.due, lambda: bare_loop(app, options.due))
+        measure("ours", options.due, lambda: ours(app, options.due, options.schedules))
+        measure("bare loop", options.due, lambda: bare_loop(app, options.due))
+        measure("RedBeat", options.due, lambda: redbeat(app, options.due))
+        measure("stock, 1,000 due", STOCK_DUE, lambda: stock(app, STOCK_DUE, 60.0))
+        measure(f"stock, {options.due:,} due", options.due, lambda: stock(app, options.due, STOCK_SAMPLE))
+    own = rates.pop("ours")
+    # The machine's speed drifts: the better of the two runs around ours is the one to beat.
+    bare = [rates.pop("bare loop, before"), rates.pop("bare loop")]
+    rates = {"bare loop": max(bare, key=lambda run: run["a second"]), **rates}
+    ratios = {name: round(own["a second"] / rate["a second"], 2) for name, rate in rates.items()}
+    report("fire", 0, own, rates, ratios)
+
+
+def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
+    from django.db import connection
+    from django_celery_beat.models import PeriodicTask
+
+    from bench.firing import clear, make_schedules
+    from notifications.models import Delivery
+    from schedules import firing, mirror
+    from schedules.beat import Scheduler
+    from schedules.models import Occurrence, Schedule
+
+    clear()
+    now = firing.read_clock().now
+    make_schedules(schedules - due, now.replace(microsecond=0) + timedelta(days=3))
+    make_schedules(due, now.replace(second=0, microsecond=0))
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+    app.conf.beat_schedule = {}
+    beat = Scheduler(app=app)
+    PeriodicTask.objects.exclude(task=mirror.FIRE).update(enabled=False)
+    started = time.perf_counter()
+    while Schedule.objects.filter(next_fire_at__lte=now).exists():
+        beat.tick()
+    seconds = time.perf_counter() - started
+    found = {Occurrence.objects.filter(outcome="fired").count(), Delivery.objects.count(), waiting(app)}
+    if found != {due}:
+        raise SystemExit(f"Not everything was fired, recorded and published: {found} of {due}")
+    return due, seconds
+
+
+def bare_loop(app: Any, due: int) -> tuple[int, float]:
+    task = app.tasks["notifications.deliver"]
+    task.apply_async(args=["0" * 36])
+    started = time.perf_counter()
+    for _ in range(due):
+        task.apply_async(args=["0" * 36])
+    return due, time.perf_counter() - started
+
+
+def stock(app: Any, due: int, longest: float) -> tuple[int, float]:
+    """django-celery-beat's DatabaseScheduler; ends after `longest` seconds with what it has sent by then."""
+    from django.utils import timezone
+    from django_celery_beat.models import IntervalSchedule, PeriodicTask
+    from django_celery_beat.schedulers import DatabaseScheduler
+
+    from bench.firing import clear
+
+    clear()
+    every = IntervalSchedule.objects.create(every=1, period="days")
+    before = timezone.now() - timedelta(days=2)
+    PeriodicTask.objects.bulk_create(
+        PeriodicTask(
+            name=str(number),
+            task="notifications.deliver",
+            args='["0"]',
+            interval=every,
+            last_run_at=before,
+            headers="{}",
+        )
+        for number in range(due)
+    )
+    beat = DatabaseScheduler(app=app)
+    PeriodicTask.objects.exclude(interval=every).update(enabled=False)
+    started = time.perf_counter()
+    while beat.tick() == 0 and time.perf_counter() < started + longest:
+        pass
+    return waiting(app), time.perf_counter() - started
+
+
+def redbeat(app: Any, due: int) -> tuple[int, float]:
+    from celery.schedules import schedule
+    from redbeat import RedBeatScheduler, RedBeatSchedulerEntry
+
+    app.conf.update(
+        redbeat_redis_url=app.conf.broker_url, redbeat_key_prefix=f"{PREFIX}redbeat:", redbeat_lock_key=None
+    )
+    before = datetime.now(UTC) - timedelta(days=2)
+    beat = RedBeatScheduler(app=app)
+    for number in range(due):
+        entry = RedBeatSchedulerEntry(
+            str(number), "notifications.deliver", schedule(timedelta(days=1)), args=["0"], app=app, last_run_at=before
+        )
+        entry.save()
+    started = time.perf_counter()
+    while waiting(app) < due and time.perf_counter() < started + 60:
+        beat.tick()
+    return waiting(app), time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The ground that a bench of the clock stands on: a database of its own, queues of its own, and a quiet log."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import redis
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("CARILLON_VAR", "var/bench")
+
+PREFIX = "carillon-bench:"
+
+
+def seat() -> Any:
+    """Set Django up and return the Celery application, whose queues nobody else uses."""
+    import django
+
+    django.setup()
+    logging.disable(logging.WARNING)
+    from config.celery import app
+
+    app.loader.import_default_modules()
+    app.conf.broker_transport_options = app.conf.broker_transport_options | {"global_keyprefix": PREFIX}
+    return app
+
+
+@contextmanager
+def ground() -> Iterator[Any]:
+    """A fresh database, removed at the end; yields the Celery application."""
+    app = seat()
+    from django.db import connection
+
+    own = connection.settings_dict["NAME"]
+    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    try:
+        sweep(app)
+        yield app
+    finally:
+        sweep(app)
+        connection.creation.destroy_test_db(own, verbosity=0)
+
+
+def sweep(app: Any) -> None:
+    """Remove what the bench has left with the broker."""
+    client = redis.Redis.from_url(app.conf.broker_url)
+    for key in client.scan_iter(f"{PREFIX}*", count=1_000):
+        client.delete(key)
+    client.close()
+
+
+def waiting(app: Any, queue: str = "deliveries") -> int:
+    """How many messages wait in a queue."""
+    with app.connection_for_write() as broker:
+        return int(app.amqp.queues[queue](broker.default_channel).queue_declare(passive=False).message_count)
+
+
+def machine() -> str:
+    with open("/proc/meminfo") as file:
+        memory = round(int(file.readline().split()[1]) / 1024**2)
+    return f"{os.cpu_count()} cores, {memory} GiB, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
+
+
+def report(
+    bench: str, seed: int, ours: Mapping[str, Any], peers: Mapping[str, Any], ratios: Mapping[str, float]
+) -> None:
+    """The table, and with --json one object on the last line."""
+    print(f"{bench}, on {machine()}")
+    rows = [("ours", ours), *peers.items()]
+    columns = list(dict.fromkeys(name for _, values in rows for name in values))
+    width = max(len(name) for name, _ in rows)
+    print(" " * width, *(f"{column:>16}" for column in columns))
+    for name, values in rows:
+        print(f"{name:<{width}}", *(f"{values.get(column, '-'):>16}" for column in columns))
+    for name, ratio in ratios.items():
+        print(f"ratio {name}: {ratio}")
+    if "--json" in sys.argv:
+        result = {"bench": bench, "machine": machine(), "ours": ours, "peers": peers, "ratios": ratios, "seed": seed}
+        print(json.dumps(result))
