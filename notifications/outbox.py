@@ -15,10 +15,11 @@ from uuid import UUID
 from celery import current_app
 from django.db import connection, transaction
 
-from notifications import barriers, doorbell
+from notifications import barriers, doorbell, providers
 from notifications.columns import column
 from notifications.ids import uuid7
 from notifications.models import Channel, Notification
+from people import quiet
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,10 @@ UNHEARD = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A notification to be recorded, with the channels (id, provider) that it goes to. Instants are aware."""
+    """A notification to be recorded, with the channels (id, provider) that it goes to. Instants are aware.
+
+    `quiet_hours` is what those of its deliveries wait for that would disturb the person.
+    """
 
     user_id: int
     channels: Sequence[tuple[UUID, str]]
@@ -44,6 +48,8 @@ class Saying:
     slot: datetime | None = None
     available_at: datetime | None = None
     expires_at: datetime | None = None
+    urgent: bool = False
+    quiet_hours: quiet.Wait | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +62,9 @@ class Ring:
 
 _RECORD = """
 WITH said AS (
-    INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
+    INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent)
     SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[], %s::text[], %s::uuid[], %s::timestamptz[], %s::text[],
-                         %s::text[])
+                         %s::text[], %s::bool[])
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id
 )
@@ -67,9 +73,9 @@ INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, s
 SELECT d.id, d.notification_id, d.channel_id, d.provider, 'pending', greatest(d.available_at, now()),
        CASE WHEN d.available_at > now() + %s * interval '1 second' THEN d.available_at
             ELSE greatest(d.available_at, now()) + %s * interval '1 second' END,
-       0, d.expires_at, 0, 0, ''
-  FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[])
-       AS d(id, notification_id, channel_id, provider, available_at, expires_at)
+       0, d.expires_at, 0, 0, d.reason
+  FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[], %s::text[])
+       AS d(id, notification_id, channel_id, provider, available_at, expires_at, reason)
   JOIN said ON said.id = d.notification_id
 RETURNING id, extract(epoch FROM available_at - now())::float
 """
@@ -85,7 +91,7 @@ def record(sayings: Iterable[Saying]) -> list[Ring]:
     if not told:
         return []
     sent = [
-        (uuid7(), notification_id, channel_id, provider, saying.available_at, saying.expires_at)
+        (uuid7(), notification_id, channel_id, provider, *_wait(saying, provider))
         for notification_id, saying in told
         for channel_id, provider in saying.channels
     ]
@@ -101,12 +107,20 @@ def record(sayings: Iterable[Saying]) -> list[Ring]:
                 column(saying.slot for _, saying in told),
                 column(saying.subject for _, saying in told),
                 column(saying.body for _, saying in told),
+                column(saying.urgent for _, saying in told),
                 LONGEST_COUNTDOWN,
                 UNHEARD,
-                *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 6),
+                *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 7),
             ],
         )
         return [Ring(delivery_id, wait) for delivery_id, wait in cursor.fetchall()]
+
+
+def _wait(saying: Saying, provider: str) -> tuple[datetime | None, datetime | None, str]:
+    """When a delivery becomes available, when it expires, and why it waits."""
+    if saying.quiet_hours is None or not providers.disturbs(provider):
+        return saying.available_at, saying.expires_at, ""
+    return saying.quiet_hours.until, saying.expires_at, saying.quiet_hours.note
 
 
 def ring(rings: Iterable[Ring]) -> bool:

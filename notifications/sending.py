@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import assert_never
 from uuid import UUID
 
@@ -16,7 +16,6 @@ from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retrya
 from notifications.models import Attempt, Channel
 from notifications.reconnect import lend_connection
 from people import quiet
-from people.quiet import quiet_until
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +40,8 @@ def send(delivery_id: UUID, worker: str) -> None:
         if wait:  # the doorbell rang before its time: clocks differ, or the row was put off since
             outbox.ring([outbox.Ring(delivery_id, wait)])
         return
-    if (until := _quiet_until(claim)) is not None:
-        _wait_for(claim, until)
+    if (quiet_hours := _quiet_hours(claim)) is not None:
+        _give_back(claim, quiet_hours)
         return
     lend_connection()
     settle(claim, ask_provider(claim))
@@ -105,22 +104,18 @@ def settle(claim: Claim, answer: Answer) -> None:
         )
 
 
-def _wait_for(claim: Claim, until: datetime) -> None:
-    note = _note(claim, until)
-    with transaction.atomic():
-        if deliveries.release(claim.delivery_id, claim.token, note):
-            deliveries.defer(claim.delivery_id, (until - claim.claimed_at).total_seconds(), note)
-
-
-def _quiet_until(claim: Claim, wait: float = 0.0) -> datetime | None:
-    """When the quiet hours end that a try `wait` seconds from now would fall into; None where it disturbs nobody."""
-    if claim.quiet is None or claim.unusable or not providers.disturbs(claim.provider):
+def _quiet_hours(claim: Claim, wait: float = 0.0) -> quiet.Wait | None:
+    """The quiet hours that a try `wait` seconds from now would fall into; None where it may disturb, or cannot."""
+    if claim.unusable or not providers.disturbs(claim.provider):
         return None
-    return quiet_until(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
+    return quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
 
 
-def _note(claim: Claim, until: datetime | None) -> str:
-    return "" if until is None or claim.quiet is None else quiet.says(until, claim.quiet)
+def _give_back(claim: Claim, quiet_hours: quiet.Wait) -> None:
+    seconds = (quiet_hours.until - claim.claimed_at).total_seconds()
+    with transaction.atomic():
+        if deliveries.release(claim.delivery_id, claim.token, quiet_hours.note):
+            deliveries.defer(claim.delivery_id, seconds, quiet_hours.note)
 
 
 def _may_repeat(claim: Claim) -> bool:
@@ -143,9 +138,10 @@ def put_off(again: SendAgain, chosen: float) -> float | None:
     if wait is None:
         deliveries.exhaust(claim, outcome, answer.reason)
         return None
-    if (until := _quiet_until(claim, wait)) is not None:
-        wait = (until - claim.claimed_at).total_seconds()
+    note = ""
+    if (quiet_hours := _quiet_hours(claim, wait)) is not None:
+        wait, note = (quiet_hours.until - claim.claimed_at).total_seconds(), quiet_hours.note
     published = wait <= outbox.LONGEST_COUNTDOWN
     unheard = outbox.UNHEARD if published else 0.0
-    settled = deliveries.postpone(claim, outcome, answer.reason, wait, unheard, _note(claim, until))
+    settled = deliveries.postpone(claim, outcome, answer.reason, wait, unheard, note)
     return wait if settled and published else None

@@ -44,6 +44,17 @@ def quiet_until(instant: datetime, window: Window) -> datetime | None:
     return civil.first_instant(window.zone, datetime.combine(day, window.ends))
 
 
-def says(until: datetime, window: Window) -> str:
-    """What the history says of a delivery that waits: "Waits until 07:00: your quiet hours."."""
-    return f"Waits until {civil.local(window.zone, until):%H:%M}: your quiet hours."
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long to wait, and what the history says of it: "Waits until 07:00: your quiet hours."."""
+
+    until: datetime
+    note: str
+
+
+def wait(instant: datetime, window: Window | None) -> Wait | None:
+    """What somebody with these quiet hours is due at the aware `instant`: a wait, or None where it may disturb."""
+    until = None if window is None else quiet_until(instant, window)
+    if window is None or until is None:
+        return None
+    return Wait(until, f"Waits until {civil.local(window.zone, until):%H:%M}: your quiet hours.")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import datetime, time
 from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
 
+from people import quiet
 from schedules import recurrence
 
 
 class Due(NamedTuple):
     """A schedule whose next slot has come, locked by the current transaction. Instants are aware UTC.
 
-    `rule` is JSON, `name` what its person is called, `spread`, `grace` and `stale_after` are seconds.
+    `rule` is JSON, `name` what its person is called, `spread`, `grace` and `stale_after` are seconds. `persons_zone` is
+    the zone of the quiet hours.
     """
 
     id: UUID
@@ -38,10 +40,20 @@ class Due(NamedTuple):
     next_fire_at: datetime
     fired_count: int
     periodic_task_id: int | None
+    urgent: bool
+    quiet_from: time | None
+    quiet_until: time | None
+    persons_zone: str
 
     def timetable(self) -> recurrence.Timetable:
         """Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
         return _timetable(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at)
+
+    def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
+        """What keeps this schedule from disturbing its person at an instant; None where it may."""
+        if self.urgent or self.quiet_from is None:
+            return None
+        return quiet.wait(instant, quiet.window(self.quiet_from, self.quiet_until, self.persons_zone))
 
 
 @lru_cache(maxsize=10_000)
@@ -54,7 +66,8 @@ def _timetable(
 _TAKE = """
 SELECT s.id, s.user_id, coalesce(nullif(u.name, ''), split_part(u.email, '@', 1)), s.title, s.body, s.kind,
        s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.max_count, s.spread, s.misfire, s.grace, s.stale_after,
-       s.version, s.next_fire_at, s.fired_count, s.periodic_task_id
+       s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from, u.quiet_until,
+       u.time_zone
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE s.next_fire_at <= %(now)s {only}
  ORDER BY s.next_fire_at LIMIT %(limit)s

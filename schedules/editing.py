@@ -37,6 +37,7 @@ class Draft:
     starts_at: datetime | None = None
     ends_at: datetime | None = None
     max_count: int | None = None
+    urgent: bool = False
 
 
 @transaction.atomic
@@ -110,6 +111,7 @@ def _lock(schedule_id: UUID, now: datetime) -> Schedule:
 
 def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.title, schedule.body = draft.title, draft.body
+    schedule.urgent = draft.urgent
     schedule.kind, schedule.rule, schedule.time_zone = draft.kind, draft.rule, draft.time_zone
     schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
 

@@ -118,7 +118,7 @@ def fire(locked: Sequence[Due], now: datetime) -> list[Ring]:
     channels = _channels(locked)
     fired = _record([_move(schedule, now, bool(channels[schedule.id])) for schedule in locked])
     return outbox.record(
-        _saying(batch_id, move.schedule, decision.slot, channels[move.schedule.id])
+        _saying(batch_id, move.schedule, decision.slot, channels[move.schedule.id], now)
         for batch_id, move, decision in fired
     )
 
@@ -236,7 +236,10 @@ def _advance(moves: Sequence[Move]) -> None:
         )
 
 
-def _saying(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]]) -> Saying:
+def _saying(
+    batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
+) -> Saying:
+    available_at = slot + spread_of(schedule.id, slot, schedule.spread)
     said = text.compose(
         schedule.title,
         schedule.body,
@@ -253,8 +256,10 @@ def _saying(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tu
         batch_id=batch_id,
         origin_id=schedule.id,
         slot=slot,
-        available_at=slot + spread_of(schedule.id, slot, schedule.spread),
+        available_at=available_at,
         expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
+        urgent=schedule.urgent,
+        quiet_hours=schedule.quiet_hours(max(available_at, now)),
     )
 
 

@@ -57,6 +57,9 @@ class ReminderForm(TimingForm):
             "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
         },
     )
+    urgent = forms.BooleanField(
+        label="Urgent", required=False, help_text="Goes out in your quiet hours too, at the time that you chose."
+    )
     # The version that the editor read; absent where the reminder is new.
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
@@ -69,7 +72,12 @@ class ReminderForm(TimingForm):
         else:
             attached = set(schedule.channels.values_list("id", flat=True))
             usable |= Q(id__in=attached)
-            initial = typed(schedule) | {"title": schedule.title, "body": schedule.body, "version": schedule.version}
+            initial = typed(schedule) | {
+                "title": schedule.title,
+                "body": schedule.body,
+                "urgent": schedule.urgent,
+                "version": schedule.version,
+            }
         own = Channel.objects.for_user(user).filter(usable)
         initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
@@ -89,4 +97,5 @@ class ReminderForm(TimingForm):
             starts_at=self.timetable.starts,
             ends_at=self.timetable.ends,
             max_count=cleaned["max_count"],
+            urgent=cleaned["urgent"],
         )

@@ -58,6 +58,9 @@ class Schedule(models.Model):
     spread = models.PositiveIntegerField(default=0, help_text="Jitter window in seconds.")
     misfire = models.CharField(max_length=8, choices=Misfire.choices, default=Misfire.LATEST)
     grace = models.PositiveIntegerField(default=60, help_text="Seconds after which a slot counts as missed.")
+    urgent = models.BooleanField(
+        default=False, db_default=False, help_text="Does not wait for the end of its person's quiet hours."
+    )
     stale_after = models.PositiveIntegerField(
         null=True, blank=True, help_text="Seconds after the slot at which an unsent delivery expires."
     )

@@ -144,10 +144,15 @@ def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, st
         ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
         ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
         ("At most", str(schedule.max_count or ""), str(draft.max_count or "")),
+        ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
         ("Channels", *(", ".join(sorted(channel.label for channel in side)) for side in (saved, typed))),
         ("State", schedule.get_state_display(), schedule.get_state_display()),
     ]
     return [row for row in rows if row[1] or row[2]]  # type: ignore[misc]  # each has three
+
+
+def _yes(value: bool) -> str:
+    return "Yes" if value else ""
 
 
 def _moment(when: datetime | None) -> str:

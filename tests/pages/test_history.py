@@ -68,8 +68,13 @@ def test_each_state_is_explained(browser: Client, ada: User, state: str) -> None
     elif state != "pending":
         fields["settled_at"] = "2026-06-01T12:00Z"
     delivery = make_delivery(make_channel(ada), **fields)
-    said = {"pending": "Waits to be sent.", "sending": "Is being sent now.", "delivered": "Accepted"}
+    said = {"sending": "Is being sent now.", "delivered": "Accepted"}
     assert said.get(state, "Because.") in browser.get(f"/history/{delivery.notification_id}/").content.decode()
+
+
+def test_what_waits_for_nothing_in_particular_says_just_that(browser: Client, ada: User) -> None:
+    delivery = make_delivery(make_channel(ada))
+    assert "Waits to be sent." in browser.get(f"/history/{delivery.notification_id}/").content.decode()
 
 
 def test_a_removed_channel_keeps_its_history(browser: Client, ada: User) -> None:

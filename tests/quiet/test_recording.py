@@ -1,0 +1,95 @@
+"""Firing in quiet hours: what would disturb is recorded to wait, and says so."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, time, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from notifications.models import Delivery, Notification
+from schedules import firing
+from schedules.models import Schedule
+from tests.make import make_channel, make_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+# 23:30 in Berlin, and the morning after; in the future, because nothing becomes available before the database's now.
+SLOT = datetime.fromisoformat("2099-12-01T22:30:00+00:00")
+MORNING = datetime.fromisoformat("2099-12-02T06:00:00+00:00")
+
+
+def fired(**overrides: Any) -> list[Delivery]:
+    """The deliveries, e-mail first, of a reminder that fired at 23:30, its person being quiet from 22:00 to 07:00."""
+    user = make_user(quiet_from=time(22), quiet_until=time(7))
+    channels = [make_channel(user, "email"), make_channel(user)]
+    schedule = make_schedule(user, channels, now=SLOT - timedelta(hours=1), rule={"time": "22:30"}, **overrides)
+    assert firing.fire_due(SLOT) == 1
+    assert schedule.next_fire_at == SLOT
+    return sorted(Delivery.objects.all(), key=lambda delivery: delivery.provider)
+
+
+def test_a_slot_in_quiet_hours_waits_for_their_end_and_the_inbox_does_not() -> None:
+    email, inbox = fired()
+    assert (email.available_at, email.ring_at) == (MORNING, MORNING)
+    assert email.reason == "Waits until 07:00: your quiet hours."
+    assert (inbox.available_at, inbox.reason) == (SLOT, "")
+    assert {email.state, inbox.state} == {"pending"}
+    assert email.tries == 0
+
+
+def test_the_wait_is_said_on_the_page_of_the_notification() -> None:
+    email, _ = fired()
+    client = Client()
+    client.force_login(email.channel.user)
+    page = client.get(f"/history/{email.notification_id}/").content.decode()
+    assert "Waits until 07:00: your quiet hours." in page
+
+
+def test_an_urgent_reminder_does_not_wait() -> None:
+    email, _ = fired(urgent=True)
+    assert (email.available_at, email.reason) == (SLOT, "")
+    assert Notification.objects.get().urgent
+
+
+def test_spread_into_quiet_hours_waits_too_and_spread_out_of_them_does_not() -> None:
+    email, _ = fired(spread=86_400)
+    spread = firing.spread_of(email.notification.origin_id, SLOT, 86_400)  # type: ignore[arg-type]  # a schedule's
+    due = SLOT + spread
+    quiet = due < MORNING or due >= MORNING + timedelta(hours=15)
+    assert bool(email.reason) == quiet
+    assert email.available_at >= due
+
+
+def test_what_is_stale_by_the_end_of_quiet_hours_still_goes_stale() -> None:
+    email, _ = fired(stale_after=3_600)
+    assert email.expires_at == SLOT + timedelta(hours=1)
+    assert email.available_at == MORNING
+
+
+def test_a_slot_outside_of_quiet_hours_does_not_wait() -> None:
+    user = make_user(quiet_from=time(22), quiet_until=time(23))
+    make_schedule(user, [make_channel(user, "email")], now=SLOT - timedelta(hours=1), rule={"time": "22:30"})
+    firing.fire_due(SLOT)
+    assert Delivery.objects.get().reason == ""
+
+
+def test_a_slot_found_late_waits_when_it_is_found_in_quiet_hours() -> None:
+    user = make_user(quiet_from=time(23, 45), quiet_until=time(7))
+    make_schedule(user, [make_channel(user, "email")], now=SLOT - timedelta(hours=1), rule={"time": "22:30"})
+    firing.fire_due(SLOT + timedelta(hours=1))
+    assert Delivery.objects.get().available_at == MORNING
+
+
+def test_urgent_is_a_box_in_the_form() -> None:
+    user = make_user()
+    client = Client()
+    client.force_login(user)
+    typed = {"title": "Fire drill", "kind": "daily", "time": "09:00", "time_zone": "Europe/Berlin"}
+    client.post("/reminders/new/", typed | {"channels": str(make_channel(user).id), "urgent": "on"})
+    schedule = Schedule.objects.get()
+    assert schedule.urgent
+    page = client.get(f"/reminders/{schedule.id}/edit/").content.decode()
+    assert re.search(r'<input [^>]*name="urgent"[^>]* checked', page)
