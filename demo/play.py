@@ -78,20 +78,26 @@ class Play:
 
     def _show(self, ada: Person, said: Account) -> None:
         say(f"\n  slot {said.slot:%Y-%m-%d %H:%M:%S} UTC, fired {milliseconds(said.lateness)} late\n")
-        mails = [f"mail at +{milliseconds(mail.at - said.slot)}" for mail in self._mails()]
-        got = {_INBOX: f"{ada.inbox(_TITLE)} on the inbox page", _MAIL: "; ".join(mails)}
-        for hook in (self.pager, self.moved):
-            right = self._right(hook, said)
-            got[hook.label] = "; ".join(
-                f"post at +{milliseconds(post.at - said.slot)}, {'signature right' if post in right else 'NOT RIGHT'}, "
-                f"answered {404 if post in hook.refused else 200}"
-                for post in hook.receiver.requests
-            )
-        rows = []
+        got = {
+            _INBOX: [f"{ada.inbox(_TITLE)} on the inbox page"],
+            _MAIL: [f"mail at +{milliseconds(mail.at - said.slot)}" for mail in self._mails()],
+            self.pager.label: self._posts(self.pager, said),
+            self.moved.label: self._posts(self.moved, said),
+        }
+        rows: list[tuple[str, ...]] = []
         for sent in said.sent:
             outcomes = ", ".join(outcome or "under way" for outcome, _ in sent.attempts)
-            rows.append((sent.channel, sent.state, outcomes, got[sent.channel]))
+            first, *others = got[sent.channel] or ["nothing"]
+            rows += [(sent.channel, sent.state, outcomes, first), *(("", "", "", other) for other in others)]
         say(table(("channel", "state", "attempts", "what the receiver got"), rows))
+
+    def _posts(self, hook: Hook, said: Account) -> list[str]:
+        right = self._right(hook, said)
+        return [
+            f"post at +{milliseconds(post.at - said.slot)}, {'signature right' if post in right else 'NOT RIGHT'}, "
+            f"answered {404 if post in hook.refused else 200}"
+            for post in hook.receiver.requests
+        ]
 
     def _counts(self, ada: Person, said: Account) -> list[Count]:
         arrived = [ada.inbox(_TITLE), len(self._mails()), len(self.pager.taken), len(self.moved.taken)]
