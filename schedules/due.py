@@ -63,13 +63,14 @@ def _timetable(
     return recurrence.Timetable(recurrence.parse(kind, json.loads(rule), time_zone), starts_at, ends_at)
 
 
-_TAKE = """
+_READ = """
 SELECT s.id, s.user_id, coalesce(nullif(u.name, ''), split_part(u.email, '@', 1)), s.title, s.body, s.kind,
        s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.max_count, s.spread, s.misfire, s.grace, s.stale_after,
        s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from, u.quiet_until,
        u.time_zone
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
- WHERE s.next_fire_at <= %(now)s {only}
+ WHERE """
+_TAKE = """s.next_fire_at <= %(now)s {only}
  ORDER BY s.next_fire_at LIMIT %(limit)s
    FOR UPDATE OF s SKIP LOCKED
 """
@@ -79,7 +80,14 @@ def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
     """Lock up to `limit` schedules that are due at `now` and that nobody else holds, oldest first; `only` this one."""
     with connection.cursor() as cursor:
         cursor.execute(
-            _TAKE.format(only="" if only is None else "AND s.id = %(only)s"),
+            _READ + _TAKE.format(only="" if only is None else "AND s.id = %(only)s"),
             {"now": now, "only": only, "limit": limit},
         )
         return [Due._make(row) for row in cursor.fetchall()]
+
+
+def as_if_due(schedule_id: UUID, slot: datetime) -> Due:
+    """A schedule that the caller has locked, as if `slot` were its next one. Raises IndexError when there is none."""
+    with connection.cursor() as cursor:
+        cursor.execute(_READ + "s.id = %s", [schedule_id])
+        return Due._make(cursor.fetchall()[0])._replace(next_fire_at=slot)

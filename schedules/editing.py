@@ -1,14 +1,15 @@
-"""What a person does with a schedule: create, reschedule, pause, resume, delete, restore.
+"""What a person does with a schedule: create, reschedule, pause, resume, snooze, skip the next one, run now, …
 
 Each locks the row, and first turns slots that are already due under the old rule into occurrences, so that an edit
-neither loses nor doubles one. `now` is the database's clock (`firing.read_clock().now`).
+neither loses nor doubles one; each leaves a `ScheduleEvent`. `now` is the database's clock (`firing.read_clock().now`),
+`by` who does it (None: nobody who is signed in).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -16,12 +17,21 @@ from django.db import transaction
 from notifications import deliveries, outbox
 from notifications.models import Channel
 from people.models import User
-from schedules import due, firing, mirror
-from schedules.models import Schedule
+from schedules import due, firing, mirror, recurrence
+from schedules.models import Occurrence, Schedule, ScheduleEvent
+
+What = ScheduleEvent.What
+
+_TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "max_count")
+_OF_A_COPY = (*_TIMING, "user_id", "title", "body", "spread", "misfire", "grace", "stale_after", "urgent")
 
 
 class Conflict(Exception):
-    """Somebody else has changed the schedule since the editor read it."""
+    """The schedule is not as the editor has seen it. `current` is how it is now; nothing has been changed."""
+
+    def __init__(self, current: Schedule) -> None:
+        super().__init__(f"The schedule is at version {current.version}")
+        self.current = current
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,65 +55,125 @@ def create(user: User, draft: Draft, now: datetime) -> Schedule:
     schedule = Schedule(user=user)
     _apply(schedule, draft)
     _aim(schedule, now)
-    mirror.write(schedule)
-    schedule.save(force_insert=True)
-    schedule.channels.set(draft.channels)
+    _insert(schedule, draft.channels)
+    _note(schedule, What.CREATED, now, user)
     return schedule
 
 
 @transaction.atomic
-def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int) -> Schedule:
+def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """A copy with the same channels, paused: it says nothing twice until its owner has looked at it."""
+    original = _lock(schedule_id, now)
+    copy = Schedule(**{name: getattr(original, name) for name in _OF_A_COPY}, state=Schedule.State.PAUSED)
+    _insert(copy, list(original.channels.all()))
+    _note(copy, What.CREATED, now, by, copy_of=str(original.id))
+    return copy
+
+
+@transaction.atomic
+def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by: User | None = None) -> Schedule:
     """Put the draft in the schedule's place. Raises `Conflict` when it is not at `version` any more."""
     schedule = _lock(schedule_id, now)
     if schedule.version != version:
-        raise Conflict
+        raise Conflict(schedule)
+    was = {name: getattr(schedule, name) for name in _TIMING}
     _apply(schedule, draft)
     if schedule.state != Schedule.State.PAUSED:
         _aim(schedule, now)
     _save(schedule)
     schedule.channels.set(draft.channels)
+    timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
+    _note(schedule, What.EDITED, now, by, **({"was": _written(was)} if timing_changed else {}))
     return schedule
 
 
 @transaction.atomic
-def pause(schedule_id: UUID, now: datetime) -> Schedule:
+def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Nothing fires until `resume`; what is recorded and not yet sent is cancelled."""
     schedule = _lock(schedule_id, now)
-    schedule.state, schedule.next_fire_at = Schedule.State.PAUSED, None
+    schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
     deliveries.cancel_unsent(schedule.id, "The reminder was paused.")
-    return _save(schedule)
+    _note(_save(schedule), What.PAUSED, now, by)
+    return schedule
 
 
 @transaction.atomic
-def resume(schedule_id: UUID, now: datetime) -> Schedule:
-    """Go on with the next slot after `now`: what lay in the pause is never fired."""
+def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Go on with the next slot after `now`, and end a snooze: what lay in between is never fired."""
     schedule = _lock(schedule_id, now)
-    _aim(schedule, now)
-    return _save(schedule)
+    schedule.snoozed_until = None
+    _aim_or_break(schedule, now)
+    _note(_save(schedule), What.RESUMED, now, by)
+    return schedule
 
 
 @transaction.atomic
-def delete(schedule_id: UUID, now: datetime) -> Schedule:
+def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = None) -> Schedule:
+    """Fire nothing before `until`, then go on. Raises `Conflict` when the schedule is not active."""
+    schedule = _lock(schedule_id, now)
+    if schedule.next_fire_at is None:
+        raise Conflict(schedule)
+    schedule.snoozed_until = until
+    _aim(schedule, now)
+    _note(_save(schedule), What.SNOOZED, now, by, until=until.isoformat())
+    return schedule
+
+
+@transaction.atomic
+def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
+    """Skip `slot`, which the person has seen as the next one. Raises `Conflict` when it is not, or not any more."""
+    schedule = _lock(schedule_id, now)
+    if schedule.next_fire_at != slot:
+        raise Conflict(schedule)
+    skipped = Occurrence(
+        schedule=schedule,
+        scheduled_for=slot,
+        outcome=Occurrence.Outcome.SKIPPED,
+        reason=Occurrence.Reason.ASKED,
+        version=schedule.version,
+    )
+    Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
+    _aim(schedule, now)
+    _note(_save(schedule), What.SKIPPED, now, by, slot=slot.isoformat())
+    return schedule
+
+
+@transaction.atomic
+def run_now(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Fire once, now, whatever the state: an occurrence of its own, marked as manual. The timetable, its count and the
+    version stay. Raises `Conflict` when the schedule has been deleted."""
+    schedule = _lock(schedule_id, now)
+    if schedule.deleted_at is not None:
+        raise Conflict(schedule)
+    outbox.ring_after_commit(firing.fire_by_hand(schedule_id, now))
+    _note(schedule, What.RUN, now, by)
+    return schedule
+
+
+@transaction.atomic
+def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Soft: `restore` brings it back, its history stays."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
     deliveries.cancel_unsent(schedule.id, "The reminder was deleted.")
-    return _save(schedule)
+    _note(_save(schedule), What.DELETED, now, by)
+    return schedule
 
 
 @transaction.atomic
-def restore(schedule_id: UUID, now: datetime) -> Schedule:
+def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Undo `delete`: as it was, less the slots that passed in between."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at = None
     if schedule.state == Schedule.State.ACTIVE:
-        _aim(schedule, now)
-    return _save(schedule)
+        _aim_or_break(schedule, now)
+    _note(_save(schedule), What.RESTORED, now, by)
+    return schedule
 
 
 def _lock(schedule_id: UUID, now: datetime) -> Schedule:
     schedule = Schedule.objects.select_for_update(of=("self",)).select_related("user").get(id=schedule_id)
-    if schedule.next_fire_at is not None and schedule.next_fire_at <= now:
+    while schedule.next_fire_at is not None and schedule.next_fire_at <= now:
         outbox.ring_after_commit(firing.fire(due.take(now, schedule_id, 1), now))
         schedule.refresh_from_db()
     return schedule
@@ -114,14 +184,38 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.urgent = draft.urgent
     schedule.kind, schedule.rule, schedule.time_zone = draft.kind, draft.rule, draft.time_zone
     schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
+    schedule.urgent = draft.urgent
 
 
 def _aim(schedule: Schedule, now: datetime) -> None:
-    """Set the next slot after `now`, and the state that follows from it."""
+    """Set the next slot after `now`, and the state that follows from it. A slot that has its occurrence is passed by:
+    it was skipped ahead of its time, or the clock has been set back."""
+    timetable = schedule.timetable()
     used_up = schedule.max_count is not None and schedule.fired_count >= schedule.max_count
-    schedule.next_fire_at = None if used_up else schedule.timetable().next_after(now)
-    schedule.state = Schedule.State.FINISHED if schedule.next_fire_at is None else Schedule.State.ACTIVE
+    after = max(now, schedule.snoozed_until - timedelta(microseconds=1)) if schedule.snoozed_until else now
+    slot = None if used_up else timetable.next_after(after)
+    if slot is not None and not schedule._state.adding:
+        taken = set(schedule.occurrences.filter(scheduled_for__gte=slot).values_list("scheduled_for", flat=True))
+        while slot in taken:
+            slot = timetable.next_after(slot)
+    schedule.next_fire_at = slot
+    schedule.state = Schedule.State.FINISHED if slot is None else Schedule.State.ACTIVE
     schedule.error = ""
+
+
+def _aim_or_break(schedule: Schedule, now: datetime) -> None:
+    """Like `_aim`, for a rule that nobody has just checked: one that cannot be read any more is quarantined."""
+    try:
+        _aim(schedule, now)
+    except recurrence.InvalidRule as error:
+        schedule.state, schedule.next_fire_at = Schedule.State.BROKEN, None
+        schedule.error = f"{type(error).__name__}: {error}"[:500]
+
+
+def _insert(schedule: Schedule, channels: Sequence[Channel]) -> None:
+    mirror.write(schedule)
+    schedule.save(force_insert=True)
+    schedule.channels.set(channels)
 
 
 def _save(schedule: Schedule) -> Schedule:
@@ -129,3 +223,11 @@ def _save(schedule: Schedule) -> Schedule:
     mirror.write(schedule)
     schedule.save()
     return schedule
+
+
+def _note(schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object) -> None:
+    ScheduleEvent.objects.create(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
+
+
+def _written(timing: dict[str, object]) -> dict[str, object]:
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in timing.items()}

@@ -32,9 +32,6 @@ def write(schedule: Schedule) -> None:
         "start_time": schedule.starts_at,
         "expires": schedule.ends_at,
         "description": schedule.when,
-        "clocked": None,
-        "interval": None,
-        "crontab": None,
     } | _timing(schedule)
     if schedule.periodic_task_id is None:
         [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**fields)])
@@ -68,12 +65,15 @@ def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
 
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
+    if schedule.state == Schedule.State.BROKEN:
+        return {}  # its rule cannot be read: the row stays as it was, disabled
+    timing: dict[str, Any] = {"clocked": None, "interval": None, "crontab": None}
     rule = schedule.rule
     if schedule.kind == "once":
-        return {"clocked": _clocked(schedule.next_fire_at)}
+        return timing | {"clocked": _clocked(schedule.next_fire_at)}
     if schedule.kind == "interval":
-        return {"interval": _shared(IntervalSchedule, every=rule["every"], period=rule["unit"])}
-    return {"crontab": _shared(CrontabSchedule, timezone=schedule.time_zone, **_crontab(schedule.kind, rule))}
+        return timing | {"interval": _shared(IntervalSchedule, every=rule["every"], period=rule["unit"])}
+    return timing | {"crontab": _shared(CrontabSchedule, timezone=schedule.time_zone, **_crontab(schedule.kind, rule))}
 
 
 def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:

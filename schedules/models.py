@@ -69,6 +69,7 @@ class Schedule(models.Model):
     error = models.CharField(max_length=500, blank=True)
     version = models.PositiveIntegerField(default=1)
     next_fire_at = models.DateTimeField(null=True, blank=True)
+    snoozed_until = models.DateTimeField(null=True, blank=True, help_text="Nothing fires before this.")
     last_fired_at = models.DateTimeField(null=True, blank=True)
     fired_count = models.PositiveIntegerField(default=0)
     # Named: the default, "schedule", would hide the property of that name on PeriodicTask.
@@ -143,6 +144,8 @@ class Occurrence(models.Model):
         MISFIRE = "misfire", "missed, and the schedule sends only the newest missed one or none"
         NO_CHANNEL = "no-channel", "no channel to send to"
         BROKEN = "broken", "the rule could not be read"
+        ASKED = "asked", "skipped by a person"
+        MANUAL = "manual", "fired by a person, outside of the timetable"
 
     id = models.UUIDField("batch", primary_key=True, default=uuid7, editable=False)
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="occurrences")
@@ -162,6 +165,38 @@ class Occurrence(models.Model):
 
     def __str__(self) -> str:
         return f"{self.schedule_id} at {self.scheduled_for.isoformat()}"
+
+
+class ScheduleEvent(models.Model):
+    """What somebody did to a schedule, written with it and never changed: what Explain reads of paused times.
+
+    `version` is the schedule's afterwards. `detail` of an edit of the timing holds the timing that `was`.
+    """
+
+    class What(models.TextChoices):
+        CREATED = "created", "created"
+        EDITED = "edited", "edited"
+        PAUSED = "paused", "paused"
+        RESUMED = "resumed", "resumed"
+        SNOOZED = "snoozed", "snoozed"
+        SKIPPED = "skipped", "next one skipped"
+        RUN = "run", "run now"
+        DELETED = "deleted", "deleted"
+        RESTORED = "restored", "restored"
+        RECLOCKED = "reclocked", "moved by a change of the zone database"
+
+    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
+    what = models.CharField(max_length=12, choices=What.choices)
+    at = models.DateTimeField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    version = models.PositiveIntegerField()
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.schedule_id} {self.what}"
 
 
 class Heartbeat(models.Model):
