@@ -197,6 +197,7 @@ UNFOLD = {
     "SITE_TITLE": "Carillon",
     "SITE_HEADER": "Carillon",
     "SITE_SUBHEADER": "Scheduled notifications that ring once",
+    "SIDEBAR": {"navigation": "config.admin_site.navigation"},
 }
 LOGGING = {
     "version": 1,

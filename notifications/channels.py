@@ -1,13 +1,13 @@
-"""What a person does with their channels: add, rename, remove, try."""
+"""What a person does with their channels: add, rename, remove, try; and an operator: disable, enable."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from notifications import deliveries, outbox, providers
@@ -54,6 +54,23 @@ def remove(channel: Channel) -> None:
     Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now())
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
     deliveries.cancel(waiting, "The channel was removed.")
+
+
+def disable(ids: Iterable[UUID], reason: str) -> list[UUID]:
+    """Send nothing to these channels until `enable`. Returns those that were enabled and not removed."""
+    return _mark(Channel.objects.filter(id__in=ids, disabled_at=None), disabled_at=Now(), disabled_reason=reason[:300])
+
+
+def enable(ids: Iterable[UUID]) -> list[UUID]:
+    """Undo `disable`. Returns those that were disabled and not removed."""
+    return _mark(Channel.objects.filter(id__in=ids, disabled_at__isnull=False), disabled_at=None, disabled_reason="")
+
+
+@transaction.atomic
+def _mark(channels: QuerySet[Channel], **fields: Any) -> list[UUID]:
+    found = list(channels.filter(removed_at=None).order_by("id").select_for_update().values_list("id", flat=True))
+    Channel.objects.filter(id__in=found).update(**fields)
+    return found
 
 
 def send_test(channel: Channel) -> UUID:

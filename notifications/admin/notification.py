@@ -1,0 +1,93 @@
+"""Notifications: what was said, to whom, and how it went out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from notifications.admin import showing
+from notifications.models import Delivery, Notification
+from people.admin import links, searching
+from people.admin.badge import badge
+from people.admin.house import Record, RecordInline
+from people.admin.recent import Newest, Period
+
+
+class DeliveryInline(RecordInline):
+    model = Delivery
+    fields = ("key", "state_label", "to_channel", "provider", "tries", "reason")
+    readonly_fields = ("key", "state_label", "to_channel")
+    ordering = ("id",)
+    hide_title = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("channel")
+        return rows
+
+    @admin.display(description="idempotency key")
+    def key(self, delivery: Delivery) -> SafeString:
+        return links.to_row("notifications.delivery", delivery.pk, showing.key(delivery.pk))
+
+    @badge("state", showing.STATE_COLOURS)
+    def state_label(self, delivery: Delivery) -> str:
+        return delivery.state
+
+    @admin.display(description="channel")
+    def to_channel(self, delivery: Delivery) -> SafeString:
+        return showing.channel(delivery.channel)
+
+
+class Origin(Newest):
+    title = "origin"
+    parameter_name = "origin"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(origin.value, str(origin.label)) for origin in Notification.Origin]
+
+
+@admin.register(Notification)
+class NotificationAdmin(Record):
+    list_display = ("subject", "person", "origin", "due", "recorded", "deliveries", "cause")
+    list_select_related = ("user",)
+    list_filter = (Origin, Period)
+    ordering = ("-id",)
+    arrivals = ("user__id__exact", "origin_id", "batch_id")
+    inlines = (DeliveryInline,)
+    fieldsets = (
+        (None, {"fields": ("subject", "body", ("person", "origin", "cause"), ("due", "recorded"), "batch_id")}),
+    )
+    readonly_fields = ("person", "cause", "due", "recorded", "batch_id")
+    search_fields = ("id",)
+    search_help_text = "A notification's id, a batch, or the beginning of a person's e-mail address."
+    nothing = "Nothing has been said yet. A notification is recorded when a reminder fires."
+
+    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = searching.as_uuid(term)
+        if key is None:
+            return rows.filter(user__in=searching.people(term))
+        same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
+        return rows.filter(pk__in=[row.pk for row in same])
+
+    @admin.display(description="person")
+    def person(self, notification: Notification) -> SafeString:
+        return showing.person(notification)
+
+    @admin.display(description="cause")
+    def cause(self, notification: Notification) -> SafeString:
+        return showing.cause(notification)
+
+    @admin.display(description="slot")
+    def due(self, notification: Notification) -> SafeString:
+        return links.instant(notification.slot)
+
+    @admin.display(description="recorded")
+    def recorded(self, notification: Notification) -> SafeString:
+        return links.instant(notification.created_at)
+
+    @admin.display(description="deliveries")
+    def deliveries(self, notification: Notification) -> SafeString:
+        return links.to_list("notifications.delivery", "deliveries", notification__id__exact=notification.pk)

@@ -1,0 +1,39 @@
+"""The e-mail addresses that people sign in with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.admin import EmailAddressAdmin as StockEmailAddressAdmin
+from allauth.account.models import EmailAddress
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from people.admin import links, searching
+from people.admin.house import House
+
+admin.site.unregister(EmailAddress)
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(House, StockEmailAddressAdmin):  # type: ignore[misc]  # allauth ships no types
+    list_display = ("email", "person", "primary", "verified")
+    list_select_related = ("user",)
+    list_filter = ()
+    ordering = ("-id",)
+    raw_id_fields = ()
+    autocomplete_fields = ("user",)
+    search_help_text = "The beginning of the person's e-mail address."
+    nothing = "Nobody has signed up yet."
+
+    def get_search_fields(self, request: HttpRequest) -> list[str]:
+        return ["email"]
+
+    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(user__in=searching.people(term))
+
+    @admin.display(description="person")
+    def person(self, address: EmailAddress) -> SafeString:
+        return links.to_row("people.user", address.user_id, address.user.email)

@@ -1,0 +1,59 @@
+"""People in the admin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as StockUserAdmin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from people.admin import links, searching
+from people.admin.house import House
+from people.models import User
+
+
+@admin.register(User)
+class UserAdmin(House, StockUserAdmin):  # type: ignore[misc, type-arg]  # django-unfold ships no types
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = ("email", "name", "time_zone", "is_active", "is_staff", "joined", "rows")
+    list_filter = ("is_staff", "is_active")
+    ordering = ("-id",)
+    search_fields = ("email",)
+    search_help_text = "The beginning of an e-mail address."
+    filter_horizontal = ("groups", "user_permissions")
+    readonly_fields = ("joined", "last_login", "rows")
+    fieldsets = (
+        (None, {"fields": ("email", "name", "time_zone", "password")}),
+        ("Their rows", {"fields": ("rows", "joined", "last_login")}),
+        ("May enter the admin", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+    )
+    add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)
+    nothing = "Nobody has signed up yet."
+
+    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(pk__in=searching.people(term))
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        return House.lookup_allowed(self, lookup, value, request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        # All that was ever sent to a person hangs on their row: switch "active" off instead.
+        return False
+
+    @admin.display(description="joined")
+    def joined(self, user: User) -> SafeString:
+        return links.instant(user.date_joined)
+
+    @admin.display(description="rows")
+    def rows(self, user: User) -> SafeString:
+        return links.many(
+            links.to_list("schedules.schedule", "schedules", user__id__exact=user.pk),
+            links.to_list("notifications.channel", "channels", user__id__exact=user.pk),
+            links.to_list("notifications.notification", "notifications", user__id__exact=user.pk),
+        )

@@ -1,0 +1,106 @@
+"""Occurrences: every slot, with what became of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from notifications.admin import showing
+from notifications.models import Notification
+from people.admin import links, searching
+from people.admin.badge import badge
+from people.admin.house import Record
+from people.admin.recent import Newest, Period
+from schedules.models import Occurrence
+
+
+class Outcome(Newest):
+    title = "outcome"
+    parameter_name = "outcome"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(outcome.value, str(outcome.label)) for outcome in Occurrence.Outcome]
+
+
+class WhyNot(Newest):
+    title = "reason"
+    parameter_name = "reason"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(reason.value, str(reason.label)) for reason in Occurrence.Reason if reason.value]
+
+
+@admin.register(Occurrence)
+class OccurrenceAdmin(Record):
+    list_display = ("slot", "to_schedule", "person", "fired", "lateness", "outcome_label", "why", "said")
+    list_select_related = ("schedule__user",)
+    list_filter = (Outcome, WhyNot, Period)
+    ordering = ("-id",)
+    arrivals = ("schedule__id__exact",)
+    fieldsets = (
+        (
+            None,
+            {"fields": (("to_schedule", "person"), ("slot", "fired", "lateness"), ("outcome_label", "why"), "said")},
+        ),
+        ("Its row", {"fields": (("id", "version"),)}),
+    )
+    readonly_fields = ("id", "to_schedule", "person", "slot", "fired", "lateness", "outcome_label", "why", "said")
+    search_fields = ("id",)
+    search_help_text = "A batch (the id of an occurrence), or a schedule's id."
+    nothing = "No occurrences yet. Each slot of a schedule leaves one, fired or skipped with a reason."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        notification = Notification.objects.filter(batch_id=OuterRef("pk"), user=OuterRef("schedule__user"))
+        rows: QuerySet[Any] = (
+            super()
+            .get_queryset(request)
+            .select_related("schedule__user")
+            .annotate(notification=Subquery(notification.values("pk")[:1]))
+        )
+        return rows
+
+    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = searching.as_uuid(term)
+        if key is None:
+            return rows.none()
+        return rows.filter(pk=key) if Occurrence.objects.filter(pk=key).exists() else rows.filter(schedule=key)
+
+    @admin.display(description="slot")
+    def slot(self, occurrence: Occurrence) -> SafeString:
+        return links.instant(occurrence.scheduled_for)
+
+    @admin.display(description="schedule")
+    def to_schedule(self, occurrence: Occurrence) -> SafeString:
+        return links.to_row("schedules.schedule", occurrence.schedule_id, showing.short(occurrence.schedule.title))
+
+    @admin.display(description="owner")
+    def person(self, occurrence: Occurrence) -> SafeString:
+        return showing.person(occurrence.schedule)
+
+    @admin.display(description="fired at")
+    def fired(self, occurrence: Occurrence) -> SafeString:
+        return links.instant(occurrence.fired_at)
+
+    @admin.display(description="lateness")
+    def lateness(self, occurrence: Occurrence) -> str:
+        late = occurrence.fired_at - occurrence.scheduled_for
+        if late < timedelta(minutes=1):
+            return f"{late.total_seconds():.3f} s"
+        return str(timedelta(seconds=round(late.total_seconds())))
+
+    @badge("outcome", {"fired": "success", "skipped": "warning"})
+    def outcome_label(self, occurrence: Occurrence) -> str:
+        return occurrence.outcome
+
+    @admin.display(description="reason")
+    def why(self, occurrence: Occurrence) -> str:
+        return occurrence.get_reason_display() or links.NONE
+
+    @admin.display(description="notification")
+    def said(self, occurrence: Any) -> SafeString:
+        return links.to_row("notifications.notification", occurrence.notification, "notification")

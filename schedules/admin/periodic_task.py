@@ -1,0 +1,183 @@
+"""Periodic tasks: what the stock loop of beat runs, and the mirror rows of our schedules.
+
+A mirror row says what its schedule does. Enabling one resumes its schedule and disabling it pauses that, by whichever
+form or action it is done; nothing else of it can be changed, for the next edit of the schedule would overwrite it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django_celery_beat import admin as stock
+from django_celery_beat.models import PeriodicTask
+from kombu.exceptions import OperationalError
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from notifications.admin import showing
+from people.admin import links, searching
+from people.admin.house import House
+from schedules import mirror
+from schedules.admin import switching
+
+admin.site.unregister(PeriodicTask)
+
+
+class TaskSelect(UnfoldAdminSelectWidget, stock.TaskSelectWidget):  # type: ignore[misc]  # neither ships types
+    pass
+
+
+class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-celery-beat ships no types
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["task"].widget = UnfoldAdminTextInputWidget()
+        self.fields["regtask"].widget = TaskSelect()
+
+
+class Which(admin.SimpleListFilter):
+    title = "which"
+    parameter_name = "which"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("others", "of the stock loop"), ("mirror", "of schedules")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "mirror":
+            return queryset.filter(task=mirror.FIRE)
+        return queryset.exclude(task=mirror.FIRE) if self.value() == "others" else queryset
+
+
+@admin.register(PeriodicTask)
+class PeriodicTaskAdmin(House):
+    form = PeriodicTaskForm
+    celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it here
+    list_display = ("label", "enabled", "to_schedule", "timing", "last_run", "total_run_count", "one_off")
+    list_filter = (Which,)
+    list_disable_select_all = True  # each schedule is paused in a transaction of its own
+    ordering = ("-id",)
+    search_fields = ("name",)
+    search_help_text = "The beginning of a name, or a schedule's id."
+    autocomplete_fields = ("interval", "crontab", "solar", "clocked")
+    fieldsets = stock.PeriodicTaskAdmin.fieldsets
+    readonly_fields = ("last_run_at", "crontab_translation")
+    actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
+    nothing = "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
+
+    mirror_fieldsets = (
+        (None, {"fields": ("label", "to_schedule", "enabled")}),
+        ("When", {"fields": ("description", "timing", ("start_time", "expires", "one_off"))}),
+        ("Runs", {"fields": (("last_run", "total_run_count"),)}),
+        ("What beat sends", {"fields": ("task", "args")}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        related = ("interval", "crontab", "solar", "clocked", "mirrored_schedule")
+        rows: QuerySet[Any] = super().get_queryset(request).select_related(*related)
+        return rows
+
+    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = searching.as_uuid(term)
+        return rows.filter(name__startswith=term) if key is None else rows.filter(mirrored_schedule=key)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        if _mirrors(obj):
+            kwargs["form"] = forms.ModelForm
+        return super().get_form(request, obj, change, **kwargs)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return self.mirror_fieldsets if _mirrors(obj) else super().get_fieldsets(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if not _mirrors(obj):
+            return self.readonly_fields
+        shown = [name for _, part in self.mirror_fieldsets for line in part["fields"] for name in _names(line)]
+        return [name for name in shown if name != "enabled"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        allowed: bool = super().has_delete_permission(request, obj)
+        return allowed and not _mirrors(obj)
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)  # would delete mirror rows; one of the stock loop has a button of its own
+        return actions
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not _mirrors(obj):
+            super().save_model(request, obj, form, change)
+        elif "enabled" in form.changed_data:
+            self._switch(request, [obj.mirrored_schedule.pk], obj.enabled)
+
+    @admin.action(description="Enable", permissions=["change"])
+    def enable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        self._switch_all(request, queryset.filter(enabled=False), on=True)
+        if (others := queryset.exclude(mirrored_schedule__isnull=False)).exists():
+            stock.PeriodicTaskAdmin.enable_tasks(self, request, others)
+
+    @admin.action(description="Disable", permissions=["change"])
+    def disable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        self._switch_all(request, queryset.filter(enabled=True), on=False)
+        if (others := queryset.exclude(mirrored_schedule__isnull=False)).exists():
+            stock.PeriodicTaskAdmin.disable_tasks(self, request, others)
+
+    @admin.action(description="Enable those disabled, disable those enabled", permissions=["change"])
+    def toggle_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        mirrors = dict(queryset.filter(mirrored_schedule__isnull=False).values_list("mirrored_schedule", "enabled"))
+        for on in (True, False):
+            if keys := [key for key, enabled in mirrors.items() if enabled is not on]:
+                self._switch(request, keys, on)
+        if (others := queryset.exclude(mirrored_schedule__isnull=False)).exists():
+            stock.PeriodicTaskAdmin.toggle_tasks(self, request, others)
+
+    @admin.action(description="Run now (a schedule only if it is due)", permissions=["change"])
+    def run_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Publish each task. A mirror row's goes through the same claim as beat's, so it fires nothing twice."""
+        try:
+            stock.PeriodicTaskAdmin.run_tasks(self, request, queryset)
+        except OperationalError:
+            self.message_user(request, "The broker cannot be reached; try again.", messages.ERROR)
+
+    def _switch_all(self, request: HttpRequest, rows: QuerySet[Any], *, on: bool) -> None:
+        keys = list(rows.filter(mirrored_schedule__isnull=False).values_list("mirrored_schedule", flat=True))
+        if keys:
+            self._switch(request, keys, on)
+
+    def _switch(self, request: HttpRequest, keys: list[Any], on: bool) -> None:
+        switched = switching.resume(request, keys) if on else switching.pause(request, keys)
+        words = switched.said("resumed" if on else "paused")
+        self.message_user(request, words, messages.WARNING if switched.left else messages.SUCCESS)
+
+    _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
+    crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
+
+    @admin.display(description="name")
+    def label(self, task: PeriodicTask) -> SafeString:
+        return showing.short(task.name)
+
+    @admin.display(description="schedule")
+    def to_schedule(self, task: PeriodicTask) -> SafeString:
+        if not _mirrors(task):
+            return SafeString(links.NONE)
+        return links.to_row(
+            "schedules.schedule", task.mirrored_schedule.pk, showing.short(task.mirrored_schedule.title)
+        )
+
+    @admin.display(description="timing")
+    def timing(self, task: PeriodicTask) -> str:
+        return str(task.interval or task.crontab or task.solar or task.clocked or links.NONE)
+
+    @admin.display(description="last run")
+    def last_run(self, task: PeriodicTask) -> SafeString:
+        return links.instant(task.last_run_at)
+
+
+def _mirrors(task: Any) -> bool:
+    return task is not None and hasattr(task, "mirrored_schedule")
+
+
+def _names(line: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (line,) if isinstance(line, str) else line

@@ -1,0 +1,58 @@
+"""Results of maintenance tasks; of a delivery, the attempts are the record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django_celery_results import admin as stock
+from django_celery_results.models import GroupResult, TaskResult
+
+from people.admin import links
+from people.admin.house import Record
+
+for model in (TaskResult, GroupResult):
+    admin.site.unregister(model)
+
+
+@admin.register(TaskResult)
+class TaskResultAdmin(Record):
+    list_display = ("task_id", "task_name", "of_periodic_task", "status", "done", "worker")
+    list_filter = ("status",)
+    ordering = ("-date_done",)
+    arrivals = ("periodic_task_name",)
+    fieldsets = stock.TaskResultAdmin.fieldsets
+    search_fields = ("task_id",)
+    search_help_text = "A task's id or its whole name."
+    nothing = "No results yet. Maintenance tasks leave one each time they run."
+
+    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(task_id=term) | rows.filter(task_name=term)
+
+    @admin.display(description="periodic task")
+    def of_periodic_task(self, result: Any) -> SafeString:
+        name = result.periodic_task_name
+        return links.to_list("django_celery_beat.periodictask", name, q=name) if name else SafeString(links.NONE)
+
+    @admin.display(description="done")
+    def done(self, result: TaskResult) -> SafeString:
+        return links.instant(result.date_done)
+
+
+@admin.register(GroupResult)
+class GroupResultAdmin(Record):
+    """Carillon starts no groups; whoever adds a task that does finds its results here."""
+
+    list_display = ("group_id", "date_done")
+    ordering = ("-date_done",)
+    search_fields = ("group_id",)
+    search_help_text = "A group's id."
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(group_id=term)

@@ -1,0 +1,143 @@
+"""Schedules in the admin: read in words, paused and resumed; timing is its owner's to edit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from notifications.admin import showing
+from people.admin import links, searching
+from people.admin.badge import badge
+from people.admin.house import Record
+from people.admin.recent import Newest
+from schedules.admin import switching
+from schedules.models import Schedule
+
+
+class ScheduleState(Newest):
+    title = "state"
+    parameter_name = "state"
+    indexed = (Schedule.State.ACTIVE,)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(state.value, str(state.label)) for state in Schedule.State]
+
+
+@admin.register(Schedule)
+class ScheduleAdmin(Record):
+    list_display = ("title_short", "person", "words", "state_label", "next_slot", "last_fired", "fired_count", "rows")
+    list_select_related = ("user",)
+    list_filter = (ScheduleState,)
+    list_disable_select_all = True  # each is paused in a transaction of its own
+    ordering = ("-id",)
+    arrivals = ("user__id__exact", "channels__id__exact")
+    fieldsets = (
+        (None, {"fields": ("title", "body", ("person", "state_label"), "error", "rows")}),
+        ("When", {"fields": ("words", ("kind", "time_zone"), "rule", ("starts", "ends", "max_count"))}),
+        ("Slots", {"fields": (("next_slot", "last_fired", "fired_count"),)}),
+        ("Late, missed, spread", {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
+        ("Sends to", {"fields": ("to_channels",)}),
+        ("Its row", {"fields": ("id", "version", ("made", "changed", "deleted"))}),
+    )
+    readonly_fields = (
+        "id",
+        "person",
+        "state_label",
+        "rows",
+        "words",
+        "starts",
+        "ends",
+        "next_slot",
+        "last_fired",
+        "to_channels",
+        "made",
+        "changed",
+        "deleted",
+    )
+    search_fields = ("title",)
+    search_help_text = "Words of a title, the beginning of the owner's e-mail address, or a schedule's id."
+    nothing = "No schedules yet. People make them on the page “Reminders”."
+    actions = ("pause", "resume")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("user")
+        return rows
+
+    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = searching.as_uuid(term)
+        if key is not None:
+            return rows.filter(pk=key)
+        if "@" in term:
+            return rows.filter(user__in=searching.people(term))
+        return rows.filter(title__icontains=term) | rows.filter(user__in=searching.people(term))
+
+    @admin.action(description="Pause", permissions=["act"])
+    def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        self._tell(request, switching.pause(request, queryset.values_list("pk", flat=True)), "paused")
+
+    @admin.action(description="Resume", permissions=["act"])
+    def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        self._tell(request, switching.resume(request, queryset.values_list("pk", flat=True)), "resumed")
+
+    def _tell(self, request: HttpRequest, switched: switching.Switched, verb: str) -> None:
+        self.message_user(request, switched.said(verb), messages.WARNING if switched.left else messages.SUCCESS)
+
+    @admin.display(description="title")
+    def title_short(self, schedule: Schedule) -> SafeString:
+        return showing.short(schedule.title)
+
+    @admin.display(description="owner")
+    def person(self, schedule: Schedule) -> SafeString:
+        return showing.person(schedule)
+
+    @admin.display(description="in words")
+    def words(self, schedule: Schedule) -> str:
+        return schedule.when
+
+    @badge("state", {"active": "success", "paused": "info", "broken": "danger"})
+    def state_label(self, schedule: Schedule) -> str:
+        return schedule.state if schedule.deleted_at is None else "deleted"
+
+    @admin.display(description="next slot")
+    def next_slot(self, schedule: Schedule) -> SafeString:
+        return links.instant(schedule.next_fire_at)
+
+    @admin.display(description="last fired")
+    def last_fired(self, schedule: Schedule) -> SafeString:
+        return links.instant(schedule.last_fired_at)
+
+    @admin.display(description="rows")
+    def rows(self, schedule: Schedule) -> SafeString:
+        return links.many(
+            links.to_list("schedules.occurrence", "occurrences", schedule__id__exact=schedule.pk),
+            links.to_list("notifications.notification", "notifications", origin_id=schedule.pk),
+            links.to_row("django_celery_beat.periodictask", schedule.periodic_task_id, "periodic task"),
+        )
+
+    @admin.display(description="channels")
+    def to_channels(self, schedule: Schedule) -> SafeString:
+        return links.many(*(showing.channel(channel) for channel in schedule.channels.all()))
+
+    @admin.display(description="starts")
+    def starts(self, schedule: Schedule) -> SafeString:
+        return links.instant(schedule.starts_at)
+
+    @admin.display(description="ends")
+    def ends(self, schedule: Schedule) -> SafeString:
+        return links.instant(schedule.ends_at)
+
+    @admin.display(description="made")
+    def made(self, schedule: Schedule) -> SafeString:
+        return links.instant(schedule.created_at)
+
+    @admin.display(description="changed")
+    def changed(self, schedule: Schedule) -> SafeString:
+        return links.instant(schedule.updated_at)
+
+    @admin.display(description="deleted")
+    def deleted(self, schedule: Schedule) -> SafeString:
+        return links.instant(schedule.deleted_at)

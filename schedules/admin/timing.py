@@ -1,0 +1,51 @@
+"""django-celery-beat's timings: rows that periodic tasks share, so they are added and never changed in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django_celery_beat import admin as stock
+from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule
+from unfold.admin import ModelAdmin
+
+for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):
+    admin.site.unregister(model)
+
+
+class Timing(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
+    """Found from a periodic task's form; stock's list of all tasks that share one could be a million rows long."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(ClockedSchedule)
+class ClockedScheduleAdmin(Timing):
+    fields: Any = stock.ClockedScheduleAdmin.fields
+    search_fields = ("clocked_time",)
+
+
+@admin.register(CrontabSchedule)
+class CrontabScheduleAdmin(Timing):
+    fields: Any = stock.CrontabScheduleAdmin.fields
+    readonly_fields = ("human_readable",)
+    search_fields = ("minute", "hour", "day_of_week", "timezone")
+
+
+@admin.register(IntervalSchedule)
+class IntervalScheduleAdmin(Timing):
+    search_fields = ("every", "period")
+
+
+@admin.register(SolarSchedule)
+class SolarScheduleAdmin(Timing):
+    search_fields = ("event",)
