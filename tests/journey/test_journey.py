@@ -10,9 +10,10 @@ import pytest
 
 from config.processes import Child
 from demo.ledger import Account, account
+from demo.play import Play
 from demo.stage import Stage, wait_until
 from tests.journey.conftest import Journey
-from tests.receivers import Hang, Reply
+from tests.receivers import Hang, HTTPReceiver, Reply, SMTPReceiver
 
 pytestmark = pytest.mark.journey
 
@@ -93,6 +94,13 @@ def test_messages_lost_by_the_broker_are_rung_for_again(journey: Journey) -> Non
     stage.lose_messages()
     stage.start(stage.worker)
     arrived_once(journey, title, journey.settled(title))
+
+
+def test_the_demo_counts_right(stage_and_post: tuple[Stage, SMTPReceiver]) -> None:
+    stage, post = stage_and_post
+    with HTTPReceiver() as pager, HTTPReceiver(Reply(404)) as moved:
+        counts = Play(stage, post, pager, moved).run()
+    assert [str(count) for count in counts if not count.exact] == []
 
 
 def let_leases_run_out(stage: Stage) -> None:
