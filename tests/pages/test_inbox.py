@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def arrived(user: User, **overrides: Any) -> Delivery:
-    inbox = user.channels.filter(provider="inbox").first() or make_channel(user)  # type: ignore[attr-defined]
+    inbox = user.channels.filter(provider="inbox").first() or make_channel(user)
     return make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", **overrides)
 
 

@@ -72,7 +72,7 @@ def test_a_forgotten_password_is_replaced_by_mail(client: Client, ada: User) -> 
     client.post("/account/password/reset/", {"email": ada.email})
     [letter] = mail.outbox
     assert letter.subject == "[Carillon] Choose a new password"
-    link = re.search(r"http://\S+(/account/\S+)", letter.body)
+    link = re.search(r"http://\S+(/account/\S+)", str(letter.body))
     assert link is not None
     form = client.get(link[1], follow=True)
     client.post(form.request["PATH_INFO"], {"password1": "new-bell-43", "password2": "new-bell-43"})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
 from tests.make import make_channel, make_schedule, make_user
@@ -146,7 +147,8 @@ def test_a_channel_of_somebody_else_is_refused(browser: Client) -> None:
 
 @pytest.mark.parametrize("field", ["disabled_at", "removed_at"])
 def test_a_channel_that_is_out_of_use_is_neither_offered_nor_taken(browser: Client, ada: User, field: str) -> None:
-    gone = make_channel(ada, **{field: "2026-01-01T00:00Z"})
+    gone = make_channel(ada)
+    Channel.objects.filter(id=gone.id).update(**{field: "2026-01-01T00:00Z"})
     assert str(gone.id) not in browser.get("/reminders/new/").content.decode()
     assert "channels" in browser.post("/reminders/new/", typed(gone)).context["form"].errors
 
