@@ -5,3 +5,6 @@ class NotificationsConfig(AppConfig):
     name = "notifications"
     verbose_name = "Notifications"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from notifications import welcome  # noqa: F401 - connects its receiver

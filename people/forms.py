@@ -7,7 +7,6 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
-from notifications import channels
 from people import zones
 from people.models import User
 
@@ -35,7 +34,6 @@ class SignUpDetails(forms.Form):
         user.name = self.cleaned_data["name"]
         user.time_zone = self.cleaned_data["time_zone"]
         user.save(update_fields=["name", "time_zone"])
-        channels.open_inbox(user)
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
