@@ -1,0 +1,59 @@
+"""Making a text fit: cut at a service's limit with a mark, never within a character that a person sees. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import regex
+
+MARK = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What a service is given. `length` is in the unit that the service counts; `limit` is None where there is none."""
+
+    text: str
+    length: int
+    limit: int | None = None
+    cut: bool = False
+
+
+def utf16(text: str) -> int:
+    """Return the length in UTF-16 code units, in which an emoji counts at least twice."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def utf8(text: str) -> int:
+    """Return the length in bytes of UTF-8."""
+    return len(text.encode())
+
+
+def fit(
+    text: str, limit: int | None, measure: Callable[[str], int] = len, escape: Callable[[str], str] = str
+) -> Fitted:
+    """Return `text`, escaped, at most `limit` long as `measure` counts it once escaped.
+
+    What is too long ends in “…” after the last whole grapheme cluster (UAX 29) that fits, so neither an escape nor an
+    emoji of several code points is ever halved. Halves of surrogate pairs, which no service takes, become U+FFFD.
+    """
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    whole = escape(text)
+    length = measure(whole)
+    if limit is None or length <= limit:
+        return Fitted(whole, length, limit)
+
+    def cut(end: int) -> str:
+        return escape(text[:end].rstrip()) + MARK
+
+    ends = [0, *(match.end() for match in regex.finditer(r"\X", text[:limit]))]
+    if len(ends) == 2:
+        # One endless cluster, of a letter under thousands of accents: better some of it than nothing.
+        ends = list(range(ends[1] + 1))
+    # The last cluster may go on beyond the slice, and a mark takes room: neither end of the slice fits.
+    position = bisect_left(ends, True, hi=len(ends) - 1, key=lambda end: measure(cut(end)) > limit)
+    end = ends[max(0, position - 1)]
+    kept = cut(end)
+    return Fitted(kept, measure(kept), limit, cut=True)

@@ -1,0 +1,74 @@
+import hypothesis
+import pytest
+import regex
+from hypothesis import strategies
+
+from notifications.fitting import MARK, fit, utf8, utf16
+
+FAMILY = "👨‍👩‍👧‍👦"  # seven code points, eleven UTF-16 units, one character
+FLAG = "🇩🇪"
+ACCENTED = "e\u0301"
+
+
+def escaped(text: str) -> str:
+    return text.replace("&", "&amp;")
+
+
+def test_what_fits_stays_as_it_is() -> None:
+    fitted = fit("The ferns too", 13)
+    assert (fitted.text, fitted.length, fitted.limit, fitted.cut) == ("The ferns too", 13, 13, False)
+    assert fit("x" * 99_999, None).cut is False
+
+
+def test_what_is_too_long_ends_in_a_mark_within_the_limit() -> None:
+    fitted = fit("The ferns too", 10)
+    assert (fitted.text, fitted.length, fitted.cut) == ("The ferns…", 10, True)
+    assert fit("The ferns too", 11).text == "The ferns…", "no blank before the mark"
+
+
+@pytest.mark.parametrize("character", [FAMILY, FLAG, ACCENTED, "👍🏽", "각"])
+@pytest.mark.parametrize("measure", [len, utf16, utf8])
+def test_no_character_is_halved(character: str, measure: type) -> None:
+    for limit in range(20, 60):
+        fitted = fit(character * 60, limit, measure)
+        assert measure(fitted.text) == fitted.length <= limit
+        assert fitted.text.removesuffix(MARK).replace(character, "") == ""
+
+
+def test_an_escape_is_not_halved_and_counts_as_it_is_sent() -> None:
+    assert fit("a&b", 7, len, escaped).text == "a&amp;b"
+    assert fit("a&bcd", 7, len, escaped).text == "a&amp;…"
+    assert fit("a&bcd", 6, len, escaped).text == "a…"
+
+
+def test_an_endless_cluster_is_cut_all_the_same() -> None:
+    fitted = fit("e" + "\u0301" * 500, 100)
+    assert fitted.length == 100
+    assert fitted.text.startswith("e\u0301")
+
+
+def test_half_a_surrogate_pair_is_replaced() -> None:
+    assert fit("a\ud83db", 100).text == "a\ufffdb"
+    assert fit("\ud83d\ude00", 100).text == "😀"
+
+
+@hypothesis.settings(deadline=None, derandomize=True)
+@hypothesis.given(
+    text=strategies.text(max_size=80),
+    limit=strategies.integers(1, 90),
+    measure=strategies.sampled_from([len, utf16, utf8]),
+)
+def test_every_text_fits_and_loses_no_more_than_it_must(text: str, limit: int, measure: type) -> None:
+    hypothesis.assume(limit >= measure(MARK))
+    fitted = fit(text, limit, measure, escaped)
+    assert measure(fitted.text) <= limit
+    assert fitted.cut == (measure(escaped(text)) > limit)
+    if fitted.cut:
+        kept = fitted.text.removesuffix(MARK)
+        clusters = regex.findall(r"\X", text)
+        starts = {escaped("".join(clusters[:count]).rstrip()): count for count in range(len(clusters))}
+        if kept in starts:
+            longer = escaped("".join(clusters[: starts[kept] + 1]).rstrip()) + MARK
+            assert longer == fitted.text or measure(longer) > limit
+        else:
+            assert len(regex.findall(r"\X", text[:limit])) == 1, "cut within a character"
