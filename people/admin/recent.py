@@ -54,7 +54,7 @@ class Newest(SimpleListFilter):
 
 def newest(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Those of `rows` that are among the table's newest."""
-    oldest = rows.model._default_manager.order_by("-pk").values("pk")[NEWEST : NEWEST + 1]
+    oldest = rows.model._default_manager.order_by("-pk").values("pk")[NEWEST - 1 : NEWEST]
     return rows.filter(pk__gte=Coalesce(Subquery(oldest), Value(UUID(int=0))))
 
 
