@@ -190,6 +190,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expire_seconds": 30},
     },
+    # For those who run the stock scheduler; beside our own it finds nothing to do.
+    "sweep": {
+        "task": "schedules.sweep",
+        "schedule": 5.0,
+        "options": {"expire_seconds": 30},
+    },
 }
 
 # --- Admin and logs --------------------------------------------------------------------------------------------------

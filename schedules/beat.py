@@ -16,7 +16,7 @@ from django.db.models import F, Q, QuerySet
 from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
 
-from schedules import firing, mirror
+from schedules import firing, following, mirror
 from schedules.heartbeat import Pulse
 from schedules.minute import Minute
 
@@ -62,6 +62,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Fire what is due; returns the seconds until the next look, at most `LONGEST_SLEEP`."""
         try:
+            following.follow()
             wait = self._fire_due()
             stock = self._stock_tick(*args, **kwargs)
         except Error as error:

@@ -8,11 +8,12 @@ through the same claim as our own beat, and a claim that finds nothing due does 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask
 
 from notifications.columns import column
@@ -21,9 +22,9 @@ from schedules.models import Schedule
 FIRE = "schedules.fire"
 
 
-def write(schedule: Schedule) -> None:
-    """Create the mirror row of `schedule`, or bring it up to date; the caller saves the schedule's key to it."""
-    fields = {
+def fields(schedule: Schedule) -> dict[str, Any]:
+    """What the mirror row of `schedule` says; rows of shared timings are made where there are none yet."""
+    return {
         "name": f"{schedule.title[:150]} ({schedule.id})",
         "task": FIRE,
         "args": json.dumps([str(schedule.id)]),
@@ -33,21 +34,36 @@ def write(schedule: Schedule) -> None:
         "expires": schedule.ends_at,
         "description": schedule.when,
     } | _timing(schedule)
+
+
+def write(schedule: Schedule) -> None:
+    """Create the mirror row of `schedule`, or bring it up to date; the caller saves the schedule's key to it."""
     if schedule.periodic_task_id is None:
-        [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**fields)])
+        [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**fields(schedule))])
     else:
-        PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**fields)
+        with _own():
+            PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**fields(schedule))
 
 
 def set_enabled(schedule: Schedule) -> None:
     """Enable or disable the mirror row, as the schedule is."""
-    PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(enabled=schedule.next_fire_at is not None)
+    with _own():
+        PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(enabled=schedule.next_fire_at is not None)
+
+
+@contextmanager
+def _own() -> Iterator[None]:
+    """Within it, changes of mirror rows are ours, and not somebody's wish for us to follow (see `following`)."""
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('carillon.mirror', 'own', true)")
+        yield
+        cursor.execute("SELECT set_config('carillon.mirror', '', true)")
 
 
 def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
     """Keep "last run", "run count" and "enabled" true: for each mirror row (None: there is none), how often its
     schedule fired, and whether it goes on."""
-    with connection.cursor() as cursor:
+    with _own(), connection.cursor() as cursor:
         cursor.execute(
             """
             UPDATE django_celery_beat_periodictask t
@@ -70,7 +86,7 @@ def _timing(schedule: Schedule) -> dict[str, Any]:
     timing: dict[str, Any] = {"clocked": None, "interval": None, "crontab": None}
     rule = schedule.rule
     if schedule.kind == "once":
-        return timing | {"clocked": _clocked(schedule.next_fire_at)}
+        return timing | {"clocked": _shared(ClockedSchedule, clocked_time=_instant(schedule))}
     if schedule.kind == "interval":
         return timing | {"interval": _shared(IntervalSchedule, every=rule["every"], period=rule["unit"])}
     return timing | {"crontab": _shared(CrontabSchedule, timezone=schedule.time_zone, **_crontab(schedule.kind, rule))}
@@ -95,8 +111,10 @@ def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
     return every
 
 
-def _clocked(slot: datetime | None) -> ClockedSchedule | None:
-    return None if slot is None else _shared(ClockedSchedule, clocked_time=slot)
+def _instant(schedule: Schedule) -> datetime:
+    # Also when it has passed: the stock scheduler dies of an enabled row that has no timing.
+    slot = schedule.timetable().rule.next_after(datetime.min.replace(tzinfo=UTC))
+    return slot or datetime.max.replace(tzinfo=UTC)
 
 
 def _shared(model: Any, **fields: Any) -> Any:

@@ -1,0 +1,214 @@
+"""Schedules and their rows in celery-beat: each follows the other, under our beat, the stock one, and both at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from celery import Celery
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+from django_celery_beat.models import PeriodicTask
+from django_celery_beat.schedulers import DatabaseScheduler
+
+from config.celery import app as celery_app
+from notifications.models import Delivery
+from schedules import drift, editing, firing, following, mirror, tasks
+from schedules.beat import Scheduler
+from schedules.models import MirrorChange, Occurrence, Schedule
+from tests.make import NOON, make_schedule, make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def row(schedule: Schedule) -> PeriodicTask:
+    return PeriodicTask.objects.get(id=schedule.periodic_task_id)
+
+
+def fresh(schedule: Schedule) -> Schedule:
+    return Schedule.objects.get(id=schedule.id)
+
+
+def by_save(schedule: Schedule, enabled: bool) -> None:
+    task = row(schedule)
+    task.enabled = enabled
+    task.save()
+
+
+def by_queryset(schedule: Schedule, enabled: bool) -> None:
+    PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(enabled=enabled)
+
+
+def by_sql(schedule: Schedule, enabled: bool) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE django_celery_beat_periodictask SET enabled = %s WHERE id = %s",
+            [enabled, schedule.periodic_task_id],
+        )
+
+
+WAYS: list[Any] = [by_save, by_queryset, by_sql]
+
+
+@pytest.mark.parametrize("change", WAYS)
+def test_disabling_the_row_pauses_the_schedule_and_enabling_it_resumes(change: Any) -> None:
+    schedule = make_schedule(make_user(), now=firing.read_clock().now)
+    change(schedule, False)
+    following.follow()
+    assert (fresh(schedule).state, fresh(schedule).next_fire_at) == ("paused", None)
+    change(schedule, True)
+    following.follow()
+    assert fresh(schedule).state == "active"
+    assert row(schedule).enabled
+    assert list(schedule.events.values_list("what", flat=True)) == ["created", "paused", "resumed"]
+
+
+def test_what_we_do_to_a_row_ourselves_is_not_followed() -> None:
+    schedule = make_schedule(make_user())
+    editing.pause(schedule.id, NOON)
+    editing.resume(schedule.id, NOON)
+    firing.fire_due(NOON + timedelta(days=1))
+    assert not MirrorChange.objects.exists()
+
+
+def test_a_slot_between_the_enabling_and_our_noticing_it_is_fired() -> None:
+    now = firing.read_clock().now.replace(microsecond=0)
+    rule = {"every": 1, "unit": "minutes", "anchor": (now - timedelta(minutes=9)).isoformat()}
+    schedule = make_schedule(make_user(), now=now - timedelta(minutes=5), kind="interval", rule=rule)
+    editing.pause(schedule.id, now - timedelta(minutes=5))
+    by_queryset(schedule, True)
+    MirrorChange.objects.update(at=now - timedelta(seconds=70))  # the worker was busy for so long
+    tasks.fire(str(schedule.id))
+    assert [slot for (slot,) in schedule.occurrences.order_by("scheduled_for").values_list("scheduled_for")] == [
+        now - timedelta(minutes=1),
+        now,
+    ]
+    assert fresh(schedule).next_fire_at == now + timedelta(minutes=1)
+
+
+def test_a_finished_schedule_that_is_enabled_says_that_nothing_is_left() -> None:
+    schedule = make_schedule(make_user(), kind="once", rule={"at": "2020-01-01T09:00:00"})
+    by_queryset(schedule, True)
+    following.follow()
+    assert (fresh(schedule).state, row(schedule).enabled) == ("finished", False)
+
+
+def test_enabling_the_row_of_a_deleted_schedule_does_not_bring_it_back() -> None:
+    schedule = make_schedule(make_user())
+    editing.delete(schedule.id, NOON)
+    by_queryset(schedule, True)
+    following.follow()
+    assert (fresh(schedule).next_fire_at, row(schedule).enabled) == (None, False)
+
+
+def test_the_stock_scheduler_cannot_overwrite_last_run_and_run_count() -> None:
+    schedule = make_schedule(make_user())
+    firing.fire_due(NOON + timedelta(days=1))
+    stale = row(schedule)
+    stale.last_run_at, stale.total_run_count = timezone.now() + timedelta(hours=1), 77
+    stale.save()
+    assert row(schedule).total_run_count == 1
+    assert row(schedule).last_run_at != stale.last_run_at
+
+
+def test_a_stale_write_of_the_stock_scheduler_does_not_resume_a_paused_schedule() -> None:
+    schedule = make_schedule(make_user())
+    stale = row(schedule)
+    editing.pause(schedule.id, NOON)
+    stale.last_run_at = timezone.now()
+    stale.save()
+    following.follow()
+    assert (fresh(schedule).state, row(schedule).enabled) == ("paused", False)
+
+
+def stock_beat() -> DatabaseScheduler:
+    app = Celery("stock", broker=celery_app.conf.broker_url, set_as_current=False)
+    app.conf.update(
+        beat_schedule={}, result_expires=None, timezone="UTC",
+        broker_transport_options=celery_app.conf.broker_transport_options, task_default_queue="test-clock",
+    )  # fmt: skip
+    return DatabaseScheduler(app=app)
+
+
+def work(beat: DatabaseScheduler) -> int:
+    """Do what the messages in the stock beat's queue say; returns how many there were."""
+    done = 0
+    with beat.app.connection_for_read() as broker:
+        queue = beat.app.amqp.queues["test-clock"](broker.default_channel)
+        queue.declare()
+        while (message := queue.get(no_ack=True)) is not None:
+            tasks.fire(*message.payload[0])
+            done += 1
+    return done
+
+
+def one_off_due() -> Schedule:
+    now = firing.read_clock().now
+    at = now - timedelta(seconds=1)
+    return make_schedule(
+        make_user(), now=now - timedelta(days=1), kind="once", rule={"at": f"{at:%Y-%m-%dT%H:%M:%S.%f}"}
+    )
+
+
+@pytest.mark.parametrize("beats", ["ours", "stock", "both"])
+def test_a_one_off_is_said_once_and_its_row_is_true(beats: str) -> None:
+    schedule = one_off_due()
+    stock = stock_beat() if beats != "ours" else None
+    ours = Scheduler(app=celery_app) if beats != "stock" else None
+    for _ in range(8):
+        if stock is not None:
+            stock.tick()
+        if ours is not None:
+            ours.tick()
+        if stock is not None:
+            work(stock)
+    if stock is not None:
+        stock.sync()
+    while following.follow():
+        pass
+    assert Occurrence.objects.count() == Delivery.objects.filter(state="pending").count() == 1
+    assert fresh(schedule).state == "finished"
+    assert (row(schedule).enabled, row(schedule).total_run_count) == (False, 1)
+    assert row(schedule).last_run_at is not None
+
+
+def test_a_row_that_the_stock_scheduler_disabled_before_the_worker_came_loses_nothing() -> None:
+    schedule = one_off_due()
+    by_save(schedule, False)
+    following.follow()
+    tasks.sweep()
+    assert schedule.occurrences.count() == Delivery.objects.filter(state="pending").count() == 1
+    assert fresh(schedule).state == "finished"
+
+
+def test_the_sweep_fires_what_no_crontab_can_say() -> None:
+    now = firing.read_clock().now
+    rule = {"expression": f"{now.minute} {now.hour} L * *"}
+    schedule = make_schedule(make_user(), now=now, kind="cron", rule=rule)
+    Schedule.objects.filter(id=schedule.id).update(next_fire_at=now - timedelta(seconds=1))
+    tasks.sweep()
+    assert schedule.occurrences.count() == 1
+
+
+def test_drift_is_found_and_mended() -> None:
+    changed, deleted, sound = (make_schedule(make_user()) for _ in range(3))
+    with mirror._own():
+        PeriodicTask.objects.filter(id=changed.periodic_task_id).update(enabled=False, args="[]")
+    PeriodicTask.objects.filter(id=deleted.periodic_task_id).delete()
+    orphan = PeriodicTask.objects.bulk_create(
+        [PeriodicTask(name="orphan", task=mirror.FIRE, crontab=row(sound).crontab)]
+    )
+    assert {(one.schedule_id, one.wrong) for one in drift.find()} == {
+        (changed.id, "differs in args, enabled"),
+        (deleted.id, "has no mirror row"),
+        (None, "mirrors no schedule"),
+    }
+    with pytest.raises(CommandError):
+        call_command("mirror", "--check")
+    call_command("mirror", "--repair")
+    call_command("mirror", "--check")
+    assert row(changed).enabled
+    assert row(fresh(deleted)).enabled
+    assert not PeriodicTask.objects.filter(id=orphan[0].id).exists()
