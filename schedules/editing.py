@@ -181,7 +181,6 @@ def _lock(schedule_id: UUID, now: datetime) -> Schedule:
 
 def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.title, schedule.body = draft.title, draft.body
-    schedule.urgent = draft.urgent
     schedule.kind, schedule.rule, schedule.time_zone = draft.kind, draft.rule, draft.time_zone
     schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
     schedule.urgent = draft.urgent

@@ -1,0 +1,38 @@
+"""What a clock change does to a slot, in words, for previews and for Explain."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from schedules.recurrence import Timetable, civil, words
+
+_FREQUENT = timedelta(hours=12)
+
+
+def note(timetable: Timetable, slot: datetime) -> str:
+    """What a clock change did to this slot, or "".
+
+    Beside what the rule itself says (moved, merged, once instead of twice): where the clock is turned back between this
+    slot and the next, a rule that rings several times a day is silent until the clock has caught up.
+    """
+    said = timetable.rule.explain(slot)
+    if timetable.rule.kind == "interval":
+        return said
+    following = timetable.next_after(slot)
+    if following is None or following - slot > _FREQUENT:
+        return said
+    zone = timetable.rule.zone
+    shown = civil.local(zone, following) - civil.local(zone, slot)
+    if shown >= following - slot:
+        return said
+    silence = (
+        f"silent while the clock shows the hour again: the next is at {words.clock(civil.local(zone, following))}, "
+        f"{_duration(following - slot)} later"
+    )
+    return f"{said}; {silence}" if said else f"{silence[0].upper()}{silence[1:]}"
+
+
+def _duration(length: timedelta) -> str:
+    minutes = length // timedelta(minutes=1)
+    hours, rest = divmod(minutes, 60)
+    return " ".join(part for part in (f"{hours} h" if hours else "", f"{rest} min" if rest else "") if part)

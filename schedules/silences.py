@@ -1,0 +1,111 @@
+"""The times in which a schedule was not enabled, from what was done to it: paused, snoozed, deleted.
+
+Its slots in them have no occurrence. They are those of the rule that was in force at the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from schedules import recurrence
+from schedules.models import Schedule, ScheduleEvent
+from schedules.recurrence import Timetable, civil
+
+_What = ScheduleEvent.What
+# Only the last so many events are read; who edits more often than that is not shown the times before.
+_MOST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A time in [first, last) in which slots of `timetable` did not fire, because of what `by` did at `began`.
+
+    `ended` is None while it lasts; instants are aware.
+    """
+
+    what: str
+    began: datetime
+    ended: datetime | None
+    by: str
+    timetable: Timetable
+    first: datetime
+    last: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    what: str
+    began: datetime
+    ended: datetime | None
+    by: str
+    last: datetime | None
+
+
+def silences(schedule: Schedule, now: datetime) -> Iterator[Silence]:
+    """Up to `now`, newest first; one for each rule that was in force in each of the times."""
+    events = list(schedule.events.select_related("by").order_by("-id")[:_MOST])[::-1]
+    end = now + civil.TICK
+    timings = list(_timings(schedule, events, end))
+    for silent in sorted(_ranges(events), key=lambda silent: silent.began, reverse=True):
+        for timetable, since, until in timings[::-1]:
+            first, last = max(silent.began, since) + civil.TICK, min(silent.last or end, until)
+            if timetable is not None and first < last:
+                yield Silence(silent.what, silent.began, silent.ended, silent.by, timetable, first, last)
+
+
+def _ranges(events: Sequence[ScheduleEvent]) -> Iterator[_Range]:
+    """What was silent since an event, until one that ends it."""
+    begun: dict[str, ScheduleEvent] = {}
+    ends = {_What.RESUMED: ["Paused", "Snoozed"], _What.RESTORED: ["Deleted"], _What.PAUSED: ["Snoozed"]}
+    begins = {_What.PAUSED: "Paused", _What.SNOOZED: "Snoozed", _What.DELETED: "Deleted"}
+    for event in events:
+        what = _What(event.what)
+        for ended in ends.get(what, []) + (["Snoozed"] if what == _What.SNOOZED else []):
+            if ended in begun:
+                yield _range(ended, begun.pop(ended), event.at)
+        if what in begins:
+            begun.setdefault(begins[what], event)
+        if what == _What.CREATED and "copy_of" in event.detail:
+            begun["Paused"] = event
+    for what_lasts, event in begun.items():
+        yield _range(what_lasts, event, None)
+
+
+def _range(what: str, event: ScheduleEvent, ended: datetime | None) -> _Range:
+    by = "" if event.by is None else event.by.get_short_name()
+    if what == "Snoozed":
+        until = datetime.fromisoformat(event.detail["until"])
+        if ended is None or until <= ended:
+            return _Range(what, event.at, until, by, until)
+    # A slot at the very instant at which somebody ended it was silent too.
+    return _Range(what, event.at, ended, by, None if ended is None else ended + civil.TICK)
+
+
+def _timings(
+    schedule: Schedule, events: Sequence[ScheduleEvent], end: datetime
+) -> Iterator[tuple[Timetable | None, datetime, datetime]]:
+    """Which rule was in force from when until when, oldest first; None for one that cannot be read any more."""
+    since = civil.FIRST_INSTANT
+    for event in events:
+        if was := event.detail.get("was"):
+            yield _readable(was), since, event.at
+            since = event.at
+    yield _readable({name: getattr(schedule, name) for name in _FIELDS}), since, end
+
+
+_FIELDS = ("kind", "rule", "time_zone", "starts_at", "ends_at")
+
+
+def _readable(timing: dict[str, Any]) -> Timetable | None:
+    starts, ends = (_instant(timing[name]) for name in ("starts_at", "ends_at"))
+    try:
+        return Timetable(recurrence.parse(timing["kind"], timing["rule"], timing["time_zone"]), starts, ends)
+    except recurrence.InvalidRule:
+        return None
+
+
+def _instant(written: str | datetime | None) -> datetime | None:
+    return datetime.fromisoformat(written) if isinstance(written, str) else written
