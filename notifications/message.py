@@ -18,7 +18,8 @@ class Message:
 
     `key` is the delivery's id. It is the idempotency key: the same at every try and every replay, so a receiver that
     remembers keys never acts twice. `slot` is the aware UTC instant at which the message was due, None when nothing
-    scheduled it.
+    scheduled it. `unsubscribe_url` is an https address that ends these messages by a single POST (RFC 8058); empty
+    where the person cannot, or need not, end them so.
     """
 
     key: UUID
@@ -26,6 +27,7 @@ class Message:
     body: str
     recipient: str
     slot: datetime | None = None
+    unsubscribe_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,13 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The service accepted the message. `receipt` is what it said, fit to show to the channel's owner."""
+    """The service accepted the message. `receipt` is what it said, fit to show to the channel's owner.
+
+    `moved_to` holds what of the channel's address has changed, where the service says that it has moved for good.
+    """
 
     receipt: str = ""
+    moved_to: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,47 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from django import forms
 
 from notifications import backoff
+from notifications.fitting import Fitted, fit
 from notifications.message import Answer, Destination, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `amount` sends in any `per_seconds`, counted over the service, the channel or the address's host."""
+
+    name: str
+    amount: int
+    per_seconds: float
+    scope: Literal["service", "channel", "host"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The longest subject and body that a service takes, as `measure` counts them; None is no limit of its own.
+
+    `joined`: it knows no subject, so that both are one text under the body's limit.
+    """
+
+    subject: int | None = None
+    body: int | None = None
+    measure: Callable[[str], int] = len
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a service is given to say. `subject` is None where it stands in the body."""
+
+    subject: Fitted | None
+    body: Fitted
 
 
 class Provider(ABC):
@@ -38,11 +72,18 @@ class Provider(ABC):
     deadline: ClassVar[float] = 20.0
     """Seconds for one whole send: DNS, connection, TLS, request and answer."""
 
+    limits: ClassVar[Limits] = Limits()
+
     form: ClassVar[type[forms.Form]]
     """The fields that a person fills in to make a channel."""
 
     revealed: ClassVar[str] = ""
     """The name of the secret that its owner is shown once, when the channel has been made. Empty: none is."""
+
+    @property
+    def rates(self) -> tuple[Rate, ...]:
+        """How fast it may be sent to; all of them hold at once."""
+        return ()
 
     @abstractmethod
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
@@ -60,6 +101,28 @@ class Provider(ABC):
         Every try of a delivery carries the same `message.key`. Reasons and receipts are shown to people: no
         secret in them.
         """
+
+    def escape(self, text: str) -> str:
+        """Return `text` so that the service shows it as it was typed: without markup, mentions or commands."""
+        return text
+
+    def written(self, message: Message) -> Written:
+        """Return what the service would be given of `message`, as `send` gives it: the preview is the sending."""
+        limits = self.limits
+        if limits.joined:
+            joined = "\n\n".join(filter(None, (message.subject, message.body)))
+            return Written(None, fit(joined, limits.body, limits.measure, self.escape))
+        return Written(
+            fit(message.subject, limits.subject, limits.measure, self.escape),
+            fit(message.body, limits.body, limits.measure, self.escape),
+        )
+
+    def host(self, destination: Destination) -> str:
+        """Return the host that rates of the scope "host" count by; it holds no secret."""
+        try:
+            return urlsplit(str(destination.address.get("url", ""))).hostname or ""
+        except ValueError:
+            return ""
 
     def notice(self) -> str:
         """Return what a person must know before they rely on this provider as it is configured, or ""."""
