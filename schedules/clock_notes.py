@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from people import durations
 from schedules.recurrence import Timetable, civil, words
 
 _FREQUENT = timedelta(hours=12)
@@ -27,12 +28,6 @@ def note(timetable: Timetable, slot: datetime) -> str:
         return said
     silence = (
         f"silent while the clock shows the hour again: the next is at {words.clock(civil.local(zone, following))}, "
-        f"{_duration(following - slot)} later"
+        f"{durations.said(following - slot)} later"
     )
     return f"{said}; {silence}" if said else f"{silence[0].upper()}{silence[1:]}"
-
-
-def _duration(length: timedelta) -> str:
-    minutes = length // timedelta(minutes=1)
-    hours, rest = divmod(minutes, 60)
-    return " ".join(part for part in (f"{hours} h" if hours else "", f"{rest} min" if rest else "") if part)

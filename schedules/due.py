@@ -87,7 +87,10 @@ def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
 
 
 def as_if_due(schedule_id: UUID, slot: datetime) -> Due:
-    """A schedule that the caller has locked, as if `slot` were its next one. Raises IndexError when there is none."""
+    """A schedule that the caller has locked, as if `slot` were its next one; urgent, for a person waits for it.
+
+    Raises IndexError when there is none.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_READ + "s.id = %s", [schedule_id])
-        return Due._make(cursor.fetchall()[0])._replace(next_fire_at=slot)
+        return Due._make(cursor.fetchall()[0])._replace(next_fire_at=slot, urgent=True)

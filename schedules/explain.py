@@ -21,6 +21,7 @@ PUNCTUAL = timedelta(seconds=2)
 _CATCHING_UP = timedelta(minutes=10)
 
 _Reason = Occurrence.Reason
+_BY_HAND = {_Reason.ASKED: "Skipped", _Reason.MANUAL: "Run outside of the timetable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def _witness(schedule: Schedule, rows: Sequence[Occurrence], now: datetime) -> _
         return _Witness(schedule, [])
     oldest = min(row.scheduled_for for row in rows)
     witness = _Witness(schedule, list(heartbeat.outages(oldest - _CATCHING_UP, now)))
-    if any(row.reason in {_Reason.ASKED, _Reason.MANUAL} for row in rows):
+    if any(row.reason in _BY_HAND for row in rows):
         events = schedule.events.filter(what__in=[ScheduleEvent.What.SKIPPED, ScheduleEvent.What.RUN])
         for event in events.select_related("by").order_by("-id")[: 10 * PAGE]:
             at = event.detail.get("slot", event.at.isoformat())
@@ -126,8 +127,9 @@ def _story(row: Occurrence, witness: _Witness) -> SlotStory:
     late = max(row.fired_at - row.scheduled_for, timedelta(0))
     reason = _Reason(row.reason)
     because: list[Because] = []
-    if reason in {_Reason.ASKED, _Reason.MANUAL}:
-        because.append(Because(reason.label.capitalize(), by=witness.by_hand.get(row.scheduled_for.isoformat(), "")))
+    if reason in _BY_HAND:
+        by = witness.by_hand.get(row.scheduled_for.isoformat()) or "a person"
+        because.append(Because(_BY_HAND[reason], by=by))
     elif reason not in {_Reason.NONE, _Reason.LATE}:
         because.append(Because(reason.label.capitalize()))
     if reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):

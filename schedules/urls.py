@@ -1,6 +1,6 @@
 from django.urls import path
 
-from schedules.views import editing, reminders
+from schedules.views import editing, explaining, next_firing, reminders
 
 app_name = "schedules"
 urlpatterns = [
@@ -9,6 +9,11 @@ urlpatterns = [
     path("reminders/preview/", editing.preview, name="preview"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", editing.edit, name="edit"),
+    path("reminders/<uuid:schedule_id>/explain/", explaining.of_reminder, name="explain"),
+    path("reminders/<uuid:schedule_id>/skip/", next_firing.skip, name="skip"),
+    path("reminders/<uuid:schedule_id>/run/", next_firing.run, name="run"),
+    path("reminders/<uuid:schedule_id>/snooze/", next_firing.snooze, name="snooze"),
+    path("reminders/<uuid:schedule_id>/duplicate/", next_firing.duplicate, name="duplicate"),
     path("reminders/<uuid:schedule_id>/pause/", editing.pause, name="pause"),
     path("reminders/<uuid:schedule_id>/resume/", editing.resume, name="resume"),
     path("reminders/<uuid:schedule_id>/delete/", editing.delete, name="delete"),

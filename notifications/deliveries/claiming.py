@@ -31,7 +31,7 @@ class Claim:
 
     `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
-    quiet hours that this delivery keeps: None for what is urgent and for what no reminder caused.
+    quiet hours that this delivery keeps: None where it is urgent, sent again by a person, or not caused by a reminder.
     """
 
     delivery_id: UUID
@@ -72,7 +72,8 @@ SELECT claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body, n
             WHEN jsonb_typeof(c.address) <> 'object' THEN
                  'The channel''s address is damaged. Remove the channel and add it again.'
             ELSE '' END,
-       now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END, p.quiet_until, p.time_zone
+       now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent AND claimed.replays = 0 THEN p.quiet_from END,
+       p.quiet_until, p.time_zone
   FROM claimed
   JOIN notifications_notification n ON n.id = claimed.notification_id
   JOIN notifications_channel c ON c.id = claimed.channel_id

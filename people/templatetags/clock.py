@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from people import zones
+from people import durations, zones
 
 register = template.Library()
 
@@ -46,6 +46,12 @@ def relative(when: datetime) -> str:
     else:
         words = _counted(round(size / (30.44 * 86_400)), "months")
     return f"in {words}" if distance > 0 else f"{words} ago"
+
+
+@register.filter
+def lasting(length: timedelta) -> str:
+    """ "1 h 30 min": a length of time."""
+    return durations.said(length)
 
 
 def _counted(count: int, unit: str) -> str:

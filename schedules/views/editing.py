@@ -43,7 +43,7 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if form.is_valid():
         draft = form.draft()
         try:
-            editing.reschedule(schedule.id, draft, now, form.cleaned_data["version"])
+            editing.reschedule(schedule.id, draft, now, form.cleaned_data["version"], request.user)
         except editing.Conflict:
             conflict = True
             schedule.refresh_from_db()
@@ -73,7 +73,7 @@ def preview(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_POST
 def pause(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    schedule = editing.pause(_own(request, schedule_id).id, firing.read_clock().now)
+    schedule = editing.pause(_own(request, schedule_id).id, firing.read_clock().now, request.user)
     messages.success(request, f"“{schedule.title}” is paused.")
     return _back(request, schedule)
 
@@ -81,7 +81,7 @@ def pause(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def resume(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    schedule = editing.resume(_own(request, schedule_id).id, firing.read_clock().now)
+    schedule = editing.resume(_own(request, schedule_id).id, firing.read_clock().now, request.user)
     if schedule.next_fire_at is None:
         messages.info(request, f"“{schedule.title}” has nothing left to fire. Edit it to choose another time.")
     else:
@@ -92,7 +92,7 @@ def resume(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    schedule = editing.delete(_own(request, schedule_id).id, firing.read_clock().now)
+    schedule = editing.delete(_own(request, schedule_id).id, firing.read_clock().now, request.user)
     return redirect(f"{reverse('schedules:list')}?deleted={schedule.id}")
 
 
@@ -100,7 +100,7 @@ def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 @require_POST
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
-    schedule = editing.restore(deleted.id, firing.read_clock().now)
+    schedule = editing.restore(deleted.id, firing.read_clock().now, request.user)
     messages.success(request, f"“{schedule.title}” is back.")
     return redirect("schedules:list")
 

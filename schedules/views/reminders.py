@@ -6,19 +6,20 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import F, Prefetch, Q
+from django.db.models import F, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from notifications.models import Delivery, Notification
 from people.requests import PersonRequest
-from schedules import firing
+from schedules import explain, firing
 from schedules.models import Schedule
-from schedules.recurrence import InvalidRule
+from schedules.recurrence import civil
+from schedules.views.explaining import with_notifications
 
 PAGE = 25
 _SHOWN = 10
+_COMING = 5
 
 
 @login_required
@@ -48,34 +49,17 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
 @require_safe
 def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+    now = firing.read_clock().now
     context = {
         "schedule": schedule,
         "channels": schedule.channels.filter(removed_at=None),
-        "upcoming": _upcoming(schedule),
-        "past": _past(request, schedule),
+        "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
+        "coming": explain.coming(schedule, now, _COMING),
+        "past": with_notifications(
+            request.user, explain.past(schedule, civil.FIRST_INSTANT, civil.LAST_INSTANT, now, _SHOWN)
+        ),
     }
     return render(request, "schedules/detail.html", context)
-
-
-def _upcoming(schedule: Schedule) -> list[dict[str, object]]:
-    if schedule.next_fire_at is None:
-        return []
-    try:
-        timetable = schedule.timetable()
-    except InvalidRule:
-        return []
-    left = 5 if schedule.max_count is None else min(5, schedule.max_count - schedule.fired_count)
-    slots = timetable.upcoming(firing.read_clock().now, left)
-    return [{"slot": slot, "note": timetable.rule.explain(slot)} for slot in slots]
-
-
-def _past(request: PersonRequest, schedule: Schedule) -> list[dict[str, object]]:
-    """The last occurrences, newest first, each with the notification that it caused."""
-    occurrences = list(schedule.occurrences.order_by("-scheduled_for")[:_SHOWN])
-    caused = Notification.objects.for_user(request.user).filter(batch_id__in=[batch.id for batch in occurrences])
-    deliveries = Delivery.objects.select_related("channel").order_by("channel_id")
-    by_batch = {said.batch_id: said for said in caused.prefetch_related(Prefetch("deliveries", deliveries))}
-    return [{"occurrence": occurrence, "notification": by_batch.get(occurrence.id)} for occurrence in occurrences]
 
 
 def _just_deleted(request: PersonRequest) -> Schedule | None:

@@ -102,11 +102,11 @@ def test_a_skipped_slot_and_one_fired_by_hand_name_the_person() -> None:
     assert [
         (story.slot, story.outcome, [(cause.what, cause.by) for cause in story.because])
         for story in past(schedule, NINE + HOUR)
-    ][::-1][1:] == [(NINE, "skipped", [("Skipped by a person", "Grace")])]
+    ][::-1][1:] == [(NINE, "skipped", [("Skipped", "Grace")])]
     by_hand = past(schedule, NINE + HOUR)[-1]
     assert (by_hand.slot, by_hand.because[0]) == (
         NOON,
-        Because("Fired by a person, outside of the timetable", by="Grace"),
+        Because("Run outside of the timetable", by="Grace"),
     )
 
 

@@ -67,9 +67,9 @@ def test_the_detail_page_tells_what_comes_and_what_was(browser: Client, ada: Use
     schedule = make_schedule(ada, [make_channel(ada), make_channel(ada, "email")])
     firing.fire_due(NOON + timedelta(days=1))
     answer = browser.get(f"/reminders/{schedule.id}/")
-    assert len(answer.context["upcoming"]) == 5
+    assert len(answer.context["coming"]) == 5
     [past] = answer.context["past"]
-    assert past["notification"].batch_id == past["occurrence"].id
+    assert past["notification"].batch_id == past["story"].batch_id
     assert f"/history/{past['notification'].id}/" in answer.content.decode()
 
 

@@ -13,8 +13,8 @@ from notifications.message import Answer, Delivered, Retryable
 from notifications.models import Attempt, Delivery, Notification
 from notifications.providers import email
 from people.models import User
-from schedules import firing
-from tests.make import NOON, make_channel, make_delivery, make_user
+from schedules import editing, firing
+from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +75,26 @@ def test_a_test_that_the_person_asked_for_passes(answers: list[Answer]) -> None:
     sending.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
+
+
+def test_what_a_person_sends_again_passes(answers: list[Answer]) -> None:
+    user, _ = quiet_person(-1, 2)
+    delivery = make_delivery(make_channel(user, "email"), state="dead")
+    assert deliveries.replay([delivery.id]) == [delivery.id]
+    answers.append(Delivered())
+    sending.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+
+
+def test_what_a_person_runs_now_passes(answers: list[Answer]) -> None:
+    user, _ = quiet_person(-1, 2)
+    now = firing.read_clock().now - timedelta(minutes=1)
+    schedule = make_schedule(user, [make_channel(user, "email")], now=now)
+    editing.run_now(schedule.id, now, user)
+    answers.append(Delivered())
+    sending.send(Delivery.objects.get().id, "worker")
+    assert Delivery.objects.get().state == "delivered"
 
 
 def test_the_inbox_disturbs_nobody() -> None:

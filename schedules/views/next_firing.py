@@ -1,0 +1,102 @@
+"""What a person does with the next firing of a reminder, beside its timetable."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.utils.timezone import get_current_timezone_name
+from django.views.decorators.http import require_POST
+
+from people.requests import PersonRequest
+from schedules import editing, firing, recurrence
+from schedules.models import Schedule
+from schedules.recurrence import civil
+
+_CHANGED = "Nothing was done: “{}” has changed since this page was made. Here it is as it stands now."
+
+
+class SnoozeForm(forms.Form):
+    """`until` is typed on the clock that the page shows; after `is_valid()` it is an instant."""
+
+    until = forms.CharField(
+        max_length=40, error_messages={"required": "Choose a date and a time until which it is to be silent."}
+    )
+
+    def clean_until(self) -> object:
+        try:
+            once = recurrence.parse("once", {"at": self.cleaned_data["until"]}, get_current_timezone_name())
+        except recurrence.InvalidRule as error:
+            raise forms.ValidationError(str(error)) from None
+        until = once.next_after(civil.FIRST_INSTANT)
+        if until is None or until <= timezone.now():
+            raise forms.ValidationError("This time has passed. Choose a later one.")
+        return until
+
+
+@login_required
+@require_POST
+def skip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    """Skip the slot that the page showed as the next one, and no other."""
+    schedule = _own(request, schedule_id)
+    try:
+        slot = datetime.fromisoformat(request.POST.get("slot", ""))
+        editing.skip_next(schedule.id, slot, firing.read_clock().now, request.user)
+    except (ValueError, editing.Conflict):
+        messages.error(request, _CHANGED.format(schedule.title))
+    else:
+        messages.success(request, f"It skips {timezone.localtime(slot):%a %-d %b, %H:%M}.")
+    return redirect("schedules:detail", schedule.id)
+
+
+@login_required
+@require_POST
+def run(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = _own(request, schedule_id)
+    try:
+        editing.run_now(schedule.id, firing.read_clock().now, request.user)
+    except editing.Conflict as conflict:
+        raise Http404 from conflict  # deleted just now
+    if schedule.channels.filter(removed_at=None).exists():
+        messages.success(request, f"“{schedule.title}” is on its way. Its timetable stays as it is.")
+    else:
+        messages.error(request, f"“{schedule.title}” has no channel to go to. Edit it to choose one.")
+    return redirect("schedules:detail", schedule.id)
+
+
+@login_required
+@require_POST
+def snooze(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = _own(request, schedule_id)
+    form = SnoozeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, " ".join(map(str, form.errors["until"])))
+        return redirect("schedules:detail", schedule.id)
+    until = form.cleaned_data["until"]
+    try:
+        schedule = editing.snooze(schedule.id, until, firing.read_clock().now, request.user)
+    except editing.Conflict:
+        messages.error(request, _CHANGED.format(schedule.title))
+    else:
+        said = f"“{schedule.title}” is silent until {timezone.localtime(until):%a %-d %b %Y, %H:%M}."
+        nothing_left = " After that, nothing is due any more: resume it to undo this."
+        messages.success(request, said if schedule.next_fire_at else said + nothing_left)
+    return redirect("schedules:detail", schedule.id)
+
+
+@login_required
+@require_POST
+def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    copy = editing.duplicate(_own(request, schedule_id).id, firing.read_clock().now, request.user)
+    messages.success(request, "This is the copy. It is paused: change what should differ, then resume it.")
+    return redirect("schedules:edit", copy.id)
+
+
+def _own(request: PersonRequest, schedule_id: UUID) -> Schedule:
+    return get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
