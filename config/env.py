@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -44,6 +45,18 @@ def integer(name: str, default: int) -> int:
 def listing(name: str, default: list[str]) -> list[str]:
     """Comma-separated values, without blanks around them and without empty ones."""
     return [item for part in text(name, ",".join(default)).split(",") if (item := part.strip())]
+
+
+def networks(name: str) -> list[str]:
+    """Comma-separated networks in CIDR, none by default."""
+    found = listing(name, [])
+    for network in found:
+        try:
+            ip_network(network)
+        except ValueError as error:
+            why = "has bits set beyond its prefix" if "host bits" in str(error) else "is no network"
+            raise Misconfigured(name, f"holds “{network}”, which {why}", "10.0.0.0/8,fd00::/8") from None
+    return found
 
 
 def url(name: str, default: str) -> str:

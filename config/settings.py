@@ -50,7 +50,14 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 X_FRAME_OPTIONS = "DENY"
 
 # Networks that channels may reach although they are private, as CIDR. Empty: the guard refuses all of them.
-ALLOWED_NETWORKS = env.listing("ALLOWED_NETWORKS", [])
+ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")
+
+# Where services with one address of their own are reached; an own Bot API server, say, or a stand-in for tests.
+SERVICE_URLS = {
+    "telegram": env.url("TELEGRAM_URL", "https://api.telegram.org").rstrip("/"),
+    "discord": env.url("DISCORD_URL", "https://discord.com").rstrip("/"),
+    "slack": env.url("SLACK_URL", "https://hooks.slack.com").rstrip("/"),
+}
 
 # --- The house -------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -136,6 +143,7 @@ USE_I18N = True
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
+EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)  # 0: as fast as the mail server takes them
 _email_url = env.secret("EMAIL_URL", "")
 if _email_url:
     EMAIL_BACKEND = "notifications.smtp.Backend"  # Django's, held to one deadline and able to say how far a mail got

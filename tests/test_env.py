@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,3 +160,19 @@ def test_a_wrong_url_of_a_service_is_said_without_its_password(
     assert "hush" not in str(wrong.value)
     assert "\n" not in str(wrong.value)
     assert wrong.value.__suppress_context__ or wrong.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        ("10.0.0.0/8, local", "ALLOWED_NETWORKS holds “local”, which is no network, for example"),
+        ("10.0.0.1/8", "ALLOWED_NETWORKS holds “10.0.0.1/8”, which has bits set beyond its prefix, for example"),
+        ("10.0.0.0/33", "ALLOWED_NETWORKS holds “10.0.0.0/33”, which is no network, for example"),
+    ],
+)
+def test_a_malformed_network_is_named_at_the_start(monkeypatch: pytest.MonkeyPatch, value: str, wrong: str) -> None:
+    monkeypatch.setenv("ALLOWED_NETWORKS", value)
+    with pytest.raises(env.Misconfigured, match=re.escape(wrong)):
+        env.networks("ALLOWED_NETWORKS")
+    monkeypatch.setenv("ALLOWED_NETWORKS", "10.0.0.0/8, fd00::/8, 192.0.2.7")
+    assert env.networks("ALLOWED_NETWORKS") == ["10.0.0.0/8", "fd00::/8", "192.0.2.7"]
