@@ -103,8 +103,44 @@ def test_a_row_edited_by_hand_into_nonsense_is_rejected_in_words(provider: Provi
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
-def test_every_try_carries_the_same_key(provider: Provider) -> None:
+def test_every_try_carries_the_same_key_where_the_service_has_a_place_for_one(provider: Provider) -> None:
     message = make_message()
-    first, second = module_of(provider).keys_sent(message)
+    keys = module_of(provider).keys_sent(message)
+    if not keys:
+        assert not provider.recognises_repeats, "by what would it recognise one?"
+        return
+    first, second = keys
     assert first == second
     assert str(message.key) in first
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_what_is_written_keeps_the_limits_of_the_service(provider: Provider) -> None:
+    limits = provider.limits
+    written = provider.written(make_message(subject="*&_👨‍👩‍👧" * 300, body="<@>`👍🏽e\u0301" * 9_000))
+    assert (written.subject is None) == limits.joined
+    for fitted, limit in [(written.subject, limits.subject), (written.body, limits.body)]:
+        if fitted is not None:
+            assert (fitted.length, fitted.limit) == (limits.measure(fitted.text), limit)
+            assert fitted.cut == (limit is not None)
+            assert limit is None or fitted.length <= limit
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_rates_can_be_kept(provider: Provider) -> None:
+    for rate in provider.rates:
+        assert rate.amount >= 1
+        assert rate.per_seconds > 0
+        assert rate.name.startswith(provider.kind), "one service's count is no other's"
+        form = provider.form(module_of(provider).VALID[0])
+        assert form.is_valid()
+        destination = provider.destination(form.cleaned_data)
+        assert rate.scope != "host" or provider.host(destination)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_an_empty_message_is_answered_too(provider: Provider) -> None:
+    for destination in module_of(provider).worlds():
+        answer = provider.send(make_message(subject="", body=""), destination)
+        assert isinstance(answer, Delivered | Retryable | Rejected | Ambiguous)
+        break

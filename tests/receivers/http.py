@@ -9,7 +9,7 @@ import ssl
 import struct
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -102,11 +102,14 @@ Answer = Reply | Hang | Drip | Reset
 class HTTPReceiver:
     """Listens on a free port of 127.0.0.1 while its block runs; with `tls`, under TLS.
 
-    `answers` are given first, one a request; then `answer` for all that follow. Both may be changed at any time.
+    `answers` are given first, one a request; then `answer` for all that follow, or what it says of each request. Both
+    may be changed at any time.
     """
 
-    def __init__(self, answer: Answer | None = None, tls: ssl.SSLContext | None = None) -> None:
-        self.answer: Answer = answer or Reply()
+    def __init__(
+        self, answer: Answer | Callable[[Received], Answer] | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self.answer: Answer | Callable[[Received], Answer] = answer or Reply()
         self.answers: deque[Answer] = deque()
         self.requests: list[Received] = []
         self.closing = threading.Event()
@@ -124,7 +127,12 @@ class HTTPReceiver:
     @property
     def url(self) -> str:
         """The address of a hook."""
-        return f"{self._scheme}://127.0.0.1:{self.port}/hooks/carillon"
+        return f"{self.origin}/hooks/carillon"
+
+    @property
+    def origin(self) -> str:
+        """The address without a path."""
+        return f"{self._scheme}://127.0.0.1:{self.port}"
 
     @property
     def connections(self) -> int:
@@ -173,7 +181,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             answer = self.receiver.answers.popleft()
         except IndexError:
-            answer = self.receiver.answer
+            told = self.receiver.answer
+            answer = told(received) if callable(told) else told
         answer.give(self)
 
     do_GET = do_POST = do_PUT = do_DELETE = _answer
