@@ -1,4 +1,4 @@
-"""The admin's side bar, in the order in which an operator works."""
+"""The admin's side bar, in the order in which an operator works, and its style sheet."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest
+from django.templatetags.static import static
 from django.urls import reverse
 
 # (title, model, icon)
@@ -24,6 +25,10 @@ _BEHIND = [
     ("E-mail addresses", "account.emailaddress", "alternate_email"),
     ("Groups", "auth.group", "group"),
 ]
+
+
+def style(request: HttpRequest) -> str:
+    return static("carillon-admin.css")
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:

@@ -212,6 +212,7 @@ UNFOLD = {
     "SITE_HEADER": "Carillon",
     "SITE_SUBHEADER": "Scheduled notifications that ring once",
     "SIDEBAR": {"navigation": "config.admin_site.navigation"},
+    "STYLES": ["config.admin_site.style"],
 }
 LOGGING = {
     "version": 1,

@@ -10,10 +10,11 @@ from django.contrib.admin import helpers
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.safestring import SafeString
 from unfold.decorators import action as button
 
 from notifications import providers
-from notifications.admin import asking, deciding
+from notifications.admin import asking, deciding, showing
 from notifications.admin.delivery import DeliveryRecord
 from notifications.models import Delivery
 from people.admin import searching
@@ -59,7 +60,7 @@ class DeadLetterAdmin(DeliveryRecord):
     """The filters need no limit: dead letters have an index of their own."""
 
     list_display = (
-        "said",
+        "subject",
         "state_label",
         "why",
         "provider_name",
@@ -69,7 +70,6 @@ class DeadLetterAdmin(DeliveryRecord):
         "tries",
         "replays",
     )
-    list_display_links = ("state_label",)
     list_filter = (DeadState, DeadProvider, DiedWithin)
     ordering = ("-settled_at",)
     arrivals = ("channel__id__exact",)
@@ -81,6 +81,10 @@ class DeadLetterAdmin(DeliveryRecord):
         rows: Any = super().get_queryset(request)
         dead: QuerySet[Any] = rows.dead_letters()
         return dead
+
+    @admin.display(description="what was said")
+    def subject(self, letter: DeadLetter) -> SafeString:
+        return showing.short(letter.notification.subject)
 
     @admin.action(description="Replay: send again", permissions=["act"])
     def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

@@ -61,8 +61,8 @@ class DeliveryRecord(Record):
     inlines = (AttemptInline,)
     fieldsets = (
         (None, {"fields": (("state_label", "reason"), ("said", "person"), ("to_channel", "provider_name"), "cause")}),
-        ("Counts", {"fields": (("tries", "released", "replays", "rings"),)}),
-        ("Instants", {"fields": (("created", "available", "expires"), ("settled", "leased", "read"))}),
+        ("Counts", {"fields": (("tries", "replays"), ("released", "rings"))}),
+        ("Instants", {"fields": (("created", "available"), ("settled", "expires"), ("leased", "read"))}),
         ("Idempotency key", {"fields": ("id",)}),
     )
     readonly_fields = (

@@ -58,7 +58,10 @@ class NotificationAdmin(Record):
     arrivals = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
     fieldsets = (
-        (None, {"fields": ("subject", "body", ("person", "origin", "cause"), ("due", "recorded"), "batch_id")}),
+        (
+            None,
+            {"fields": ("subject", "body", ("person", "origin"), ("due", "recorded"), ("cause", "urgent"), "batch_id")},
+        ),
     )
     readonly_fields = ("person", "cause", "due", "recorded", "batch_id")
     search_fields = ("id",)

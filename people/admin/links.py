@@ -44,4 +44,4 @@ def instant(value: datetime | None) -> SafeString:
 
 def many(*parts: SafeString) -> SafeString:
     """Several links in one line."""
-    return format_html_join(" · ", "{}", ((part,) for part in parts))
+    return format_html("<span>{}</span>", format_html_join(" · ", "{}", ((part,) for part in parts)))

@@ -26,12 +26,13 @@ class UserAdmin(House, StockUserAdmin):  # type: ignore[misc, type-arg]  # djang
     ordering = ("-id",)
     search_fields = ("email",)
     search_help_text = "The beginning of an e-mail address."
-    filter_horizontal = ("groups", "user_permissions")
+    filter_horizontal = ()
+    autocomplete_fields = ("groups",)
     readonly_fields = ("joined", "last_login", "rows")
     fieldsets = (
         (None, {"fields": ("email", "name", "time_zone", "password")}),
-        ("Their rows", {"fields": ("rows", "joined", "last_login")}),
-        ("May enter the admin", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        ("Their rows", {"fields": ("rows", ("joined", "last_login"))}),
+        ("May enter the admin", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)
     nothing = "Nobody has signed up yet."

@@ -45,7 +45,7 @@ class OccurrenceAdmin(Record):
     fieldsets = (
         (
             None,
-            {"fields": (("to_schedule", "person"), ("slot", "fired", "lateness"), ("outcome_label", "why"), "said")},
+            {"fields": (("to_schedule", "person"), ("slot", "fired"), ("outcome_label", "why"), ("lateness", "said"))},
         ),
         ("Its row", {"fields": (("id", "version"),)}),
     )

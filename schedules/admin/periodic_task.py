@@ -69,7 +69,7 @@ class PeriodicTaskAdmin(House):
 
     mirror_fieldsets = (
         (None, {"fields": ("label", "to_schedule", "enabled")}),
-        ("When", {"fields": ("description", "timing", ("start_time", "expires", "one_off"))}),
+        ("When", {"fields": ("description", "timing", ("start_time", "expires"), "one_off")}),
         ("Runs", {"fields": (("last_run", "total_run_count"),)}),
         ("What beat sends", {"fields": ("task", "args")}),
     )

@@ -12,10 +12,10 @@ from django.utils.safestring import SafeString
 from notifications.admin import showing
 from people.admin import links, searching
 from people.admin.badge import badge
-from people.admin.house import Record
+from people.admin.house import Record, RecordInline
 from people.admin.recent import Newest
 from schedules.admin import switching
-from schedules.models import Schedule
+from schedules.models import Schedule, ScheduleEvent
 
 
 class ScheduleState(Newest):
@@ -25,6 +25,28 @@ class ScheduleState(Newest):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(state.value, str(state.label)) for state in Schedule.State]
+
+
+class EventInline(RecordInline):
+    model = ScheduleEvent
+    verbose_name_plural = "what was done to it"
+    fields = ("what", "when", "who", "version")
+    readonly_fields = ("when", "who")
+    ordering = ("-id",)
+    per_page = 20
+    hide_title = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("by")
+        return rows
+
+    @admin.display(description="when")
+    def when(self, event: ScheduleEvent) -> SafeString:
+        return links.instant(event.at)
+
+    @admin.display(description="by")
+    def who(self, event: ScheduleEvent) -> SafeString:
+        return links.to_row("people.user", event.by_id, event.by.email if event.by else "")
 
 
 @admin.register(Schedule)
@@ -37,11 +59,11 @@ class ScheduleAdmin(Record):
     arrivals = ("user__id__exact", "channels__id__exact")
     fieldsets = (
         (None, {"fields": ("title", "body", ("person", "state_label"), "error", "rows")}),
-        ("When", {"fields": ("words", ("kind", "time_zone"), "rule", ("starts", "ends", "max_count"))}),
-        ("Slots", {"fields": (("next_slot", "last_fired", "fired_count"),)}),
+        ("When", {"fields": ("words", ("kind", "time_zone"), "rule", ("starts", "ends"), ("max_count", "urgent"))}),
+        ("Slots", {"fields": (("next_slot", "last_fired"), ("fired_count", "snoozed"))}),
         ("Late, missed, spread", {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
         ("Sends to", {"fields": ("to_channels",)}),
-        ("Its row", {"fields": ("id", "version", ("made", "changed", "deleted"))}),
+        ("Its row", {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
     )
     readonly_fields = (
         "id",
@@ -53,6 +75,7 @@ class ScheduleAdmin(Record):
         "ends",
         "next_slot",
         "last_fired",
+        "snoozed",
         "to_channels",
         "made",
         "changed",
@@ -60,6 +83,7 @@ class ScheduleAdmin(Record):
     )
     search_fields = ("title",)
     search_help_text = "Words of a title, the beginning of the owner's e-mail address, or a schedule's id."
+    inlines = (EventInline,)
     nothing = "No schedules yet. People make them on the page “Reminders”."
     actions = ("pause", "resume")
 
@@ -109,6 +133,10 @@ class ScheduleAdmin(Record):
     @admin.display(description="last fired")
     def last_fired(self, schedule: Schedule) -> SafeString:
         return links.instant(schedule.last_fired_at)
+
+    @admin.display(description="snoozed until")
+    def snoozed(self, schedule: Schedule) -> SafeString:
+        return links.instant(schedule.snoozed_until)
 
     @admin.display(description="rows")
     def rows(self, schedule: Schedule) -> SafeString:

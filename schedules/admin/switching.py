@@ -45,18 +45,17 @@ def resume(request: HttpRequest, ids: Iterable[UUID]) -> Switched:
 def _switch(
     request: HttpRequest,
     ids: Iterable[UUID],
-    verb: Callable[[UUID, datetime], Schedule],
+    verb: Callable[[UUID, datetime, User], Schedule],
     leaving: set[Schedule.State],
     entering: Schedule.State,
 ) -> Switched:
-    keys = list(ids)
+    keys, operator = list(ids), cast(User, request.user)
     changed = 0
     for key in Schedule.objects.filter(id__in=keys, state__in=leaving, deleted_at=None).values_list("id", flat=True):
         try:
             with transaction.atomic():
-                schedule = verb(key, firing.read_clock().now)
+                schedule = verb(key, firing.read_clock().now, operator)
                 if schedule.state == entering:
-                    operator = cast(User, request.user)
                     word = "Paused." if entering == Schedule.State.PAUSED else "Resumed."
                     LogEntry.objects.log_actions(operator.pk, [schedule], CHANGE, word)
                     changed += 1

@@ -178,6 +178,12 @@ def test_what_a_person_wrote_is_shown_and_never_run(operator: Client, story: Sto
         assert "<script>alert" not in text(operator, url), url
 
 
+def test_an_empty_list_says_what_that_means_and_a_narrowed_one_that_nothing_matches(operator: Client) -> None:
+    assert "No dead letters: everything has arrived" in text(operator, "/admin/notifications/deadletter/")
+    assert "Nothing matches." in text(operator, "/admin/notifications/deadletter/?state=dead")
+    assert "No schedules yet." in text(operator, "/admin/schedules/schedule/")
+
+
 def test_a_channel_whose_address_is_damaged_does_not_fail_the_list(operator: Client, story: Story) -> None:
     type(story.hook).objects.filter(pk=story.hook.pk).update(address=[1], provider="gone")
     assert "cannot be read" in text(operator, "/admin/notifications/channel/")

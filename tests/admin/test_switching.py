@@ -57,6 +57,8 @@ def test_pausing_and_resuming_a_schedule_takes_its_mirror_row_along(operator: Cl
     assert act(operator, SCHEDULES, "resume", [schedule.pk]) == "1 resumed."
     assert both(schedule) == ON
     assert list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True)) == ["Paused.", "Resumed."]
+    events = schedule.events.order_by("id").values_list("what", "by__email")
+    assert list(events)[-2:] == [("paused", "operator@example.org"), ("resumed", "operator@example.org")]
 
 
 def test_pausing_cancels_what_waits(operator: Client, schedule: Schedule) -> None:
