@@ -1,0 +1,46 @@
+"""Discord's Execute Webhook, as https://docs.discord.com/developers/resources/webhook documents it.
+
+Webhooks that it knows: `WEBHOOK`, and `LIMITED`, which allows no more for now. One with another id was deleted; one
+with another token is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tests.receivers.http import Received, Reply
+
+WEBHOOK = "100000000000000001/planted-planted-planted-planted-planted-planted-planted"
+LIMITED = "100000000000000429/planted-planted-planted-planted-planted-planted-planted"
+FIELDS = {"content", "username", "avatar_url", "tts", "embeds", "allowed_mentions", "components", "flags"}
+
+
+def answer(request: Received) -> Reply:
+    parts = urlsplit(request.path)
+    webhook = parts.path.removeprefix("/api/webhooks/")
+    if request.method != "POST" or webhook == parts.path:
+        return _reply(404, {"message": "404: Not Found", "code": 0})
+    if webhook.partition("/")[0] not in (WEBHOOK.partition("/")[0], LIMITED.partition("/")[0]):
+        return _reply(404, {"message": "Unknown Webhook", "code": 10015})
+    if webhook not in (WEBHOOK, LIMITED):
+        return _reply(401, {"message": "Invalid Webhook Token", "code": 50027})
+    if webhook == LIMITED:
+        body = {"message": "You are being rate limited.", "retry_after": 1.337, "global": False}
+        return _reply(429, body, {"Retry-After": "2", "X-RateLimit-Scope": "shared"})
+    document = json.loads(request.body)
+    assert set(document) <= FIELDS, document
+    embeds = document.get("embeds", [])
+    if not document.get("content") and not any(embeds):
+        return _reply(400, {"message": "Cannot send an empty message", "code": 50006})
+    for embed in embeds:
+        if len(embed.get("title", "")) > 256 or len(embed.get("description", "")) > 4096:
+            return _reply(400, {"message": "Invalid Form Body", "code": 50035, "errors": {}})
+    if parse_qs(parts.query).get("wait") == ["true"]:
+        return _reply(200, {"id": "1", "type": 0, "content": "", "embeds": embeds, "webhook_id": webhook})
+    return Reply(204, body=b"")
+
+
+def _reply(status: int, document: dict[str, Any], headers: dict[str, str] | None = None) -> Reply:
+    return Reply(status, {"Content-Type": "application/json", **(headers or {})}, json.dumps(document).encode())
