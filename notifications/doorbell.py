@@ -46,7 +46,14 @@ def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]]) -> None
 
 
 def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, float]]) -> None:
-    message = app.amqp.as_task_v2(_PLACE, task, args=[_PLACE], ignore_result=True)  # type: ignore[arg-type]
+    message = app.amqp.as_task_v2(
+        _PLACE,
+        task,
+        args=[_PLACE],  # type: ignore[arg-type]
+        ignore_result=True,
+        time_limit=app.conf.task_time_limit,
+        soft_time_limit=app.conf.task_soft_time_limit,
+    )
     body, argument_shown = dumps(message.body), message.headers["argsrepr"]
     queue = app.amqp.router.route({}, task)["queue"]
     now = app.now()

@@ -10,7 +10,7 @@ import pytest
 from celery import Celery
 
 from config.celery import app
-from notifications import doorbell, outbox
+from notifications import doorbell, outbox, tasks
 from notifications.ids import uuid7
 
 
@@ -31,6 +31,7 @@ def heard() -> list[Any]:
 
 
 def test_a_message_differs_from_celerys_own_in_its_id_alone() -> None:
+    assert tasks.deliver.name == outbox.DELIVER  # registered: Celery takes its time limits from there
     delivery_id = uuid7()
     app.send_task(outbox.DELIVER, args=[str(delivery_id)], ignore_result=True)
     doorbell.publish(app, outbox.DELIVER, [(delivery_id, 0.0)])
