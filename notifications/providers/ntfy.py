@@ -1,0 +1,152 @@
+"""ntfy, on ntfy.sh or a server of one's own (https://docs.ntfy.sh/publish/#publish-as-json)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from django import forms
+
+from notifications import http, posting
+from notifications.addresses import RefusedURL, check_url
+from notifications.fitting import utf8
+from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.providers.base import Limits, Provider, Rate
+
+PUBLIC = "https://ntfy.sh"
+
+_TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_TOKEN = re.compile(r"tk_[A-Za-z0-9]{20,60}")
+_PRIORITIES = {"1": "lowest: no sound", "2": "low", "3": "normal", "4": "high", "5": "highest: keeps ringing"}
+_DAMAGED = Rejected("This channel's server or topic is damaged. Remove the channel and add it again.")
+
+
+class NtfyForm(forms.Form):
+    """The server, the topic, how loud, and the token of a topic that is protected."""
+
+    server = forms.CharField(
+        label="Server",
+        required=False,
+        max_length=300,
+        widget=forms.URLInput(attrs={"placeholder": PUBLIC}),
+        help_text=f"Leave it empty for {PUBLIC}.",
+    )
+    topic = forms.CharField(
+        label="Topic",
+        max_length=64,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text="Who knows it reads along: choose one that is not easily guessed.",
+        error_messages={
+            "required": "Write the topic that your phone subscribes to, such as ada-ferns-5tZ9q.",
+            "max_length": "A topic has at most %(limit_value)d characters.",
+        },
+    )
+    priority = forms.ChoiceField(
+        label="Priority",
+        required=False,
+        choices=_PRIORITIES.items,
+        initial="3",
+        error_messages={"invalid_choice": "Use a priority from 1 to 5."},
+    )
+    token = forms.CharField(
+        label="Access token",
+        required=False,
+        max_length=100,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Leave it empty where the topic is open to all.",
+    )
+
+    def clean_server(self) -> str:
+        """Return the server's address in its canonical form, without the slash at its end."""
+        try:
+            server = check_url(self.cleaned_data["server"] or PUBLIC)
+        except RefusedURL as refusal:
+            raise forms.ValidationError(str(refusal)) from None
+        parts = urlsplit(server)
+        if parts.path != "/" or parts.query:
+            raise forms.ValidationError(f"Leave out what follows the server's name; it looks like {PUBLIC}.")
+        return server.removesuffix("/")
+
+    def clean_topic(self) -> str:
+        """Return the topic."""
+        topic: str = self.cleaned_data["topic"]
+        if not _TOPIC.fullmatch(topic):
+            raise forms.ValidationError("A topic is letters, digits, - and _, such as ada-ferns-5tZ9q.")
+        return topic
+
+    def clean_token(self) -> str:
+        """Return the token, or "" where there is none."""
+        token: str = self.cleaned_data["token"]
+        if token and not _TOKEN.fullmatch(token):
+            raise forms.ValidationError("An access token is tk_ and letters and digits, such as tk_AgQdq7mVBoFD37zQ…")
+        return token
+
+
+class Ntfy(Provider):
+    """Publishes plain text. The key goes along as sequence_id, by which newer apps replace a repeat on the screen, but
+    ring again: a message whose end is unknown is not sent again.
+    """
+
+    kind = "ntfy"
+    label = "ntfy"
+    icon = "bell"
+    position = 60
+    recognises_repeats = False
+    # What is longer would arrive as an attached file.
+    limits = Limits(subject=1024, body=4096, measure=utf8)
+    form: ClassVar[type[forms.Form]] = NtfyForm
+
+    @property
+    def rates(self) -> tuple[Rate, ...]:
+        """Return what https://docs.ntfy.sh/publish/#limitations says of one sender: 60, then one in 5 seconds."""
+        return (Rate("ntfy-host", 60, 300.0, "host"),)
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return address {"url", "beginning", "priority"}, secrets {"topic"} and, where there is one, {"token"}.
+
+        The topic is a secret: on an open server, who knows it reads along and writes.
+        """
+        topic, kept = cleaned["topic"], {"topic": cleaned["topic"]}
+        if cleaned.get("token"):
+            kept["token"] = cleaned["token"]
+        priority = int(cleaned.get("priority") or 3)
+        return Destination({"url": cleaned["server"], "beginning": topic[:3], "priority": priority}, kept)
+
+    def summary(self, destination: Destination) -> str:
+        """Return the server and how the topic begins."""
+        return f"{self.host(destination)}/{destination.address.get('beginning', '')}…"
+
+    def send(self, message: Message, destination: Destination) -> Answer:
+        """Publish it."""
+        topic, token = destination.secrets.get("topic", ""), destination.secrets.get("token", "")
+        priority = destination.address.get("priority", 3)
+        if not _TOPIC.fullmatch(topic) or priority not in range(1, 6) or not self.host(destination):
+            return _DAMAGED
+        written = self.written(message)
+        assert written.subject is not None  # noqa: S101 - not joined
+        answer = posting.post_json(
+            str(destination.address["url"]),
+            {
+                "topic": topic,
+                "title": written.subject.text,
+                # An empty one would be shown as "triggered".
+                "message": written.body.text if written.body.text.strip() else written.subject.text,
+                "priority": priority,
+                "sequence_id": str(message.key),
+            },
+            self.deadline,
+            {"Authorization": f"Bearer {token}"} if token else {},
+        )
+        return _judge(answer) if isinstance(answer, http.Response) else answer
+
+
+def _judge(response: http.Response) -> Answer:
+    if response.status == 200:
+        return Delivered()
+    if response.status in (401, 403):
+        return Rejected("The server does not let this channel write to its topic. Give the channel an access token.")
+    if later := posting.later("The ntfy server", response):
+        return later
+    return Rejected(f"The ntfy server refused the message: {posting.in_words(response.status)}.")
