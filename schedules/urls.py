@@ -1,12 +1,12 @@
 from django.urls import path
 
-from schedules.views import editing, explaining, next_firing, reminders
+from schedules.views import editing, explaining, next_firing, previewing, reminders
 
 app_name = "schedules"
 urlpatterns = [
     path("reminders/", reminders.reminder_list, name="list"),
     path("reminders/new/", editing.new, name="new"),
-    path("reminders/preview/", editing.preview, name="preview"),
+    path("reminders/preview/", previewing.preview, name="preview"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", editing.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/explain/", explaining.of_reminder, name="explain"),

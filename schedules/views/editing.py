@@ -17,7 +17,6 @@ from people.requests import PersonRequest
 from schedules import editing, firing
 from schedules.forms import ReminderForm
 from schedules.models import Schedule
-from schedules.timing_form import TimingForm
 
 
 @login_required
@@ -58,16 +57,6 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if conflict:
         context["differences"] = _differences(schedule, draft)
     return render(request, "schedules/form.html", context, status=409 if conflict else 200)
-
-
-@login_required
-@require_POST
-def preview(request: PersonRequest) -> HttpResponse:
-    """What the timing typed so far means. Fields not filled in yet are no errors here."""
-    form = TimingForm(request.POST, now=firing.read_clock().now)
-    form.is_valid()
-    context = {"form": form, "upcoming": _shown(form), "fields": _errors_to_show(form)}
-    return render(request, "schedules/_preview.html", context)
 
 
 @login_required
@@ -116,21 +105,6 @@ def _own(request: PersonRequest, schedule_id: UUID) -> Schedule:
 def _back(request: PersonRequest, schedule: Schedule) -> HttpResponse:
     """To the page the button was on."""
     return redirect("schedules:list") if "list" in request.POST else redirect("schedules:detail", schedule.id)
-
-
-def _shown(form: TimingForm) -> list[dict[str, object]]:
-    """The next five firings of what was typed."""
-    if form.timetable is None or form.errors.keys() & TimingForm.base_fields.keys():
-        return []
-    return [{"slot": slot, "note": form.timetable.rule.explain(slot)} for slot in form.upcoming(5)]
-
-
-def _errors_to_show(form: TimingForm) -> dict[str, str]:
-    """For each field of the timing in which something was typed, what is wrong with that, or "".
-
-    An empty field keeps whatever stands there: on a form that was refused, that it must not be empty.
-    """
-    return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}
 
 
 def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, str, str]]:

@@ -1,0 +1,95 @@
+"""`manage.py explain SCHEDULE [--since DATE]`: why each slot went the way it did, and what is to come."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.core.management.base import BaseCommand, CommandError
+
+from people import durations
+from schedules import explain, firing
+from schedules.explain import Because, SlotStory
+from schedules.models import Schedule
+from schedules.recurrence import InvalidRule, civil
+
+_DAYS = 7
+
+
+class Command(BaseCommand):
+    help = "Say of each slot of a schedule why it went the way it did, and which are to come."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("schedule", help="the schedule's id, as in the address of its page")
+        parser.add_argument(
+            "--since", help=f"a date or a time on the schedule's clock, such as 2026-03-29T09:00; else {_DAYS} days ago"
+        )
+
+    def handle(self, *, schedule: str, since: str | None, **options: Any) -> None:
+        found = _schedule(schedule)
+        zone, now = _zone(found), firing.read_clock().now
+        begin = now - timedelta(days=_DAYS) if since is None else _instant(since, zone)
+        self.stdout.write(f"{found.title}: {found.when}")
+        self.stdout.write(f"It is {found.state}. Times are those of {zone.key}.\n\n")
+        for story in _all(found, begin, now):
+            self._tell(story, zone)
+        coming = explain.coming(found, now)
+        self.stdout.write("\nTo come:" if coming else "\nNothing is to come.")
+        for story in coming:
+            self._tell(story, zone)
+
+    def _tell(self, story: SlotStory, zone: ZoneInfo) -> None:
+        late = "" if story.late is None or story.late < explain.PUNCTUAL else f", {durations.said(story.late)} late"
+        said = [_said(cause, zone) for cause in story.because] + [f"{story.note}."] * bool(story.note)
+        line = f"{_shown(story.slot, zone)}  {story.outcome}{late}"
+        self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
+
+
+def _schedule(written: str) -> Schedule:
+    try:
+        return Schedule.objects.get(id=UUID(written))
+    except (ValueError, Schedule.DoesNotExist):
+        raise CommandError(
+            f"There is no schedule “{written[:60]}”. Its id stands in the address of its page."
+        ) from None
+
+
+def _zone(schedule: Schedule) -> ZoneInfo:
+    try:
+        return civil.zone(schedule.time_zone)
+    except InvalidRule:
+        return ZoneInfo("UTC")
+
+
+def _instant(written: str, zone: ZoneInfo) -> datetime:
+    try:
+        read = datetime.fromisoformat(written)
+    except ValueError:
+        raise CommandError(f"“{written[:60]}” is no date. Write one such as 2026-03-29, or 2026-03-29T09:00.") from None
+    return read if read.tzinfo else read.replace(tzinfo=zone)
+
+
+def _all(schedule: Schedule, since: datetime, now: datetime) -> list[SlotStory]:
+    """Everything since then, oldest first."""
+    stories: list[SlotStory] = []
+    until = now + civil.TICK
+    while page := explain.past(schedule, since, until, now):
+        stories += page
+        until = page[-1].slot
+    return stories[::-1]
+
+
+def _shown(instant: datetime, zone: ZoneInfo) -> str:
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+
+
+def _said(cause: Because, zone: ZoneInfo) -> str:
+    words = [cause.what]
+    if cause.began is not None:
+        words.append(f"{'since' if cause.ended is None else 'from'} {_shown(cause.began, zone)}")
+    if cause.ended is not None:
+        words.append(f"to {_shown(cause.ended, zone)}")
+    return " ".join([*words, *([f"by {cause.by}"] if cause.by else [])]) + "."

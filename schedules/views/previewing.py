@@ -1,0 +1,85 @@
+"""What the timing that is being typed means, before it is saved."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from people.requests import PersonRequest
+from schedules import clock_notes, comparing, firing
+from schedules.comparing import Changes
+from schedules.models import Schedule
+from schedules.recurrence import InvalidRule
+from schedules.timing_form import TimingForm
+
+_SHOWN = 5
+_LOOK = 60
+
+
+@login_required
+@require_POST
+def preview(request: PersonRequest) -> HttpResponse:
+    """The next firings of what was typed; with `?of=<id>`, what that reminder gains and loses by it.
+
+    Fields not filled in yet are no errors here.
+    """
+    schedule = _edited(request)
+    fired = 0 if schedule is None else schedule.fired_count
+    form = TimingForm(request.POST, now=firing.read_clock().now, fired=fired)
+    form.is_valid()
+    context = {
+        "form": form,
+        "upcoming": _upcoming(form),
+        "changes": None if schedule is None else _changes(schedule, form),
+        "fields": _errors_to_show(form),
+    }
+    return render(request, "schedules/_preview.html", context)
+
+
+def _edited(request: PersonRequest) -> Schedule | None:
+    try:
+        return Schedule.objects.for_user(request.user).filter(id=UUID(request.GET.get("of", ""))).first()
+    except ValueError:
+        return None
+
+
+def _is_right(form: TimingForm) -> bool:
+    return form.timetable is not None and not form.errors.keys() & TimingForm.base_fields.keys()
+
+
+def _upcoming(form: TimingForm) -> list[dict[str, object]]:
+    if form.timetable is None or not _is_right(form):
+        return []
+    return [{"slot": slot, "note": clock_notes.note(form.timetable, slot)} for slot in form.upcoming(_SHOWN)]
+
+
+def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
+    """None where nothing would fire either way: while it is paused, or while what is typed is not right."""
+    if schedule.state == Schedule.State.PAUSED or not _is_right(form):
+        return None
+    wait = schedule.snoozed_until
+    typed = [slot for slot in form.upcoming(_LOOK) if wait is None or slot >= wait]
+    return comparing.compare(_next(schedule), typed, _LOOK)
+
+
+def _next(schedule: Schedule) -> list[datetime]:
+    if schedule.next_fire_at is None:
+        return []
+    left = _LOOK if schedule.max_count is None else min(_LOOK, schedule.max_count - schedule.fired_count)
+    try:
+        return schedule.timetable().upcoming(schedule.next_fire_at - timedelta(microseconds=1), left)
+    except InvalidRule:
+        return []
+
+
+def _errors_to_show(form: TimingForm) -> dict[str, str]:
+    """For each field of the timing in which something was typed, what is wrong with that, or "".
+
+    An empty field keeps whatever stands there: on a form that was refused, that it must not be empty.
+    """
+    return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}

@@ -1,0 +1,77 @@
+"""Before an edit is saved, the preview says which firings it adds and removes."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from people.models import User
+from schedules import editing, firing
+from schedules.comparing import Changes, compare
+from schedules.models import Schedule
+from tests.make import NOON, make_schedule, make_user
+
+HOURS = [NOON + timedelta(hours=n) for n in range(9)]
+
+
+def test_slots_of_one_side_alone_are_added_or_removed() -> None:
+    assert compare(HOURS[:3], HOURS[1:4], look=9) == Changes([HOURS[3]], [HOURS[0]], None)
+
+
+def test_beyond_what_was_looked_at_nothing_is_claimed() -> None:
+    assert compare(HOURS[:3], HOURS[:6:2], look=3) == Changes([], [HOURS[1]], HOURS[2])
+    assert compare(HOURS[:3], HOURS[1:4], look=3) == Changes([], [HOURS[0]], HOURS[2])
+
+
+def test_the_same_rule_changes_nothing() -> None:
+    assert compare(HOURS, HOURS, look=9) == Changes([], [], HOURS[-1])
+
+
+@pytest.fixture
+def schedule(db: None) -> Schedule:
+    """A weekly reminder, on Mondays."""
+    now = firing.read_clock().now
+    user = make_user(time_zone="UTC")
+    return make_schedule(
+        user, now=now, kind="weekly", rule={"time": "09:00", "days": [0]}, ends_at=datetime_in(now, 30)
+    )
+
+
+def datetime_in(now: datetime, days: int) -> datetime:
+    return (now + timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def preview(user: User, of: object, **typed: Any) -> str:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    fields = {"kind": "weekly", "time": "09:00", "days": ["0"], "time_zone": "UTC"} | typed
+    return client.post(f"/reminders/preview/?of={of}", fields).content.decode()
+
+
+def ends(schedule: Schedule) -> dict[str, str]:
+    return {"ends_at": f"{schedule.ends_at:%Y-%m-%dT%H:%M}"}
+
+
+def test_an_edit_says_what_it_adds_and_removes(schedule: Schedule) -> None:
+    moved = preview(schedule.user, schedule.id, days=["1"], **ends(schedule))
+    assert "Saving this <strong>adds 4</strong>" in moved or "Saving this <strong>adds 5</strong>" in moved
+    assert ", and <strong>removes 4</strong>" in moved or ", and <strong>removes 5</strong>" in moved
+    assert "Saving this moves no firing." in preview(schedule.user, schedule.id, **ends(schedule))
+    assert "removes" not in preview(schedule.user, schedule.id, days=["0", "1"], **ends(schedule))
+
+
+def test_a_paused_reminder_has_nothing_to_gain_or_lose(schedule: Schedule) -> None:
+    editing.pause(schedule.id, firing.read_clock().now)
+    assert "Saving this" not in preview(schedule.user, schedule.id, days=["1"])
+
+
+def test_nothing_is_said_of_somebody_elses_reminder_or_of_none(schedule: Schedule) -> None:
+    assert "Saving this" not in preview(make_user(), schedule.id, days=["1"])
+    assert "Saving this" not in preview(schedule.user, "nonsense", days=["1"])
+
+
+def test_nothing_is_said_of_a_timing_that_is_wrong(schedule: Schedule) -> None:
+    assert "Saving this" not in preview(schedule.user, schedule.id, time="25:00")
