@@ -2,7 +2,7 @@
 
 Out of production altogether: where CARILLON_BARRIERS is not set when the process starts, reaching one does nothing.
 Where it names a directory, a file in it named as the barrier is taken, by one process alone, and says what to do:
-`kill` this process, `kill-group` (it and all that its worker started), or `stop` it until somebody continues it.
+`kill` this process, `kill-group` (it and all that its worker started), or `stop-group` until somebody continues it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def _obey(directory: str) -> Callable[[str], None]:
             os.kill(os.getpid(), signal.SIGKILL)
         elif order == "kill-group":
             os.killpg(0, signal.SIGKILL)
-        elif order == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
+        elif order == "stop-group":
+            os.killpg(0, signal.SIGSTOP)
         else:
-            raise ValueError(f"{taken} says “{order}”, which is none of kill, kill-group and stop")
+            raise ValueError(f"{taken} says “{order}”, which is none of kill, kill-group and stop-group")
 
     return reach
 

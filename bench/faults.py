@@ -1,0 +1,97 @@
+"""What is lost and what arrives twice when everything dies: the matrix of docs/reliability.md.
+
+python -m bench.faults [--cell N] [--deliveries 10000] [--seed S] [--mutation NAME] [--json]: ten cells, each with real
+processes and engines of its own; a full run takes about a quarter of an hour. Exit status 1 when a cell is red.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from typing import TYPE_CHECKING
+
+from demo.report import table
+from tests.faults.ground import prepare
+
+if TYPE_CHECKING:
+    from tests.faults.run import Verdict
+
+_HEADS = (
+    "cell",
+    "expected",
+    "delivered",
+    "lost",
+    "twice",
+    "repeats",
+    "unknown",
+    "expired",
+    "dead",
+    "p99 s",
+    "seed",
+    "",
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
+    parser.add_argument("--cell", type=int, action="append", choices=range(1, 11))
+    parser.add_argument("--deliveries", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=20261120)
+    parser.add_argument("--mutation", default="", help="no-rescue, no-fence or unconditional-claim")
+    parser.add_argument("--patience", type=float, default=60.0, help="seconds after the load until all must have ended")
+    parser.add_argument("--json", action="store_true")
+    wished = parser.parse_args()
+    prepare()
+    from tests.faults.run import run  # not before Django is set up
+
+    verdicts = []
+    for number in wished.cell or range(1, 11):
+        verdict = run(number, wished.deliveries, wished.seed + number, wished.mutation, wished.patience)
+        verdicts.append(verdict)
+        print(f"cell {number}: {verdict.title}: {', '.join(verdict.red) or 'green'} in {verdict.seconds} s", flush=True)
+        for note in verdict.reckoning.notes[:10]:
+            print(f"    {note}", flush=True)
+    print(table(_HEADS, (_line(verdict) for verdict in verdicts)))
+    if wished.json:
+        cells = {
+            verdict.number: {
+                "title": verdict.title,
+                "red": verdict.red,
+                "seconds": verdict.seconds,
+                "seed": verdict.seed,
+            }
+            | verdict.reckoning.as_values
+            for verdict in verdicts
+        }
+        machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+        print(
+            json.dumps(
+                {"bench": "faults", "machine": machine, "ours": cells, "peers": {}, "ratios": {}, "seed": wished.seed}
+            )
+        )
+    return 1 if any(verdict.red for verdict in verdicts) else 0
+
+
+def _line(verdict: Verdict) -> list[object]:
+    found = verdict.reckoning
+    return [
+        f"{verdict.number} {verdict.title}",
+        found.expected,
+        found.delivered,
+        found.lost,
+        found.duplicates,
+        found.repeats,
+        found.unknown,
+        found.expired,
+        found.dead,
+        found.p99,
+        verdict.seed,
+        "; ".join(verdict.red) or "green",
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

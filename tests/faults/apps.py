@@ -1,0 +1,113 @@
+"""What the harness changes in its workers and beats: shorter waits, bad behaviour on demand, and mutations."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from django.apps import AppConfig
+
+
+class FaultsConfig(AppConfig):
+    name = "tests.faults"
+    label = "faults"
+
+    def ready(self) -> None:
+        """Applied once per process, before any task runs."""
+        _shorten()
+        if "misbehaving" in _wished():
+            _misbehave()
+        if "fourfold" in _wished():
+            _publish_fourfold()
+        _mutate(os.environ.get("FAULTS_MUTATION", ""))
+
+
+def _wished() -> list[str]:
+    return os.environ.get("FAULTS_WITH", "").split(",")
+
+
+def _shorten() -> None:
+    from notifications import backoff, outbox, reconnect
+    from notifications.deliveries import claiming
+    from notifications.providers.webhook import Webhook
+
+    claiming.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
+    reconnect.PATIENCE = claiming.LEASE / 2
+    outbox.UNHEARD = 2.0
+    Webhook.deadline = 1.5
+    Webhook.policy = backoff.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
+
+
+def _misbehave() -> None:
+    """A provider that does its worst on the payloads that say so."""
+    from notifications.message import Answer, Destination, Message
+    from notifications.providers.webhook import Webhook
+
+    send = Webhook.send
+
+    def misbehave(self: Webhook, message: Message, destination: Destination) -> Answer:
+        if message.subject.startswith("raise"):
+            raise RuntimeError("a provider's bug")
+        if message.subject.startswith("exit"):
+            os._exit(1)
+        if message.subject.startswith("memory"):
+            _exhaust_memory()
+        return send(self, message, destination)
+
+    Webhook.send = misbehave  # type: ignore[method-assign]
+
+
+def _exhaust_memory() -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    # The machine is shared: the process may take 256 MB more, then the kernel refuses.
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, limits[1]))
+    hoard: list[bytes] = []
+    try:
+        while True:
+            hoard.append(bytes(2**24))
+    finally:
+        hoard.clear()
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def _publish_fourfold() -> None:
+    from notifications import doorbell
+
+    publish = doorbell.publish
+
+    def fourfold(app: Any, task: str, calls: Any) -> None:
+        publish(app, task, [call for call in calls for _ in range(4)])
+
+    doorbell.publish = fourfold
+
+
+def _mutate(mutation: str) -> None:
+    """Take out one of the things that the matrix rests on; it must turn red."""
+    from notifications import rescue
+    from notifications.deliveries import Recovered, claiming, settling
+
+    match mutation:
+        case "":
+            return
+        case "no-rescue":
+            rescue.rescue = lambda: rescue.Rescued(0, Recovered(0, 0, 0), 0)
+        case "no-fence":
+            settling._SETTLE = _without(settling._SETTLE, "AND lease_token = %(token)s\n RETURNING", "\n RETURNING")
+        case "unconditional-claim":
+            claiming._CLAIM = _without(
+                claiming._CLAIM,
+                "AND state = 'pending' AND available_at <= now()\n",
+                "AND state IN ('pending', 'sending')\n",
+            )
+        case _:
+            raise ValueError(f"There is no mutation called “{mutation}”.")
+
+
+def _without(statement: str, part: str, instead: str) -> str:
+    if part not in statement:
+        raise ValueError("The statement has changed: the mutation no longer bites.")
+    return statement.replace(part, instead)

@@ -1,0 +1,231 @@
+"""The ten cells: which fault, under which load. Each plays while deliveries fall due."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+
+import psycopg
+from django.db import connection
+
+from tests.faults.house import House
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a fault has to play with: `seconds` of load, and `full` for a run that takes its time."""
+
+    house: House
+    rng: random.Random
+    seconds: float
+    full: bool
+
+    def moments(self, every: float) -> Iterator[None]:
+        """About `every` seconds, as long as the load lasts."""
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            time.sleep(self.rng.uniform(0.5, 1.5) * every)
+            yield
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`repeats`: whether a receiver that recognises ids may see one twice; it never may where it does not."""
+
+    title: str
+    fault: Callable[[Scene], None]
+    kinds: Mapping[str, int] = field(default_factory=lambda: {"ok": 1})
+    environment: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
+
+
+def kill_workers(scene: Scene) -> None:
+    """At each barrier, a child and a whole worker; then at random instants."""
+    house = scene.house
+    orders = [
+        (barrier, order) for barrier in ("claimed", "sending", "sent", "settled") for order in ("kill", "kill-group")
+    ]
+    scene.rng.shuffle(orders)
+    for barrier, order in orders:
+        house.order("worker", barrier, order)
+        time.sleep(0.4)
+    for _ in scene.moments(every=1.0):
+        worker = scene.rng.choice(house.workers)
+        pool = house.pool_of(worker)
+        if pool and scene.rng.random() < 0.7:
+            with suppress(ProcessLookupError):
+                os.kill(scene.rng.choice(pool), signal.SIGKILL)
+        else:
+            house.kill(worker)
+
+
+def kill_beats(scene: Scene) -> None:
+    """Before the commit, after it, while publishing; then at random instants."""
+    for barrier in ("recorded", "ringing", "publishing"):
+        scene.house.order("beat", barrier, "kill-group")
+        time.sleep(0.4)
+    for _ in scene.moments(every=2.0):
+        if scene.rng.random() < 0.5:
+            scene.house.order("beat", scene.rng.choice(("recorded", "ringing", "publishing")), "kill-group")
+        else:
+            scene.house.kill(scene.rng.choice(scene.house.beats[:2]))
+
+
+def stop_beats(scene: Scene) -> None:
+    """None for a while, then three at once."""
+    for beat in scene.house.beats[:2]:
+        scene.house.dismiss(beat)
+    time.sleep(120 if scene.full else scene.seconds / 2 + 1)
+    for beat in scene.house.beats:
+        scene.house.want(beat)
+
+
+def lose_redis(scene: Scene) -> None:
+    """FLUSHALL, a crash, silence, absence."""
+    house, away = scene.house, 60.0 if scene.full else 2.0
+    time.sleep(scene.seconds / 8)
+    house.flush_broker()
+    time.sleep(scene.seconds / 8)
+    house.signal_engine(house.redis, signal.SIGKILL)  # its keeper starts it again
+    time.sleep(scene.seconds / 4)
+    house.signal_engine(house.redis, signal.SIGSTOP)
+    time.sleep(8 if scene.full else 2)
+    house.signal_engine(house.redis, signal.SIGCONT)
+    time.sleep(scene.seconds / 8)
+    house.flush_broker()
+    house.signal_keeper(house.redis, signal.SIGSTOP)
+    house.signal_engine(house.redis, signal.SIGKILL)
+    time.sleep(away)
+    house.signal_keeper(house.redis, signal.SIGCONT)
+    time.sleep(2.0)
+    house.flush_broker()
+
+
+def lose_postgres(scene: Scene) -> None:
+    """Every connection ended again and again; a restart; a crash."""
+    for position, _ in enumerate(scene.moments(every=0.25)):
+        if position in {8, 60}:
+            scene.house.signal_engine(scene.house.postgres, signal.SIGINT)
+            time.sleep(2.0)
+        elif position in {14, 90}:
+            scene.house.signal_engine(scene.house.postgres, signal.SIGQUIT)
+            time.sleep(2.0)
+        else:
+            end_connections()
+
+
+def end_connections() -> None:
+    with suppress(psycopg.Error):
+        parameters = connection.get_connection_params()
+        host, name, user = parameters["host"], parameters["dbname"], parameters["user"]
+        with psycopg.connect(host=host, dbname=name, user=user, autocommit=True) as outside:
+            outside.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+
+def freeze_workers(scene: Scene) -> None:
+    """A worker is stopped when it has sent and not yet settled, and goes on while another one sends the same again."""
+    for _, rule in zip(scene.moments(every=1.0), cycle(("retry", "hold"))):
+        _freeze("sent", rule, scene.house)
+    for barrier in ("claimed", "sending"):
+        _freeze(barrier, "hold", scene.house)
+
+
+def _freeze(barrier: str, rule: str, house: House) -> None:
+    """Of the channel's rule `rule`; one of another rule that comes first goes on at once."""
+    before = set(house.took("worker", barrier))
+    house.order("worker", barrier, "stop-group")
+    for _ in range(100):
+        time.sleep(0.03)
+        for pid in set(house.took("worker", barrier)) - before:
+            before.add(pid)
+            if _of_its_delivery(pid, "a.finished_at IS NULL AND c.on_unknown = %s", rule):
+                _continue_while_sent_again(pid, house)
+                return
+            _go_on(pid)
+            (house.directory / "barriers-worker" / f"taken-{barrier}-{pid}").unlink()
+            before.discard(pid)
+            house.order("worker", barrier, "stop-group")
+    house.forget_orders()
+
+
+def _continue_while_sent_again(pid: int, house: House) -> None:
+    _wait_for(lambda: _of_its_delivery(pid, "a.outcome = 'lost' AND a.finished_at > %s", _a_moment_ago()))
+    with house.slow_sink():
+        _wait_for(lambda: _of_its_delivery(pid, "d.state <> 'pending' AND a.finished_at > %s", _a_moment_ago()))
+        _go_on(pid)
+        time.sleep(1.0)
+
+
+def _of_its_delivery(pid: int, condition: str, value: str | datetime) -> bool:
+    """Whether it is so of what the process had in hand: an attempt (a) of a delivery (d) to a channel (c)."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT FROM notifications_attempt a"
+            "  JOIN notifications_delivery d ON d.id = a.delivery_id"
+            "  JOIN notifications_channel c ON c.id = d.channel_id"
+            f" WHERE a.worker LIKE %s AND {condition}",
+            [f"%:{pid}", value],
+        )
+        return bool(cursor.rowcount)
+
+
+def _a_moment_ago() -> datetime:
+    return datetime.now(UTC) - timedelta(seconds=20)
+
+
+def _wait_for(ask: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not ask() and time.monotonic() < deadline:
+        time.sleep(0.03)
+
+
+def _go_on(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(os.getpgid(pid), signal.SIGCONT)
+
+
+def restart_workers(scene: Scene) -> None:
+    """Twenty rolling restarts by SIGTERM."""
+    times = 20 if scene.full else 5
+    for turn in range(times):
+        scene.house.ask_to_stop(scene.house.workers[turn % 2])
+        time.sleep(max(scene.seconds / times, 1.0))
+
+
+def only_load(scene: Scene) -> None:
+    time.sleep(scene.seconds)
+
+
+CELLS: dict[int, Cell] = {
+    1: Cell("workers killed", kill_workers, repeats=True),
+    2: Cell("beats killed", kill_beats),
+    3: Cell("beats away, then three", stop_beats, {"ok": 20, "stale": 1}),
+    4: Cell("Redis crashed, emptied, silent, away", lose_redis, {"ok": 20, "stale": 1}),
+    5: Cell("PostgreSQL restarted, connections ended", lose_postgres, environment={"FAULTS_LEASE": "16"}),
+    6: Cell("workers stopped past their lease", freeze_workers, environment={"FAULTS_HARD_LIMIT": "60"}, repeats=True),
+    7: Cell("every message four times", only_load, environment={"FAULTS_WITH": "fourfold", "FAULTS_VISIBILITY": "5"}),
+    8: Cell(
+        "receivers that misbehave",
+        only_load,
+        {"ok": 40, "500": 4, "429": 4, "hang": 1, "reset": 2, "drip": 1, "tls": 1},
+        {"FAULTS_TRIES": "3"},
+        repeats=True,
+    ),
+    9: Cell("workers restarted by SIGTERM", restart_workers),
+    10: Cell(
+        "payloads that raise, exhaust memory, exit",
+        only_load,
+        {"ok": 3000, "raise": 1, "memory": 1, "exit": 1},
+        environment={"FAULTS_WITH": "misbehaving", "FAULTS_TRIES": "2"},
+    ),
+}

@@ -1,0 +1,27 @@
+"""What everything else of the harness stands on: engines of its own, and Django on them."""
+
+from __future__ import annotations
+
+import os
+
+from cryptography.fernet import Fernet
+
+from config import embedded
+
+
+def prepare() -> None:
+    """Start the engines in CARILLON_VAR and set Django up. Call it before anything that imports models."""
+    os.environ.setdefault("CARILLON_VAR", "var/faults")
+    database_url, redis_url = embedded.urls()
+    os.environ |= {
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "SECRET_KEY": Fernet.generate_key().decode(),
+        "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+        "DJANGO_SETTINGS_MODULE": "tests.faults.settings",
+    }
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0, skip_checks=True)

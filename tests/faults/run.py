@@ -1,0 +1,62 @@
+"""Run one cell: a house, a load, a fault, and the reckoning."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from config import embedded
+from notifications.reconnect import persist
+from tests.faults.cells import CELLS, Scene
+from tests.faults.house import House
+from tests.faults.ledger import Reckoning, reckon, unfinished
+from tests.faults.workload import Workload, clear
+
+# From so many deliveries on, a cell takes its time: a minute without Redis, two without a beat.
+FULL = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    number: int
+    title: str
+    seed: int
+    seconds: float
+    reckoning: Reckoning
+    red: list[str]
+
+
+def run(number: int, deliveries: int, seed: int, mutation: str = "", patience: float = 60.0) -> Verdict:
+    """Play one cell. `patience`: seconds after the load in which every delivery must have come to its end."""
+    cell = CELLS[number]
+    rng = random.Random(seed)
+    workload = Workload(seed, deliveries, dict(cell.kinds))
+    directory = Path(embedded.var_dir() / f"cell-{number}")
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    clear()
+    started = time.monotonic()
+    with House(directory, **cell.environment, FAULTS_MUTATION=mutation) as house:
+        house.flush_broker()
+        house.wait_until_ready()
+        asked = workload.ask(house.sink_port)
+        cell.fault(Scene(house, rng, workload.seconds, full=deliveries >= FULL))
+        house.heal()
+        deadline = time.monotonic() + patience
+        while persist(lambda: unfinished(len(asked))) > 0 and time.monotonic() < deadline:
+            time.sleep(0.2)
+    reckoning = reckon(asked, directory / "arrivals")
+    return Verdict(
+        number, cell.title, seed, round(time.monotonic() - started, 1), reckoning, _red(reckoning, cell.repeats)
+    )
+
+
+def _red(found: Reckoning, repeats: bool) -> list[str]:
+    """Why the cell is red; empty when it is green."""
+    counts = {"lost": found.lost, "duplicates": found.duplicates, "incoherent": found.incoherent}
+    if not repeats:
+        counts["repeats"] = found.repeats
+    return [f"{count} {what}" for what, count in counts.items() if count]

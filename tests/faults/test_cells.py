@@ -1,0 +1,84 @@
+"""A small, quick play of each cell of the matrix; `python -m bench.faults` plays it in full."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from config.embedded.var import CHECKOUT, var_dir
+
+DELIVERIES = 200
+MUTATIONS = {"no-rescue": 4, "no-fence": 6, "unconditional-claim": 7}
+
+Cells = dict[str, Any]
+
+
+def play(stage: str, *arguments: str) -> Cells:
+    """The cells that ran, by number. In a process of its own, which has settings of its own and engines in `stage`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.faults", "--json", *arguments],
+        cwd=CHECKOUT,
+        env={**os.environ, "CARILLON_VAR": str(var_dir() / stage)},
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.stdout.strip(), done.stderr
+    cells: Cells = json.loads(done.stdout.splitlines()[-1])["ours"]
+    return cells
+
+
+def play_mutations() -> dict[str, Cells]:
+    rushed = ("--deliveries", "120", "--patience", "10")
+    return {
+        name: play("faults-3", "--cell", str(cell), "--mutation", name, *rushed) for name, cell in MUTATIONS.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def plays() -> Iterator[tuple[Future[Cells], Future[Cells], Future[dict[str, Cells]]]]:
+    """Side by side, for most of a cell is waiting: two halves of the matrix, and the mutations."""
+    halves = [[f"--cell={cell}" for cell in half] for half in ((1, 2, 3, 4, 5), (6, 7, 8, 9, 10))]
+    with ThreadPoolExecutor() as pool:
+        first, second = (
+            pool.submit(play, f"faults-{number}", "--deliveries", str(DELIVERIES), *half)
+            for number, half in enumerate(halves, start=1)
+        )
+        yield first, second, pool.submit(play_mutations)
+
+
+@pytest.fixture(scope="module")
+def matrix(plays: tuple[Future[Cells], Future[Cells], Any]) -> Cells:
+    return plays[0].result() | plays[1].result()
+
+
+@pytest.mark.parametrize("cell", range(1, 11))
+def test_nothing_is_lost_and_nothing_arrives_twice_unrecognised(matrix: Cells, cell: int) -> None:
+    found = matrix[str(cell)]
+    assert found["red"] == [], "\n".join(found["notes"])
+    assert found["expected"] == DELIVERIES
+
+
+def test_receivers_that_misbehave_end_as_their_answers_say(matrix: Cells) -> None:
+    found = matrix["8"]
+    assert found["unknown"] and found["dead"] and found["repeats"]
+
+
+def test_a_poisoned_payload_ends_alone(matrix: Cells) -> None:
+    found = matrix["10"]
+    assert (found["dead"], found["unknown"], found["delivered"]) == (3, 3, DELIVERIES - 6)
+
+
+@pytest.mark.parametrize(("mutation", "cell"), MUTATIONS.items())
+def test_the_matrix_turns_red_without(
+    plays: tuple[Any, Any, Future[dict[str, Cells]]], mutation: str, cell: int
+) -> None:
+    assert plays[2].result()[mutation][str(cell)]["red"]
