@@ -34,7 +34,7 @@ class AttemptInline(RecordInline):
     def took(self, attempt: Attempt) -> str:
         if attempt.finished_at is None:
             return links.NONE
-        return f"{(attempt.finished_at - attempt.started_at).total_seconds():.3f} s"
+        return f"{(attempt.finished_at - attempt.started_at).total_seconds():.3f}\N{NO-BREAK SPACE}s"
 
 
 class DeliveryState(Newest):

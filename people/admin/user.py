@@ -43,6 +43,16 @@ class UserAdmin(House, StockUserAdmin):  # type: ignore[misc, type-arg]  # djang
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         return House.lookup_allowed(self, lookup, value, request)
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """Only a superuser says who is staff: others could make themselves anything."""
+        fixed: tuple[str, ...] = tuple(super().get_readonly_fields(request, obj))
+        return fixed if _is_superuser(request) else (*fixed, "is_staff", "is_superuser", "groups")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nor does anybody else change a superuser's address or password, which would be to become them."""
+        allowed: bool = super().has_change_permission(request, obj)
+        return allowed and (_is_superuser(request) or not getattr(obj, "is_superuser", False))
+
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         # All that was ever sent to a person hangs on their row: switch "active" off instead.
         return False
@@ -58,3 +68,7 @@ class UserAdmin(House, StockUserAdmin):  # type: ignore[misc, type-arg]  # djang
             links.to_list("notifications.channel", "channels", user__id__exact=user.pk),
             links.to_list("notifications.notification", "notifications", user__id__exact=user.pk),
         )
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(getattr(request.user, "is_superuser", False))

@@ -90,7 +90,7 @@ class OccurrenceAdmin(Record):
     def lateness(self, occurrence: Occurrence) -> str:
         late = occurrence.fired_at - occurrence.scheduled_for
         if late < timedelta(minutes=1):
-            return f"{late.total_seconds():.3f} s"
+            return f"{late.total_seconds():.3f}\N{NO-BREAK SPACE}s"
         return str(timedelta(seconds=round(late.total_seconds())))
 
     @badge("outcome", {"fired": "success", "skipped": "warning"})
