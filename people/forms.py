@@ -62,7 +62,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         }
 
     def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean()
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         begins, ends = cleaned.get("quiet_from"), cleaned.get("quiet_until")
         if begins is None and ends is not None and "quiet_from" not in self.errors:
             self.add_error("quiet_from", "Say also when your quiet hours begin, or leave both empty.")

@@ -19,7 +19,11 @@ _numbers = itertools.count(1)
 
 
 def make_user(**overrides: Any) -> User:
-    fields = {"email": f"person{next(_numbers)}@example.org", "name": "Ada", "time_zone": "Europe/Berlin"} | overrides
+    fields: dict[str, Any] = {
+        "email": f"person{next(_numbers)}@example.org",
+        "name": "Ada",
+        "time_zone": "Europe/Berlin",
+    } | overrides
     return User.objects.create_user(**fields)
 
 
@@ -27,7 +31,12 @@ def make_channel(
     user: User, provider: str = "inbox", secrets: dict[str, str] | None = None, **overrides: Any
 ) -> Channel:
     address = {"email": {"address": user.email}, "webhook": {"url": "https://example.org/hook"}}.get(provider, {})
-    fields = {"user": user, "provider": provider, "label": provider.title(), "verified_at": NOON} | overrides
+    fields: dict[str, Any] = {
+        "user": user,
+        "provider": provider,
+        "label": provider.title(),
+        "verified_at": NOON,
+    } | overrides
     channel = Channel(**fields)
     if provider == "webhook" and secrets is None:
         secrets = {"secret": "whsec_" + "c2VjcmV0" * 4}
@@ -40,7 +49,7 @@ def make_schedule(
     user: User, channels: list[Channel] | None = None, now: datetime = NOON, **overrides: Any
 ) -> Schedule:
     """A daily schedule at 09:00 UTC, made at `now`; overrides of the draft go in, others are written to the row."""
-    draft = {
+    draft: dict[str, Any] = {
         "title": "Water the plants",
         "body": "All of them.",
         "kind": "daily",
@@ -58,7 +67,7 @@ def make_schedule(
 
 def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
     """A pending, due delivery to `channel`; one of another state has gone there by way of `sending`."""
-    saying = {
+    saying: dict[str, Any] = {
         "user_id": channel.user_id,
         "channels": [(channel.id, channel.provider)],
         "subject": "Water the plants",
