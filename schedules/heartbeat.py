@@ -18,6 +18,8 @@ from schedules.models import Heartbeat
 EVERY = 5.0
 # Seconds without a sign after which a process that goes on begins a new row, and without any beat, an outage.
 GAP = 15.0
+# Seconds without a sign of any beat after which the clock counts as stopped.
+STOPPED = 60.0
 KEPT_DAYS = 90
 
 

@@ -13,18 +13,18 @@ from tests.make import make_channel, make_schedule
 
 pytestmark = pytest.mark.django_db
 
-# Beside its own: the session and the person; the number of unread messages.
+# Beside its own: the session and the person; the number of unread messages; the beat's last sign of life.
 PAGES = {
-    "/reminders/": 6,
-    "/reminders/?q=plants&state=active": 6,
-    "/reminders/new/": 6,
-    "/reminders/{schedule}/": 12,
-    "/reminders/{schedule}/explain/": 11,
-    "/channels/": 5,
-    "/history/": 5,
-    "/history/?q=plants&state=delivered": 5,
-    "/inbox/": 4,
-    "/inbox/?q=plants": 4,
+    "/reminders/": 7,
+    "/reminders/?q=plants&state=active": 7,
+    "/reminders/new/": 7,
+    "/reminders/{schedule}/": 13,
+    "/reminders/{schedule}/explain/": 12,
+    "/channels/": 6,
+    "/history/": 6,
+    "/history/?q=plants&state=delivered": 6,
+    "/inbox/": 5,
+    "/inbox/?q=plants": 5,
 }
 
 ROWS = """

@@ -1,0 +1,65 @@
+"""Pages and monitors see whether the clock runs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+
+from schedules import firing
+from schedules.models import Heartbeat
+from tests.make import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def seen(ago: float) -> None:
+    at = firing.read_clock().now - timedelta(seconds=ago)
+    Heartbeat.objects.create(process="host:1", started_at=at, last_seen_at=at)
+
+
+def footer() -> str:
+    client = Client()
+    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
+    return client.get("/reminders/").content.decode().partition("<footer")[2]
+
+
+def test_a_monitor_hears_when_the_beat_was_last_seen() -> None:
+    seen(2)
+    seen(3_600)
+    answer = Client().get("/healthz/clock")
+    assert (answer.status_code, answer.content) == (200, b"beat last seen 2 s ago\n")
+
+
+def test_a_clock_that_was_not_seen_for_a_minute_is_unavailable() -> None:
+    assert Client().get("/healthz/clock").status_code == 503
+    seen(61)
+    answer = Client().get("/healthz/clock")
+    assert (answer.status_code, answer.content) == (503, b"beat last seen 61 s ago\n")
+
+
+def test_the_web_process_is_well_without_a_clock() -> None:
+    assert Client().get("/healthz").status_code == 200
+
+
+def test_a_database_that_is_away_is_said_and_not_raised() -> None:
+    with connection.execute_wrapper(_away):
+        answer = Client().get("/healthz/clock")
+    assert (answer.status_code, answer.content) == (503, b"The database does not answer.\n")
+
+
+def _away(*_: object) -> object:
+    raise OperationalError("gone")
+
+
+def test_each_page_says_when_the_clock_was_last_seen() -> None:
+    seen(5)
+    assert "The clock was last seen 5 s ago." in footer()
+
+
+def test_each_page_says_that_the_clock_has_stopped() -> None:
+    assert "The clock has never run: nothing fires" in footer()
+    seen(300)
+    assert "The clock stopped 5 min ago: nothing fires until it runs again" in footer()
