@@ -16,7 +16,7 @@ from notifications.models import Channel
 from people.admin import links, searching
 from people.admin.badge import badge
 from people.admin.house import Record
-from people.admin.recent import newest
+from people.admin.recent import Newest, newest, of_the_newest
 
 _STATES: dict[str | None, tuple[str, dict[str, Any]]] = {
     "usable": ("usable", {"removed_at": None, "disabled_at": None, "verified_at__isnull": False}),
@@ -31,22 +31,19 @@ class ChannelState(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(name), label) for name, (label, _) in _STATES.items()]
+        return [(str(name), of_the_newest(label)) for name, (label, _) in _STATES.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         name = self.value()
         return newest(queryset.filter(**_STATES[name][1])) if name in _STATES else queryset
 
 
-class ChannelProvider(admin.SimpleListFilter):
+class ChannelProvider(Newest):
     title = "provider"
     parameter_name = "provider"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def options(self) -> list[tuple[str, str]]:
         return [(provider.kind, provider.label) for provider in providers.all()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else newest(queryset.filter(provider=self.value()))
 
 
 @admin.register(Channel)

@@ -42,7 +42,7 @@ class DeliveryState(Newest):
     parameter_name = "state"
     indexed = (Delivery.State.PENDING, Delivery.State.SENDING, Delivery.State.DEAD, Delivery.State.UNKNOWN)
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def options(self) -> list[tuple[str, str]]:
         return [(state.value, str(state.label)) for state in Delivery.State]
 
 
@@ -50,7 +50,7 @@ class DeliveryProvider(Newest):
     title = "provider"
     parameter_name = "provider"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def options(self) -> list[tuple[str, str]]:
         return [(provider.kind, provider.label) for provider in providers.all()]
 
 

@@ -45,7 +45,7 @@ class Origin(Newest):
     title = "origin"
     parameter_name = "origin"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def options(self) -> list[tuple[str, str]]:
         return [(origin.value, str(origin.label)) for origin in Notification.Origin]
 
 

@@ -44,12 +44,24 @@ class Newest(SimpleListFilter):
 
     indexed: ClassVar[tuple[str, ...]] = ()
 
+    def options(self) -> list[tuple[str, str]]:
+        """The values, and what people call them."""
+        raise NotImplementedError
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, label if value in self.indexed else of_the_newest(label)) for value, label in self.options()]
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
         if value is None:
             return queryset
         queryset = queryset.filter(**{str(self.parameter_name): value})
         return queryset if value in self.indexed else newest(queryset)
+
+
+def of_the_newest(label: str) -> str:
+    """What a filter that looks no further is called, so that nobody takes its answer for the whole."""
+    return f"{label}, of the newest {NEWEST:,}"
 
 
 def newest(rows: QuerySet[Any]) -> QuerySet[Any]:

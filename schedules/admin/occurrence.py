@@ -23,7 +23,7 @@ class Outcome(Newest):
     title = "outcome"
     parameter_name = "outcome"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def options(self) -> list[tuple[str, str]]:
         return [(outcome.value, str(outcome.label)) for outcome in Occurrence.Outcome]
 
 
@@ -31,7 +31,7 @@ class WhyNot(Newest):
     title = "reason"
     parameter_name = "reason"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def options(self) -> list[tuple[str, str]]:
         return [(reason.value, str(reason.label)) for reason in Occurrence.Reason if reason.value]
 
 

@@ -23,7 +23,7 @@ class ScheduleState(Newest):
     parameter_name = "state"
     indexed = (Schedule.State.ACTIVE,)
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def options(self) -> list[tuple[str, str]]:
         return [(state.value, str(state.label)) for state in Schedule.State]
 
 

@@ -90,4 +90,6 @@ def test_a_filter_without_an_index_looks_at_the_newest_rows_only(
     newest, oldest = sorted((story.delivered, story.dead), key=lambda row: row.pk, reverse=True)
     for row, found in ((newest, 1), (oldest, 0)):
         asked = {"provider": row.provider}
-        assert len(operator.get("/admin/notifications/delivery/", asked).context["cl"].result_list) == found
+        answer = operator.get("/admin/notifications/delivery/", asked)
+        assert len(answer.context["cl"].result_list) == found
+        assert "Webhook, of the newest 1" in answer.content.decode()
