@@ -17,10 +17,11 @@ from django.conf import settings
 from django.core import mail
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.template.loader import render_to_string
 
 from notifications import exchange
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from notifications.providers.base import Provider
+from notifications.providers.base import Provider, Rate
 
 # The operator's password or server, not the person's address: worth another try, and no reason to give the
 # letter up.
@@ -44,7 +45,7 @@ class EmailForm(forms.Form):
 
 
 class Email(Provider):
-    """Writes a plain-text mail. Mail servers know no keys: a mail whose end is unknown is not sent again."""
+    """Writes a mail, as text and as HTML. Mail servers know no keys: a mail whose end is unknown is not sent again."""
 
     kind = "email"
     label = "E-mail"
@@ -53,6 +54,12 @@ class Email(Provider):
     recognises_repeats = False
     deadline = 60.0
     form: ClassVar[type[forms.Form]] = EmailForm
+
+    @property
+    def rates(self) -> tuple[Rate, ...]:
+        """Return what settings.EMAILS_PER_MINUTE says, where it says something."""
+        most: int = settings.EMAILS_PER_MINUTE
+        return (Rate("email", most, 60.0, "service"),) if most > 0 else ()
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"address"}."""
@@ -99,13 +106,20 @@ class Email(Provider):
                 connection.close()
 
 
-def _letter(message: Message, address: str) -> mail.EmailMessage:
-    return mail.EmailMessage(
-        subject=" ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split()),
-        body=message.body,
-        to=[address],
-        headers={"Message-ID": f"<{message.key}@{_domain()}>"},
+def _letter(message: Message, address: str) -> mail.EmailMultiAlternatives:
+    subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
+    # Django leaves an empty text out, and a mail of HTML alone is taken for an advertisement.
+    body, headers = message.body or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
+    if url := message.unsubscribe_url:
+        body = f"{body}\n\n-- \nStop these messages: {url}\n"
+        headers["List-Unsubscribe"] = f"<{url}>"
+        if url.startswith("https://"):  # RFC 8058, 3.1: one click needs it
+            headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    letter = mail.EmailMultiAlternatives(subject=subject, body=body, to=[address], headers=headers)
+    letter.attach_alternative(
+        render_to_string("notifications/mail.html", {"subject": subject, "message": message}), "text/html"
     )
+    return letter
 
 
 def _domain() -> str:

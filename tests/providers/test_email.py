@@ -3,11 +3,14 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.message import EmailMessage
+from html.parser import HTMLParser
 from pathlib import Path
 
 import hypothesis
 import pytest
 from django.core import mail
+from django.template.loader import render_to_string
 from django.test import override_settings
 from hypothesis import strategies
 from pytest_django.fixtures import Settings
@@ -47,6 +50,30 @@ def mail_server(port: int, **more: object) -> Iterator[None]:
     }
     with override_settings(**{**server, **more}):
         yield
+
+
+def text_of(message: EmailMessage, kind: str) -> str:
+    part = message.get_body((kind,))
+    assert part is not None
+    return str(part.get_content())
+
+
+def shape_of(page: str) -> list[str]:
+    """What of a page is markup: its elements, in order, with the names of their attributes."""
+    found: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.append(" ".join([tag, *(name for name, _ in attrs)]))
+
+        def handle_endtag(self, tag: str) -> None:
+            found.append(f"/{tag}")
+
+        def handle_comment(self, data: str) -> None:
+            found.append("comment")
+
+    Reader().feed(page)
+    return found
 
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,8 +116,7 @@ def test_a_mail_arrives_as_it_was_written(receiver: SMTPReceiver, settings: Sett
     assert sent.message["From"] == "Carillon <bells@carillon.example>"
     assert sent.message["Subject"] == "Water the plants"
     assert sent.message["Message-ID"] == f"<{KEY}@carillon.example>"
-    assert sent.message.get_content_type() == "text/plain"
-    assert sent.message.get_content().rstrip("\n") == body
+    assert text_of(sent.message, "plain").rstrip("\n") == body
 
 
 @pytest.mark.parametrize(
@@ -120,7 +146,6 @@ def test_no_text_changes_whom_a_mail_goes_to_or_what_it_says(subject: str, body:
         assert EMAIL.send(make_message(subject=subject, body=body), ADA) == Delivered()
     (sent,) = receiver.mails
     headers = [
-        "Content-Transfer-Encoding",
         "Content-Type",
         "Date",
         "From",
@@ -130,7 +155,9 @@ def test_no_text_changes_whom_a_mail_goes_to_or_what_it_says(subject: str, body:
         "To",
     ]
     assert (sent.recipients, sorted(sent.message.keys())) == (["ada@example.org"], headers)
-    assert re.split(r"\r\n|\r|\n", sent.message.get_content().removesuffix("\n")) == re.split(r"\r\n|\r|\n", body)
+    lines = re.split(r"\r\n|\r|\n", text_of(sent.message, "plain").rstrip("\r\n"))
+    assert not body or lines == re.split(r"\r\n|\r|\n", body.rstrip("\r\n"))
+    assert shape_of(text_of(sent.message, "html")) == shape_of(render_to_string("notifications/mail.html"))
 
 
 def test_a_body_that_no_mail_can_carry_is_rejected(receiver: SMTPReceiver) -> None:

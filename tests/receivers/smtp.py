@@ -35,18 +35,21 @@ class Mail:
 
 
 class SMTPReceiver:
-    """Listens on a free port of 127.0.0.1 while its block runs.
+    """Listens on a free port of 127.0.0.1, or on `port`, while its block runs.
 
     `replies` overrides the replies to MAIL, RCPT and DATA (the one after the final dot) with a line such as
     "451 Later", with HANG or with DROP. A mail is recorded once its final dot is in, whatever the reply.
     Nobody can sign in. With `tls` it speaks TLS from the first byte, with `starttls` it offers it.
     """
 
-    def __init__(self, tls: ssl.SSLContext | None = None, starttls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, tls: ssl.SSLContext | None = None, starttls: ssl.SSLContext | None = None, port: int = 0
+    ) -> None:
         self._tls, self._starttls = tls, starttls
         self.mails: list[Mail] = []
+        self._sessions: list[SMTP] = []
         self.replies: dict[str, str] = {}
-        self.port = 0
+        self.port = port
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -55,6 +58,11 @@ class SMTPReceiver:
     def url(self) -> str:
         """What EMAIL_URL would say."""
         return f"smtp://127.0.0.1:{self.port}"
+
+    @property
+    def connections(self) -> int:
+        """How many connections were opened."""
+        return len(self._sessions)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -66,18 +74,23 @@ class SMTPReceiver:
         self._thread.join(5)
 
     def _run(self) -> None:
-        server = self._loop.run_until_complete(self._loop.create_server(self._session, "127.0.0.1", 0, ssl=self._tls))
+        server = self._loop.run_until_complete(
+            self._loop.create_server(self._session, "127.0.0.1", self.port, ssl=self._tls)
+        )
         self.port = server.sockets[0].getsockname()[1]
         self._started.set()
         self._loop.run_forever()
         server.close()
+        for session in self._sessions:  # clients keep theirs open for the next mail
+            if isinstance(session.transport, asyncio.Transport):
+                session.transport.abort()
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
         self._loop.run_until_complete(asyncio.sleep(0.01))  # lets what was cancelled and aborted unwind
         self._loop.close()
 
     def _session(self) -> SMTP:
-        return SMTP(
+        session = SMTP(
             self,
             hostname="receiver.test",
             loop=self._loop,
@@ -85,6 +98,8 @@ class SMTPReceiver:
             authenticator=lambda *_: AuthResult(success=False, handled=False),
             auth_require_tls=False,
         )
+        self._sessions.append(session)
+        return session
 
     async def handle_MAIL(self, server: SMTP, _: Any, envelope: Any, address: str, options: list[str]) -> str:
         """Take the sender."""
