@@ -16,7 +16,7 @@ from django.db.models import F, Q, QuerySet
 from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
 
-from schedules import firing, following, mirror
+from schedules import firing, following, mirror, reclocking
 from schedules.heartbeat import Pulse
 from schedules.minute import Minute
 
@@ -37,6 +37,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._pulse = Pulse()
         self._minute = Minute(log)
         self._broker_rests_until = 0.0
+        self._reclocking = reclocking.reclock_changed()
         super().__init__(*args, **kwargs)
 
     def setup_schedule(self) -> None:
@@ -63,6 +64,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         """Fire what is due; returns the seconds until the next look, at most `LONGEST_SLEEP`."""
         try:
             following.follow()
+            self._reclock()
             wait = self._fire_due()
             stock = self._stock_tick(*args, **kwargs)
         except Error as error:
@@ -84,6 +86,11 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._minute.looked(fired, late=-left)
         self._pulse.tell(fired)
         return 0.0 if fired else HELD
+
+    def _reclock(self) -> None:
+        """One batch a tick, from the start on: what a new zone database moves."""
+        for moved in next(self._reclocking, []):
+            log.warning("The zone database moves schedule %s from %s to %s", moved.schedule_id, moved.old, moved.new)
 
     def _stock_tick(self, *args: Any, **kwargs: Any) -> float:
         """The stock loop; a broker that is away costs it some time, but no entry's run."""
@@ -130,4 +137,5 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def _database_away(self, error: Error) -> None:
         self._minute.complain("Schedules cannot be read or written", error)
         self._read_afresh()
+        self._reclocking = reclocking.reclock_changed()
         close_old_connections()

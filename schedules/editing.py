@@ -54,7 +54,7 @@ class Draft:
 def create(user: User, draft: Draft, now: datetime) -> Schedule:
     schedule = Schedule(user=user)
     _apply(schedule, draft)
-    _aim(schedule, now)
+    aim(schedule, now)
     _insert(schedule, draft.channels)
     _note(schedule, What.CREATED, now, user)
     return schedule
@@ -79,7 +79,7 @@ def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by:
     was = {name: getattr(schedule, name) for name in _TIMING}
     _apply(schedule, draft)
     if schedule.state != Schedule.State.PAUSED:
-        _aim(schedule, now)
+        aim(schedule, now)
     _save(schedule)
     schedule.channels.set(draft.channels)
     timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
@@ -102,7 +102,7 @@ def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     """Go on with the next slot after `now`, and end a snooze: what lay in between is never fired."""
     schedule = _lock(schedule_id, now)
     schedule.snoozed_until = None
-    _aim_or_break(schedule, now)
+    aim_or_break(schedule, now)
     _note(_save(schedule), What.RESUMED, now, by)
     return schedule
 
@@ -114,7 +114,7 @@ def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = 
     if schedule.next_fire_at is None:
         raise Conflict(schedule)
     schedule.snoozed_until = until
-    _aim(schedule, now)
+    aim(schedule, now)
     _note(_save(schedule), What.SNOOZED, now, by, until=until.isoformat())
     return schedule
 
@@ -133,7 +133,7 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
         version=schedule.version,
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
-    _aim(schedule, now)
+    aim(schedule, now)
     _note(_save(schedule), What.SKIPPED, now, by, slot=slot.isoformat())
     return schedule
 
@@ -166,7 +166,7 @@ def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedul
     schedule = _lock(schedule_id, now)
     schedule.deleted_at = None
     if schedule.state == Schedule.State.ACTIVE:
-        _aim_or_break(schedule, now)
+        aim_or_break(schedule, now)
     _note(_save(schedule), What.RESTORED, now, by)
     return schedule
 
@@ -186,7 +186,7 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.urgent = draft.urgent
 
 
-def _aim(schedule: Schedule, now: datetime) -> None:
+def aim(schedule: Schedule, now: datetime) -> None:
     """Set the next slot after `now`, and the state that follows from it. A slot that has its occurrence is passed by:
     it was skipped ahead of its time, or the clock has been set back."""
     timetable = schedule.timetable()
@@ -202,10 +202,10 @@ def _aim(schedule: Schedule, now: datetime) -> None:
     schedule.error = ""
 
 
-def _aim_or_break(schedule: Schedule, now: datetime) -> None:
-    """Like `_aim`, for a rule that nobody has just checked: one that cannot be read any more is quarantined."""
+def aim_or_break(schedule: Schedule, now: datetime) -> None:
+    """Like `aim`, for a rule that nobody has just checked: one that cannot be read any more is quarantined."""
     try:
-        _aim(schedule, now)
+        aim(schedule, now)
     except recurrence.InvalidRule as error:
         schedule.state, schedule.next_fire_at = Schedule.State.BROKEN, None
         schedule.error = f"{type(error).__name__}: {error}"[:500]

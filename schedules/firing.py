@@ -76,38 +76,41 @@ def read_clock() -> Clock:
         return Clock(*cursor.fetchone())
 
 
-def fire_due(now: datetime, only: UUID | None = None, limit: int = BATCH) -> int:
+def fire_due(
+    now: datetime, only: UUID | None = None, limit: int = BATCH, policy: Schedule.Misfire | None = None
+) -> int:
     """Fire up to `limit` schedules whose next slot is at or before `now`, oldest first; returns how many were moved on.
 
     Any number of beats may call this at once: each takes rows that no other one holds. `only` restricts it to one
-    schedule. A schedule whose rule or text the database or its kind refuses is quarantined alone.
+    schedule; `policy` stands in for the schedules' own misfire policies. A schedule whose rule or text the database or
+    its kind refuses is quarantined alone.
     """
     try:
         with transaction.atomic():
             taken = due.take(now, only, limit)
-            outbox.ring_after_commit(fire(taken, now))
+            outbox.ring_after_commit(fire(taken, now, policy))
             barriers.reach("recorded")
             return len(taken)
     except (DataError, IntegrityError) as error:
         if limit > 1 and only is None:
             log.warning("A batch of schedules was refused (%s): firing them one by one", type(error).__name__)
-            return _fire_one_by_one(now, limit)
+            return _fire_one_by_one(now, limit, policy)
         raise
 
 
-def _fire_one_by_one(now: datetime, limit: int) -> int:
+def _fire_one_by_one(now: datetime, limit: int, policy: Schedule.Misfire | None) -> int:
     suspects = Schedule.objects.filter(next_fire_at__lte=now).order_by("next_fire_at").values_list("id", flat=True)
     found = list(suspects[:limit])
     for schedule_id in found:
         try:
-            fire_due(now, only=schedule_id)
+            fire_due(now, only=schedule_id, policy=policy)
         except (DataError, IntegrityError) as error:
             with transaction.atomic():
                 _record([_quarantined(schedule, error) for schedule in due.take(now, schedule_id, 1)])
     return len(found)
 
 
-def fire(locked: Sequence[Due], now: datetime) -> list[Ring]:
+def fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None = None) -> list[Ring]:
     """Fire the slots of `locked` schedules that are due at `now`, within the caller's transaction.
 
     Returns the deliveries to ring for after the commit. Also used by `editing`, which must not lose a slot that was due
@@ -116,7 +119,7 @@ def fire(locked: Sequence[Due], now: datetime) -> list[Ring]:
     if not locked:
         return []
     channels = _channels(locked)
-    fired = _record([_move(schedule, now, bool(channels[schedule.id])) for schedule in locked])
+    fired = _record([_move(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked])
     return outbox.record(
         _saying(batch_id, move.schedule, decision.slot, channels[move.schedule.id], now)
         for batch_id, move, decision in fired
@@ -135,7 +138,7 @@ def fire_by_hand(schedule_id: UUID, now: datetime) -> list[Ring]:
     return outbox.record([_saying(batch_id, schedule, now, channels, now)])
 
 
-def _move(schedule: Due, now: datetime, has_channels: bool) -> Move:
+def _move(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None) -> Move:
     """Decide, without writing. A rule that raises quarantines its schedule and nothing else."""
     try:
         timetable = schedule.timetable()
@@ -153,9 +156,9 @@ def _move(schedule: Due, now: datetime, has_channels: bool) -> Move:
     decisions = decide(
         slots,
         now,
-        Schedule.Misfire(schedule.misfire),
+        policy or Schedule.Misfire(schedule.misfire),
         timedelta(seconds=schedule.grace),
-        one_off=schedule.kind == "once",
+        one_off=schedule.kind == "once" and policy is None,
     )
     if not has_channels:
         decisions = [replace(decision, fire=False, reason=Occurrence.Reason.NO_CHANNEL) for decision in decisions]

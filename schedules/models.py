@@ -199,6 +199,16 @@ class ScheduleEvent(models.Model):
         return f"{self.schedule_id} {self.what}"
 
 
+class ZoneDigest(models.Model):
+    """The data of a time zone as it was when next slots were last computed with it; see `reclocking`."""
+
+    zone = models.CharField(max_length=64, primary_key=True)
+    digest = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return self.zone
+
+
 class MirrorChange(models.Model):
     """Somebody has enabled or disabled a mirror row: written by a database trigger, applied by `following`."""
 

@@ -85,7 +85,7 @@ def test_stock_entries_are_not_starved_by_due_schedules(monkeypatch: pytest.Monk
         due_in(-1)
     entry = make_stock_entry(last_run_at=hours_ago(2))
     beat = make_beat()
-    monkeypatch.setattr(firing.fire_due, "__defaults__", (None, 2))  # so that four ticks are needed
+    monkeypatch.setattr(firing.fire_due, "__defaults__", (None, 2, None))  # so that four ticks are needed
     ticks(beat, 3)
     entry.refresh_from_db()
     assert (entry.total_run_count, Occurrence.objects.count()) == (1, 6)

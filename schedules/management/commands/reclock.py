@@ -1,0 +1,23 @@
+"""`manage.py reclock`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from schedules import reclocking
+
+
+class Command(BaseCommand):
+    help = "Recompute every next slot with the zone database that is installed now, and say which of them move."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        moved = 0
+        for batch in reclocking.reclock():
+            for one in batch:
+                self.stdout.write(
+                    f"schedule {one.schedule_id}: {one.old.isoformat()} -> {one.new and one.new.isoformat()}"
+                )
+            moved += len(batch)
+        self.stdout.write(f"{moved} schedules moved")

@@ -1,0 +1,63 @@
+"""After an outage: what was missed, what became of it by each policy, and an operator's word over the owners'."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from notifications.models import Delivery
+from schedules import firing, outages
+from schedules.heartbeat import Outage
+from schedules.models import Schedule
+from schedules.outages import Handled, Waiting
+from tests.make import make_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+LATEST, ALL, SKIP = Schedule.Misfire.LATEST, Schedule.Misfire.ALL, Schedule.Misfire.SKIP
+DAY = timedelta(days=1)
+
+
+def make_missed(**overrides: Any) -> Schedule:
+    """A daily schedule that has missed three slots."""
+    now = firing.read_clock().now
+    time = (now - timedelta(hours=1)).strftime("%H:%M")
+    return make_schedule(make_user(), now=now - 3 * DAY, rule={"time": time}, **overrides)
+
+
+def test_what_waits_is_past_its_grace() -> None:
+    now = firing.read_clock().now
+    first = make_missed()
+    make_missed(grace=10 * 24 * 3600)
+    make_schedule(make_user(), now=now)
+    assert outages.waiting(now) == Waiting(1, first.next_fire_at)
+    firing.fire_due(now)
+    assert outages.waiting(now) == Waiting(0, None)
+
+
+def test_what_each_policy_did_is_counted() -> None:
+    now = firing.read_clock().now
+    for policy in (LATEST, LATEST, ALL, SKIP):
+        make_missed(misfire=policy)
+    firing.fire_due(now)
+    assert outages.handled(Outage(now - 4 * DAY, now), now) == [
+        Handled(ALL, 3, 0),
+        Handled(LATEST, 2, 4),
+        Handled(SKIP, 0, 3),
+    ]
+    assert outages.handled(Outage(now - 9 * DAY, now - 8 * DAY), now) == []
+
+
+@pytest.mark.parametrize(("policy", "sent"), [(LATEST, 3), (ALL, 7), (SKIP, 0)])
+def test_an_operators_word_goes_over_the_owners_policies(policy: Schedule.Misfire, sent: int) -> None:
+    now = firing.read_clock().now
+    make_missed(misfire=ALL)
+    make_missed(misfire=SKIP)
+    at = now - timedelta(hours=2)
+    once = make_schedule(make_user(), now=now - DAY, kind="once", rule={"at": f"{at:%Y-%m-%dT%H:%M:%S}"})
+    assert outages.settle(now, policy) == 3
+    assert Delivery.objects.count() == sent
+    assert once.occurrences.count() == 1
+    assert outages.waiting(now).schedules == 0

@@ -1,0 +1,103 @@
+"""A new zone database moves the next slots that it must, says which, and loses none."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from config.celery import app as celery_app
+from schedules import editing, firing, reclocking
+from schedules.beat import Scheduler
+from schedules.models import Schedule, ZoneDigest
+from schedules.reclocking import Moved
+from tests.make import make_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+HOUR = timedelta(hours=1)
+
+
+def make_wrong(by: timedelta, now: datetime, **overrides: object) -> Schedule:
+    """A schedule whose next slot was computed with other zone data: it lies `by` after where it belongs."""
+    schedule = make_schedule(make_user(), now=now, time_zone="Europe/Berlin", **overrides)
+    assert schedule.next_fire_at is not None
+    Schedule.objects.filter(id=schedule.id).update(next_fire_at=schedule.next_fire_at + by)
+    return schedule
+
+
+def moves(zones: list[str] | None = None) -> list[Moved]:
+    return [moved for batch in reclocking.reclock(zones) for moved in batch]
+
+
+def test_a_slot_that_the_new_data_moves_is_moved_and_said() -> None:
+    wrong = make_wrong(HOUR, firing.read_clock().now)
+    make_schedule(make_user(), now=firing.read_clock().now)
+    assert wrong.next_fire_at is not None
+    assert moves() == [Moved(wrong.id, wrong.next_fire_at + HOUR, wrong.next_fire_at)]
+    assert moves() == []
+    event = wrong.events.get(what="reclocked")
+    assert event.detail["to"] == wrong.next_fire_at.isoformat()
+
+
+def test_a_slot_that_by_the_new_data_has_passed_just_now_is_fired_late_and_not_lost() -> None:
+    now = firing.read_clock().now
+    local = (now - timedelta(minutes=30)).astimezone(reclocking.zoneinfo.ZoneInfo("Europe/Berlin"))
+    schedule = make_schedule(make_user(), now=now - HOUR, time_zone="Europe/Berlin", rule={"time": f"{local:%H:%M}"})
+    right = schedule.next_fire_at
+    assert right is not None
+    Schedule.objects.filter(id=schedule.id).update(next_fire_at=right + HOUR, created_at=now - HOUR)
+    [moved] = moves()
+    assert moved.new == right < now
+    firing.fire_due(now)
+    assert schedule.occurrences.get().scheduled_for == right
+
+
+def test_other_zones_are_left_alone() -> None:
+    make_wrong(HOUR, firing.read_clock().now)
+    assert moves(["Asia/Tokyo"]) == []
+    assert len(moves(["Europe/Berlin"])) == 1
+
+
+def test_snoozed_and_skipped_slots_stay_so() -> None:
+    now = firing.read_clock().now
+    snoozed, skipped = make_schedule(make_user(), now=now), make_schedule(make_user(), now=now)
+    assert skipped.next_fire_at is not None
+    editing.snooze(snoozed.id, now + timedelta(days=9), now)
+    editing.skip_next(skipped.id, skipped.next_fire_at, now)
+    assert moves() == []
+
+
+def test_a_zone_that_is_gone_quarantines_its_schedules_alone() -> None:
+    now = firing.read_clock().now
+    gone, sound = make_schedule(make_user(), now=now), make_wrong(HOUR, now)
+    Schedule.objects.filter(id=gone.id).update(time_zone="Mars/Olympus")
+    assert {moved.schedule_id: moved.new for moved in moves()} == {gone.id: None, sound.id: sound.next_fire_at}
+    assert Schedule.objects.get(id=gone.id).state == "broken"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_beat_recomputes_at_its_start_what_has_changed_and_only_that() -> None:
+    now = firing.read_clock().now
+    for batch in reclocking.reclock_changed():
+        assert batch == []
+    wrong = make_wrong(HOUR, now)
+    other = make_schedule(make_user(), now=now, time_zone="Asia/Tokyo")
+    Schedule.objects.filter(id=other.id).update(next_fire_at=now + timedelta(days=2))
+    ZoneDigest.objects.filter(zone="Europe/Berlin").update(digest="older data")
+    beat = Scheduler(app=celery_app)
+    for _ in range(4):
+        beat.tick()
+    assert Schedule.objects.get(id=wrong.id).next_fire_at == wrong.next_fire_at
+    assert Schedule.objects.get(id=other.id).next_fire_at == now + timedelta(days=2)
+    assert ZoneDigest.objects.get(zone="Europe/Berlin").digest != "older data"
+
+
+def test_the_command_says_what_it_moves() -> None:
+    wrong = make_wrong(HOUR, firing.read_clock().now)
+    out = StringIO()
+    call_command("reclock", stdout=out)
+    assert str(wrong.id) in out.getvalue()
+    assert "1 schedules moved" in out.getvalue()
