@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -101,6 +102,10 @@ class Provider(ABC):
         Every try of a delivery carries the same `message.key`. Reasons and receipts are shown to people: no
         secret in them.
         """
+
+    def rotated(self, destination: Destination, now: datetime) -> Destination | None:
+        """Return the destination with a fresh `revealed` secret, None where Carillon makes none. `now` is aware."""
+        return None
 
     def escape(self, text: str) -> str:
         """Return `text` so that the service shows it as it was typed: without markup, mentions or commands."""

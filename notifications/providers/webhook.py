@@ -10,20 +10,33 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from http import HTTPStatus
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from django import forms
 
-from notifications import backoff, http
+from notifications import backoff, http, posting
 from notifications.addresses import RefusedURL, check_url
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from notifications.providers.base import Provider
+from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.providers.base import Provider, Rate
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 EXAMPLE = "https://example.org/hooks/carillon"
+
+OVERLAP = timedelta(hours=24)
+"""How long a secret goes on signing beside the one that replaced it."""
+
+MOST_HEADERS = 10
+
+_HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*([\x21-\x7e](?:[\x20-\x7e]{0,999}[\x21-\x7e])?)")
+
+# What frames the request, routes it, or says that it is ours.
+_OURS = re.compile(
+    r"(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|accept-encoding|forwarded|via"
+    r"|(content|webhook|proxy|x-forwarded|sec)-.*)",
+    re.IGNORECASE,
+)
 
 
 class WebhookForm(forms.Form):
@@ -44,6 +57,15 @@ class WebhookForm(forms.Form):
         help_text="Leave it empty and Carillon makes one, shown to you once.",
     )
 
+    headers = forms.CharField(
+        label="Headers",
+        required=False,
+        max_length=8000,
+        widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"}),
+        help_text="What the receiver asks for beside the signature, one a line, such as Authorization: Bearer …",
+        error_messages={"max_length": "All headers together have at most %(limit_value)d characters."},
+    )
+
     def clean_url(self) -> str:
         """Return the address in its canonical form."""
         try:
@@ -61,9 +83,29 @@ class WebhookForm(forms.Form):
             )
         return secret
 
+    def clean_headers(self) -> dict[str, str]:
+        """Return the headers by name."""
+        lines = [line.strip() for line in self.cleaned_data["headers"].splitlines() if line.strip()]
+        if len(lines) > MOST_HEADERS:
+            raise forms.ValidationError(f"There are {len(lines)} headers; at most {MOST_HEADERS} are sent.")
+        headers: dict[str, str] = {}
+        for number, line in enumerate(lines, 1):
+            found = _HEADER.fullmatch(line)
+            if found is None:
+                raise forms.ValidationError(f"Line {number} is not a header. Write it like Authorization: Bearer …")
+            name, value = found.groups()
+            if _OURS.fullmatch(name):
+                raise forms.ValidationError(f"Carillon sets {name} itself. Leave it out.")
+            if name.lower() in (other.lower() for other in headers):
+                raise forms.ValidationError(f"{name} is there twice. Leave one of them out.")
+            headers[name] = value
+        return headers
+
 
 class Webhook(Provider):
-    """Posts a signed JSON document. The query of an address may carry a token, so it is kept with the secrets."""
+    """Posts a signed JSON document. Many services put a token into the path or the query of an address, and into
+    headers: all of that is kept with the secrets.
+    """
 
     kind = "webhook"
     label = "Webhook"
@@ -74,47 +116,82 @@ class Webhook(Provider):
     form: ClassVar[type[forms.Form]] = WebhookForm
     revealed = "secret"
 
+    @property
+    def rates(self) -> tuple[Rate, ...]:
+        """Return what a receiver that nobody has asked can be expected to bear."""
+        return (Rate("webhook-host", 10, 1.0, "host"),)
+
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return address {"url"} without its query, secrets {"secret"} and, where there is one, {"query"}."""
+        """Return address {"url", "hint"}: the origin, and what may be shown of the path; secrets {"secret", "path"}
+        and, where there are any, {"headers"} as JSON.
+        """
         parts = urlsplit(cleaned["url"])
-        kept = {"secret": cleaned.get("secret") or SECRET_PREFIX + _base64(secrets.token_bytes(24))}
-        if parts.query:
-            kept["query"] = parts.query
-        return Destination(address={"url": urlunsplit(parts._replace(query="", fragment=""))}, secrets=kept)
+        kept = {
+            "secret": cleaned.get("secret") or _fresh_secret(),
+            "path": urlunsplit(("", "", parts.path or "/", parts.query, "")),
+        }
+        if cleaned.get("headers"):
+            kept["headers"] = json.dumps(cleaned["headers"])
+        origin = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
+        return Destination(address={"url": origin, "hint": _hint(parts.path)}, secrets=kept)
+
+    def rotated(self, destination: Destination, now: datetime) -> Destination:
+        """Return the destination with a fresh secret; until OVERLAP after `now` (aware) the one before signs too."""
+        return Destination(
+            destination.address,
+            {
+                **destination.secrets,
+                "secret": _fresh_secret(),
+                "previous_secret": destination.secrets.get("secret", ""),
+                "previous_until": (now + OVERLAP).isoformat(),
+            },
+        )
 
     def summary(self, destination: Destination) -> str:
-        """Return the host, and the path's first step when it is a plain word: many services put a token in a path."""
+        """Return the host, and of the path what may be shown."""
         try:
-            parts = urlsplit(str(destination.address.get("url", "")))
+            host = urlsplit(str(destination.address.get("url", ""))).netloc.rpartition("@")[2]
         except ValueError:
             return "A damaged address"
-        host = parts.netloc.rpartition("@")[2]
-        first, _, rest = parts.path.removeprefix("/").partition("/")
-        if rest and re.fullmatch(r"[a-z][a-z-]{0,15}", first):
-            return f"{host}/{first}/…"
-        return f"{host}/…" if first else host
+        return f"{host}{destination.address.get('hint', '')}"
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Post it. `webhook-id` is the message's key, the same at every try, so the receiver can drop repeats."""
         now = datetime.now(UTC)
-        key = _signing_key(destination.secrets.get("secret", ""))
-        if key is None:
+        keys = [_signing_key(secret) for secret in _secrets(destination, now)]
+        if None in keys:
             return Rejected("This channel's signing secret is damaged. Remove the channel and add it again.")
         body = _document(message, now)
-        query = destination.secrets.get("query")
-        try:
-            response = http.request(
-                "POST",
-                str(destination.address.get("url", "")) + (f"?{query}" if query else ""),
-                body=body,
-                headers={"Content-Type": "application/json", **_signature(str(message.key), now, body, key)},
-                deadline=self.deadline,
-            )
-        except http.NotSent as failure:
-            return Rejected(failure.reason) if failure.refused else Retryable(failure.reason)
-        except http.Unanswered as failure:
-            return Ambiguous(failure.reason)
-        return _judge(response, now)
+        answer = posting.post(
+            str(destination.address.get("url", "")) + destination.secrets.get("path", ""),
+            body,
+            {
+                **json.loads(destination.secrets.get("headers", "{}")),
+                "Content-Type": "application/json",
+                **_signature(str(message.key), now, body, [key for key in keys if key]),
+            },
+            self.deadline,
+        )
+        return _judge(answer) if isinstance(answer, http.Response) else answer
+
+
+def _hint(path: str) -> str:
+    """Return the path's first step when it is a plain word that others follow."""
+    first, _, rest = path.removeprefix("/").partition("/")
+    if rest and re.fullmatch(r"[a-z][a-z-]{0,15}", first):
+        return f"/{first}/…"
+    return "/…" if first else ""
+
+
+def _secrets(destination: Destination, now: datetime) -> list[str]:
+    kept = destination.secrets
+    until = kept.get("previous_until")
+    before = [kept["previous_secret"]] if until and now < datetime.fromisoformat(until) else []
+    return [kept.get("secret", ""), *before]
+
+
+def _fresh_secret() -> str:
+    return SECRET_PREFIX + _base64(secrets.token_bytes(24))
 
 
 def _document(message: Message, now: datetime) -> bytes:
@@ -129,38 +206,31 @@ def _document(message: Message, now: datetime) -> bytes:
     return json.dumps({"type": "notification", "timestamp": slot or now.isoformat(), "data": data}).encode()
 
 
-def _signature(key_id: str, now: datetime, body: bytes, key: bytes) -> dict[str, str]:
+def _signature(key_id: str, now: datetime, body: bytes, keys: list[bytes]) -> dict[str, str]:
     timestamp = str(int(now.timestamp()))
-    mac = hmac.new(key, f"{key_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+    signed = f"{key_id}.{timestamp}.".encode() + body
+    macs = [hmac.new(key, signed, hashlib.sha256).digest() for key in keys]
     return {
         "webhook-id": key_id,
         "webhook-timestamp": timestamp,
-        "webhook-signature": f"v1,{_base64(mac)}",
+        "webhook-signature": " ".join(f"v1,{_base64(mac)}" for mac in macs),
     }
 
 
-def _judge(response: http.Response, now: datetime) -> Answer:
+def _judge(response: http.Response) -> Answer:
     status = response.status
     if 200 <= status < 300:
-        return Delivered(_in_words(status))
-    if status in (408, 425, 429) or status >= 500:
-        wish = backoff.parse_retry_after(response.headers.get("Retry-After"), now)
-        return Retryable(f"The receiver answered {_in_words(status)}.", retry_after=wish)
+        return Delivered(posting.in_words(status))
+    if later := posting.later("The receiver", response):
+        return later
     if status == 410:
         return Rejected("The receiver answered 410 Gone: it wants no more messages.", gone=True)
     if 300 <= status < 400:
         return Rejected(
-            f"The receiver answered {_in_words(status)}. Carillon follows no redirects: "
+            f"The receiver answered {posting.in_words(status)}. Carillon follows no redirects: "
             "give this channel the final address."
         )
-    return Rejected(f"The receiver answered {_in_words(status)}.")
-
-
-def _in_words(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
+    return Rejected(f"The receiver answered {posting.in_words(status)}.")
 
 
 def _signing_key(secret: str) -> bytes | None:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from email.message import EmailMessage
+from html.parser import HTMLParser
 from typing import Any
 from uuid import UUID
 
@@ -73,3 +75,27 @@ def took(call: Callable[[], Any]) -> float:
 def read_request(client: socket.socket) -> None:
     while not client.recv(65536).endswith(b"{}"):
         pass
+
+
+def text_of(message: EmailMessage, kind: str) -> str:
+    part = message.get_body((kind,))
+    assert part is not None
+    return str(part.get_content())
+
+
+def shape_of(page: str) -> list[str]:
+    """What of a page is markup: its elements, in order, with the names of their attributes."""
+    found: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.append(" ".join([tag, *(name for name, _ in attrs)]))
+
+        def handle_endtag(self, tag: str) -> None:
+            found.append(f"/{tag}")
+
+        def handle_comment(self, data: str) -> None:
+            found.append("comment")
+
+    Reader().feed(page)
+    return found

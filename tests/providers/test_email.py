@@ -3,8 +3,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from email.message import EmailMessage
-from html.parser import HTMLParser
 from pathlib import Path
 
 import hypothesis
@@ -18,7 +16,7 @@ from pytest_django.fixtures import Settings
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Destination, Message, Rejected, Retryable
 from notifications.providers import email
-from tests.providers.making import KEY, closed_port, make_message, raw_server
+from tests.providers.making import KEY, closed_port, make_message, raw_server, shape_of, text_of
 from tests.receivers import DROP, HANG, SMTPReceiver
 
 EMAIL = providers.get("email")
@@ -50,30 +48,6 @@ def mail_server(port: int, **more: object) -> Iterator[None]:
     }
     with override_settings(**{**server, **more}):
         yield
-
-
-def text_of(message: EmailMessage, kind: str) -> str:
-    part = message.get_body((kind,))
-    assert part is not None
-    return str(part.get_content())
-
-
-def shape_of(page: str) -> list[str]:
-    """What of a page is markup: its elements, in order, with the names of their attributes."""
-    found: list[str] = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            found.append(" ".join([tag, *(name for name, _ in attrs)]))
-
-        def handle_endtag(self, tag: str) -> None:
-            found.append(f"/{tag}")
-
-        def handle_comment(self, data: str) -> None:
-            found.append("comment")
-
-    Reader().feed(page)
-    return found
 
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:

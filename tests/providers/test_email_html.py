@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pytest_django.fixtures import Settings
 
-from tests.providers.making import make_message
-from tests.providers.test_email import ADA, EMAIL, mail_server, text_of
+from tests.providers.making import make_message, text_of
+from tests.providers.test_email import ADA, EMAIL, mail_server
 from tests.receivers import SMTPReceiver
 
 URL = "https://carillon.example/unsubscribe/abc?x=1&y=2"

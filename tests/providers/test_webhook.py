@@ -22,6 +22,7 @@ VALID = [
     {"url": "https://example.org/hooks/carillon"},
     {"url": "http://example.org:8080/?token=planted", "secret": SECRET},
     {"url": "https://93.184.216.34/", "secret": ""},
+    {"url": "https://example.org/planted", "headers": "Authorization: Bearer planted\r\n\r\nX-Room: 7"},
 ]
 INVALID = [
     ({}, "url"),
@@ -35,6 +36,16 @@ INVALID = [
     ({"url": "https://example.org/" + "x" * 2000}, "url"),
     ({"url": "https://example.org/\x01"}, "url"),
     ({"url": "https://example.org/", "secret": "planted"}, "secret"),
+    ({"url": "https://example.org/", "headers": "planted"}, "headers"),
+    ({"url": "https://example.org/", "headers": "X Room: planted"}, "headers"),
+    ({"url": "https://example.org/", "headers": "X-Room:"}, "headers"),
+    ({"url": "https://example.org/", "headers": "X-Room: plantéd"}, "headers"),
+    ({"url": "https://example.org/", "headers": "hOST: example.net"}, "headers"),
+    ({"url": "https://example.org/", "headers": "Content-Length: 0"}, "headers"),
+    ({"url": "https://example.org/", "headers": "webhook-signature: planted"}, "headers"),
+    ({"url": "https://example.org/", "headers": "Transfer-Encoding: chunked"}, "headers"),
+    ({"url": "https://example.org/", "headers": "X-Room: 1\nx-room: 2"}, "headers"),
+    ({"url": "https://example.org/", "headers": "\n".join(f"X-{n}: 1" for n in range(11))}, "headers"),
     ({"url": "https://example.org/", "secret": "whsec_c2hvcnQ="}, "secret"),
     ({"url": "https://example.org/", "secret": "whsec_" + base64.b64encode(b"x" * 65).decode()}, "secret"),
     ({"url": "https://example.org/", "secret": "whsec_ÄÄÄÄ" * 8}, "secret"),
@@ -55,6 +66,7 @@ def worlds() -> Iterator[Destination]:
     yield make_destination(f"http://127.0.0.1:{closed_port()}/?token=planted")
     yield make_destination("http://nowhere.invalid/?token=planted")
     yield make_destination("http://10.0.0.1/?token=planted")
+    yield make_destination("http://10.0.0.1/planted/hook")
 
 
 def keys_sent(message: Message) -> list[str]:
@@ -115,9 +127,9 @@ def test_a_message_without_a_slot_is_stamped_with_the_time_of_its_sending(receiv
     assert abs(datetime.fromisoformat(document["timestamp"]) - datetime.now(UTC)) < timedelta(seconds=5)
 
 
-def test_the_query_goes_out_and_is_kept_with_the_secrets(receiver: HTTPReceiver) -> None:
+def test_the_path_and_the_query_go_out_and_are_kept_with_the_secrets(receiver: HTTPReceiver) -> None:
     destination = make_destination(receiver.url + "?token=planted&x=%20")
-    assert destination.address == {"url": receiver.url}
+    assert destination.address == {"url": receiver.origin, "hint": "/hooks/…"}
     WEBHOOK.send(make_message(), destination)
     assert receiver.requests[0].path == "/hooks/carillon?token=planted&x=%20"
 
@@ -187,3 +199,45 @@ def test_a_damaged_secret_is_rejected_with_advice(receiver: HTTPReceiver) -> Non
 )
 def test_a_summary_shows_the_host_and_no_token(url: str, summary: str) -> None:
     assert WEBHOOK.summary(WEBHOOK.destination({"url": url})) == summary
+
+
+def test_headers_of_ones_own_go_out_beside_ours(receiver: HTTPReceiver) -> None:
+    form = WEBHOOK.form({"url": receiver.url, "headers": "Authorization: Bearer planted\nUser-Agent:  Ada's  "})
+    assert form.is_valid(), form.errors
+    destination = WEBHOOK.destination(form.cleaned_data)
+    WEBHOOK.send(make_message(), destination)
+    headers = receiver.requests[0].headers
+    assert (headers["Authorization"], headers["User-Agent"]) == ("Bearer planted", "Ada's")
+    receiver.requests[0].verified(destination.secrets["secret"])
+
+
+def test_a_rotated_secret_signs_beside_the_one_before_for_a_day(receiver: HTTPReceiver) -> None:
+    first = make_destination(receiver.url)
+    second = WEBHOOK.rotated(first, datetime.now(UTC))
+    assert second is not None
+    assert second.secrets["secret"] != SECRET
+    WEBHOOK.send(make_message(), second)
+    assert receiver.requests[0].verified(second.secrets["secret"])
+    assert receiver.requests[0].verified(SECRET)
+    assert receiver.requests[0].path == "/hooks/carillon"
+
+
+def test_a_day_later_only_the_new_secret_signs(receiver: HTTPReceiver) -> None:
+    rotated = WEBHOOK.rotated(make_destination(receiver.url), datetime.now(UTC) - timedelta(hours=24, seconds=1))
+    assert rotated is not None
+    WEBHOOK.send(make_message(), rotated)
+    assert receiver.requests[0].verified(rotated.secrets["secret"])
+    with pytest.raises(WebhookVerificationError):
+        receiver.requests[0].verified(SECRET)
+
+
+def test_rotating_twice_keeps_the_two_newest(receiver: HTTPReceiver) -> None:
+    second = WEBHOOK.rotated(make_destination(receiver.url), datetime.now(UTC))
+    assert second is not None
+    third = WEBHOOK.rotated(second, datetime.now(UTC))
+    assert third is not None
+    WEBHOOK.send(make_message(), third)
+    for secret in (second.secrets["secret"], third.secrets["secret"]):
+        assert receiver.requests[0].verified(secret)
+    with pytest.raises(WebhookVerificationError):
+        receiver.requests[0].verified(SECRET)
