@@ -48,6 +48,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIND_PROXY", False) else None
 SECURE_REDIRECT_EXEMPT = [r"^healthz(/clock)?$"]
 X_FRAME_OPTIONS = "DENY"
+# A text that is too long is told so at its field; only what is far longer than any text is refused unread.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 # Networks that channels may reach although they are private, as CIDR. Empty: the guard refuses all of them.
 ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")

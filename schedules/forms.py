@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db.models import Q
 from django.http import QueryDict
 
+from notifications.composers import text
 from notifications.models import Channel
 from people.models import User
 from schedules.editing import Draft
@@ -17,6 +19,11 @@ from schedules.models import Schedule
 from schedules.timing_form import TimingForm, typed
 
 LONGEST_BODY = 10_000
+
+
+def check_placeholders(template: str) -> None:
+    if problems := text.check(template):
+        raise ValidationError(problems)
 
 
 class TextField(forms.CharField):
@@ -31,6 +38,7 @@ class ReminderForm(TimingForm):
         label="Title",
         max_length=200,
         widget=forms.TextInput(attrs={"placeholder": "Water the plants", "autocomplete": "off"}),
+        validators=[check_placeholders],
         error_messages={
             "required": "Give it a title, such as “Water the plants”.",
             "max_length": "This title is %(show_value)d characters long; at most %(limit_value)d fit.",
@@ -44,7 +52,8 @@ class ReminderForm(TimingForm):
         validators=[
             MaxLengthValidator(
                 LONGEST_BODY, "This text is %(show_value)d characters long; at most %(limit_value)d are sent."
-            )
+            ),
+            check_placeholders,
         ],
     )
     channels = forms.ModelMultipleChoiceField(

@@ -6,10 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from zoneinfo import ZoneInfo
 
 # User text never reaches a template engine or str.format: only these names, and nothing nested in them.
-PLACEHOLDER = re.compile(r"\{(name|slot|schedule)\}")
+NAMES = ("name", "slot", "schedule")
+PLACEHOLDER = re.compile(rf"\{{({'|'.join(NAMES)})\}}")
+
+_MEANT_FOR_ONE = re.compile(r"\{([A-Za-z][A-Za-z0-9_.-]{0,40})\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,18 @@ def compose(title: str, body: str, *, name: str, slot: datetime, time_zone: str)
     values = {"name": name, "slot": f"{local:%A} {local.day} {local:%B %Y, %H:%M}", "schedule": title}
     subject = _fill(title, values | {"schedule": ""})
     return Text(" ".join(subject.split())[:200] or "Reminder", _fill(body, values))
+
+
+def check(template: str) -> list[str]:
+    """Return what is wrong with a title or body, one sentence for each placeholder that does not exist."""
+    problems = []
+    for word in dict.fromkeys(_MEANT_FOR_ONE.findall(template)):
+        if word in NAMES:
+            continue
+        near = get_close_matches(word.lower(), NAMES, n=1)
+        advice = f"Did you mean {{{near[0]}}}?" if near else "There are {name}, {slot} and {schedule}."
+        problems.append(f"{{{word}}} is no placeholder. {advice} A blank within the braces leaves it as it is.")
+    return problems
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

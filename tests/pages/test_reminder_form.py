@@ -106,6 +106,9 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("title", {"title": ""}, "Give it a title"),
     ("title", {"title": "x" * 201}, "at most 200"),
     ("body", {"body": "x" * 10_001}, "at most 10000"),
+    ("body", {"body": "x" * 5_000_000}, "at most 10000"),
+    ("body", {"body": "Hello {nmae}"}, "Did you mean {name}?"),
+    ("title", {"title": "Water {plant}"}, "{plant} is no placeholder"),
     ("channels", {"channels": []}, "at least one channel"),
     ("channels", {"channels": ["nonsense"]}, "not a valid"),
 ]
