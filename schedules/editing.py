@@ -133,7 +133,7 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
         version=schedule.version,
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
-    aim(schedule, now)
+    aim(schedule, slot)  # not from now: a clock that was set back would open what lies between once more
     _note(_save(schedule), What.SKIPPED, now, by, slot=slot.isoformat())
     return schedule
 

@@ -62,6 +62,14 @@ def test_a_skip_outlives_later_changes(change: str) -> None:
     assert changed.next_fire_at == NINE + DAY
 
 
+def test_a_skip_after_the_clock_was_set_back_opens_no_slot_of_before() -> None:
+    schedule = make_schedule(make_user())
+    editing.pause(schedule.id, NOON)
+    editing.resume(schedule.id, NINE + 3 * DAY)
+    skipped = editing.skip_next(schedule.id, NINE + 4 * DAY, NINE + DAY)
+    assert skipped.next_fire_at == NINE + 5 * DAY
+
+
 def test_skipping_a_one_off_finishes_it() -> None:
     schedule = make_schedule(make_user(), kind="once", rule={"at": "2026-06-02T09:00:00"})
     assert editing.skip_next(schedule.id, NINE, NOON).state == "finished"

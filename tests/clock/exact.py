@@ -1,0 +1,231 @@
+"""For each slot exactly one occurrence, whatever is killed, edited or set back meanwhile.
+
+`python -m tests.clock.exact [--slots 50000] [--seed S]`: real beats on a warped clock, killed at random and at the
+two worst points (before and after the commit), while schedules are edited, paused, snoozed, skipped and deleted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tests.clock.expected import TICK, Expected
+from tests.clock.warped import WarpedClock
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEED = 400.0
+BEATS = 3
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`missing`: slots without their occurrence; `extra`: occurrences without a slot; `twice`: said more than once;
+    `unsaid`: fired, without a notification or its delivery."""
+
+    slots: int
+    edits: int
+    killed: int
+    missing: int
+    extra: int
+    twice: int
+    unsaid: int
+
+    @property
+    def exact(self) -> bool:
+        return not (self.missing or self.extra or self.twice or self.unsaid)
+
+
+class Run:
+    def __init__(self, schedules: int, seconds: float, seed: int, barriers: Path) -> None:
+        from schedules.models import Schedule
+
+        self.luck = random.Random(seed)
+        self.seconds = seconds
+        self.barriers = barriers
+        self.clock = WarpedClock(time.time(), SPEED)
+        self.expected: dict[Schedule, Expected] = {}
+        self.beats: list[subprocess.Popen[bytes]] = []
+        self.killed = self.edits = 0
+        for _ in range(schedules):
+            self._make()
+
+    def _make(self) -> None:
+        from tests.make import make_schedule, make_user
+
+        every, anchor, now = self.luck.choice([1, 2]), self._anchor(), self.clock.now()
+        schedule = make_schedule(
+            self.owner if hasattr(self, "owner") else make_user(),
+            self.channels if hasattr(self, "channels") else None,
+            now=now, kind="interval", rule=_rule(every, anchor), grace=10**8, misfire="all",
+        )  # fmt: skip
+        self.owner, self.channels = schedule.user, list(schedule.channels.all())
+        self.expected[schedule] = Expected(every, anchor, now)
+
+    def _anchor(self) -> datetime:
+        return self.clock.now().replace(microsecond=0, hour=0, minute=0) - timedelta(
+            days=1, seconds=self.luck.randrange(600)
+        )
+
+    def go(self) -> Verdict:
+        restless = self.luck.sample(sorted(self.expected, key=lambda schedule: schedule.id), len(self.expected) // 2)
+        end = time.monotonic() + self.seconds
+        try:
+            while time.monotonic() < end:
+                self._keep_beats()
+                self._edit(self.luck.choice(restless))
+                if self.luck.random() < 0.03:
+                    self._kill()
+                time.sleep(self.luck.random() * 0.01)
+        finally:
+            for beat in self.beats:
+                beat.kill()
+                beat.wait()
+        return self._judge()
+
+    def _keep_beats(self) -> None:
+        alive = [beat for beat in self.beats if beat.poll() is None]
+        self.killed += len(self.beats) - len(alive)
+        while len(alive) < BEATS:
+            seed = str(self.luck.randrange(10**9))
+            command = [sys.executable, "-m", "tests.clock.warped_beat", str(self.clock.started), str(SPEED), seed]
+            environment = os.environ | {"CARILLON_BARRIERS": str(self.barriers)} | _own_database()
+            alive.append(subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL))
+        self.beats = alive
+
+    def _kill(self) -> None:
+        where = self.luck.choice(["anywhere", "recorded", "ringing"])  # the latter: before and after the commit
+        if where == "anywhere":
+            self.luck.choice(self.beats).send_signal(signal.SIGKILL)
+        else:
+            (self.barriers / f"{where}.new").write_text("kill")
+            (self.barriers / f"{where}.new").rename(self.barriers / where)
+
+    def _edit(self, schedule: object) -> None:
+        from schedules import editing
+        from schedules.models import Schedule
+        from tests.core.test_editing import draft_of
+
+        assert isinstance(schedule, Schedule)
+        expected = self.expected[schedule]
+        current = Schedule.objects.get(id=schedule.id)
+        what = self.luck.choice(["edit", "pause", "delete", "snooze", "skip", "run"]) if expected.going else "go on"
+        now = self.clock.now()
+        self.edits += 1
+        if what == "edit":
+            every, anchor = self.luck.choice([1, 2, 3]), self._anchor()
+            draft = replace(draft_of(current), rule=_rule(every, anchor))
+            editing.reschedule(schedule.id, draft, now, current.version)
+            expected.stop(now, self.clock.furthest())
+            # A snooze outlives an edit.
+            expected.start(max(now, current.snoozed_until - TICK) if current.snoozed_until else now, every, anchor)
+        elif what in ("pause", "delete"):
+            getattr(editing, what)(schedule.id, now)
+            expected.stop(now, self.clock.furthest())
+        elif what == "go on":
+            was_deleted = current.deleted_at is not None
+            (editing.restore if was_deleted else editing.resume)(schedule.id, now)
+            keeps = was_deleted and current.snoozed_until
+            expected.start(max(now, keeps - TICK) if keeps else now)
+        elif what == "snooze":
+            until = now + timedelta(minutes=self.luck.randrange(1, 5))
+            editing.snooze(schedule.id, until, now)
+            expected.stop(now, self.clock.furthest())
+            expected.start(max(now, until - TICK))
+        elif what == "skip" and current.next_fire_at is not None:
+            try:
+                editing.skip_next(schedule.id, current.next_fire_at, now)
+                expected.may.add(current.next_fire_at)
+            except editing.Conflict:
+                pass  # a beat was quicker
+        elif what == "run":
+            editing.run_now(schedule.id, now)
+
+    def _judge(self) -> Verdict:
+        from django.db import connection
+
+        from schedules import firing
+        from schedules.models import Occurrence
+
+        last = self.clock.furthest() + timedelta(minutes=20)
+        while firing.fire_due(last):
+            pass
+        found: dict[object, set[datetime]] = {schedule.id: set() for schedule in self.expected}
+        for schedule_id, slot in Occurrence.objects.exclude(reason="manual").values_list(
+            "schedule_id", "scheduled_for"
+        ):
+            found[schedule_id].add(slot)
+        missing = extra = 0
+        for schedule, expected in self.expected.items():
+            expected.stop(last, last)
+            missing += len(expected.must - found[schedule.id])
+            extra += len(found[schedule.id] - expected.must - expected.may)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT (SELECT count(*) FROM (SELECT 1 FROM notifications_notification"
+                "          GROUP BY origin_id, slot HAVING count(*) > 1) t),"
+                " (SELECT count(*) FROM schedules_occurrence o WHERE outcome = 'fired' AND 1 <>"
+                "    (SELECT count(*) FROM notifications_notification n JOIN notifications_delivery d"
+                "       ON d.notification_id = n.id WHERE n.batch_id = o.id))"
+            )
+            twice, unsaid = cursor.fetchone()
+        slots = sum(len(slots) for slots in found.values())
+        return Verdict(slots, self.edits, self.killed, missing, extra, twice, unsaid)
+
+
+def _rule(every: int, anchor: datetime) -> dict[str, object]:
+    return {"every": every, "unit": "minutes", "anchor": anchor.isoformat()}
+
+
+def _own_database() -> dict[str, str]:
+    """The environment that leads a child to the database of this process."""
+    from django.conf import settings
+    from django.db import connection
+
+    held = connection.settings_dict
+    where = f"host={held['HOST']}&port={held['PORT'] or 5432}"
+    return {
+        "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@/{held['NAME']}?{where}",
+        "REDIS_URL": settings.CELERY_BROKER_URL,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
+    }
+
+
+def run(schedules: int, seconds: float, seed: int) -> Verdict:
+    with tempfile.TemporaryDirectory() as barriers:
+        return Run(schedules, seconds, seed, Path(barriers)).go()
+
+
+def main() -> None:
+    from bench.firing import clear
+    from bench.ground import ground
+
+    parser = argparse.ArgumentParser(prog="python -m tests.clock.exact")
+    parser.add_argument("--slots", type=int, default=50_000)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args()
+    slots = edits = killed = rounds = 0
+    with ground() as app:
+        while slots < options.slots:
+            clear()
+            verdict = run(120, 20, options.seed + rounds)
+            app.control.purge()
+            rounds += 1
+            slots, edits, killed = slots + verdict.slots, edits + verdict.edits, killed + verdict.killed
+            print(verdict, flush=True)  # noqa: T201 - a command's output
+            if not verdict.exact:
+                raise SystemExit(f"Not exact, seed {options.seed + rounds - 1}")
+    print(f"{slots} slots, {edits} edits, {killed} beats killed: 0 missing, 0 extra")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

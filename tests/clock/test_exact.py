@@ -1,0 +1,15 @@
+"""A small run of the crash proof; the full one is `python -m tests.clock.exact`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.clock.exact import run
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_slot_has_one_occurrence_whatever_is_killed_edited_or_set_back() -> None:
+    verdict = run(schedules=30, seconds=8, seed=1)
+    assert verdict.exact, verdict
+    assert verdict.slots > 500
+    assert verdict.killed > 0
