@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 
 from notifications import providers, secrets
 from notifications.ids import uuid7
+from notifications.intervention import Intervention as Intervention
 from notifications.message import Destination
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Channel(models.Model):
     verified_at = models.DateTimeField(null=True, blank=True)
     disabled_at = models.DateTimeField(null=True, blank=True)
     disabled_reason = models.CharField(max_length=300, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)  # when the first try failed since one succeeded
     removed_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[Channel]] = ChannelQuerySet.as_manager()
@@ -65,6 +67,7 @@ class Channel(models.Model):
         ordering = ["id"]
         indexes = [
             models.Index(fields=["user", "id"], condition=Q(removed_at=None), name="channel_of_person"),
+            models.Index(fields=["disabled_at"], condition=Q(disabled_at__isnull=False), name="channel_disabled"),
         ]
         constraints = [
             # A person has one inbox: two would show the same message twice.
@@ -186,6 +189,7 @@ class Delivery(models.Model):
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
     reason = models.CharField(max_length=500, blank=True)
+    cause = models.CharField(max_length=12, db_default="", blank=True, editable=False)  # of its death; by a trigger
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     settled_at = models.DateTimeField(null=True, blank=True)
     read_at = models.DateTimeField(null=True, blank=True)
@@ -211,6 +215,10 @@ class Delivery(models.Model):
                 fields=["-settled_at"],
                 condition=Q(state__in=["dead", "unknown"]),
                 name="delivery_dead_letters",
+            ),
+            # the dead letters' causes: how many died of each, the first and the last
+            models.Index(
+                fields=["cause", "settled_at"], condition=Q(state__in=["dead", "unknown"]), name="delivery_cause"
             ),
             # the inbox page and its unread count
             models.Index(fields=["channel", "-id"], condition=Q(provider="inbox"), name="delivery_inbox"),

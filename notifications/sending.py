@@ -29,6 +29,10 @@ class SendAgain(Exception):
         self.answer = answer
 
 
+class NotAsked(Rejected):
+    """It cannot be sent as things stand here; its service was not asked, and its channel may be as good as ever."""
+
+
 def send(delivery_id: UUID, worker: str) -> None:
     """Try once. Does nothing when the delivery is not due, not pending, or in another worker's hands.
 
@@ -53,7 +57,7 @@ def ask_provider(claim: Claim) -> Answer:
     A worker that is told to stop now (SystemExit) first gives back what it holds.
     """
     if claim.unusable:
-        return Rejected(claim.unusable)
+        return NotAsked(claim.unusable)
     asked = False
     try:
         provider = providers.get(claim.provider)
@@ -64,7 +68,7 @@ def ask_provider(claim: Claim) -> Answer:
         barriers.reach("sent")
         return answer
     except (providers.UnknownProvider, secrets.Unreadable) as error:
-        return Rejected(str(error))
+        return NotAsked(str(error))
     except Exception as error:
         # The text of a foreign exception may hold a secret (a URL, a header): only its type is kept.
         log.error("Provider %s raised %s for delivery %s", claim.provider, type(error).__name__, claim.delivery_id)
@@ -89,8 +93,8 @@ def settle(claim: Claim, answer: Answer) -> None:
     match answer:
         case Delivered(receipt):
             settled = deliveries.deliver(claim, receipt)
-        case Rejected(reason):
-            settled = deliveries.reject(claim, reason)
+        case Rejected(reason, gone):
+            settled = deliveries.reject(claim, reason, gone, asked=not isinstance(answer, NotAsked))
         case Ambiguous(reason) if not _may_repeat(claim):
             settled = deliveries.hold(claim, reason)
         case Ambiguous() | Retryable():

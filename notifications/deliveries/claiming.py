@@ -32,6 +32,7 @@ class Claim:
     `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
     quiet hours that this delivery keeps: None where it is urgent, sent again by a person, or not caused by a reminder.
+    `failing`: nothing has arrived on its channel since a try failed.
     """
 
     delivery_id: UUID
@@ -46,6 +47,7 @@ class Claim:
     unusable: str
     claimed_at: datetime
     quiet: Window | None
+    failing: bool
 
     def destination(self) -> Destination:
         """Raises `secrets.Unreadable` when the key is not there."""
@@ -73,7 +75,7 @@ SELECT claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body, n
                  'The channel''s address is damaged. Remove the channel and add it again.'
             ELSE '' END,
        now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent AND claimed.replays = 0 THEN p.quiet_from END,
-       p.quiet_until, p.time_zone
+       p.quiet_until, p.time_zone, c.failing_since IS NOT NULL
   FROM claimed
   JOIN notifications_notification n ON n.id = claimed.notification_id
   JOIN notifications_channel c ON c.id = claimed.channel_id
@@ -88,7 +90,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     if row is None:
         return None
     tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
-    claimed_at, quiet_from, quiet_until, zone = rest
+    claimed_at, quiet_from, quiet_until, zone, failing = rest
     barriers.reach("claimed")
     return Claim(
         delivery_id=delivery_id,
@@ -104,6 +106,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         unusable=unusable,
         claimed_at=claimed_at,
         quiet=quiet.window(quiet_from, quiet_until, zone),
+        failing=failing,
     )
 
 

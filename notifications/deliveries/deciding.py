@@ -28,18 +28,25 @@ def cancel_unsent(origin_id: UUID, reason: str) -> int:
     )
 
 
-def replay(deliveries: Iterable[UUID]) -> list[UUID]:
-    """dead, unknown -> pending: a person sends them again, with the same idempotency key. Returns those changed."""
+def replay(deliveries: Iterable[UUID], gap: float = 0.0) -> list[UUID]:
+    """dead, unknown -> pending: a person sends them again, with the same idempotency key. Returns those changed.
+
+    The first is due at once, each after it `gap` seconds later, so that nothing has to stay alive to keep the rate.
+    One that is not stale yet can still become it; one that is has been chosen all the same.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE notifications_delivery
-               SET state = 'pending', available_at = now(), ring_at = now(), rings = 0, tries = 0, released = 0,
-                   replays = replays + 1, expires_at = NULL, reason = '', settled_at = NULL
-             WHERE id = ANY(%s) AND state IN ('dead', 'unknown')
-         RETURNING id
+            UPDATE notifications_delivery d
+               SET state = 'pending', available_at = now() + (chosen.place - 1) * %(gap)s * interval '1 second',
+                   ring_at = now() + (chosen.place - 1) * %(gap)s * interval '1 second', rings = 0, tries = 0,
+                   released = 0, replays = replays + 1, reason = '', settled_at = NULL,
+                   expires_at = CASE WHEN expires_at > now() THEN expires_at END
+              FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS chosen(id, place)
+             WHERE d.id = chosen.id AND d.state IN ('dead', 'unknown')
+         RETURNING d.id
             """,
-            [list(deliveries)],
+            {"ids": list(deliveries), "gap": gap},
         )
         return [row[0] for row in cursor.fetchall()]
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection
 
 from notifications import barriers
+from notifications.deliveries import judging
 from notifications.deliveries.claiming import Claim
 from notifications.models import Attempt, Delivery
 from notifications.reconnect import persist
@@ -18,7 +19,7 @@ from notifications.reconnect import persist
 _OUTCOME = Attempt.Outcome
 _STATE = Delivery.State
 
-_SETTLE = """
+_SETTLING = """
 WITH settled AS (
     UPDATE notifications_delivery
        SET state = %(state)s, reason = %(reason)s, lease_token = NULL, lease_until = NULL,
@@ -27,11 +28,15 @@ WITH settled AS (
            ring_at = coalesce(now() + (%(wait)s::float + %(unheard)s::float) * interval '1 second', ring_at),
            rings = 0
      WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
- RETURNING id
-)
+ RETURNING id, channel_id
+)"""
+_CLOSING = """
 UPDATE notifications_attempt SET finished_at = clock_timestamp(), outcome = %(outcome)s, reason = %(said)s
  WHERE delivery_id = (SELECT id FROM settled) AND token = %(token)s AND finished_at IS NULL
 """
+_SETTLE = _SETTLING + _CLOSING
+_SETTLE_ARRIVED = _SETTLING + judging.ARRIVED + _CLOSING
+_SETTLE_FAILED = _SETTLING + judging.FAILED + _CLOSING
 
 
 def _settle(
@@ -43,10 +48,13 @@ def _settle(
     ask: str = "",
     wait: float | None = None,
     unheard: float = 0.0,
+    gone: bool = False,
+    asked: bool = True,
 ) -> bool:
     """Settle the row and close its attempt under the token; False when another worker has taken over since.
 
-    `ask` is what the row tells or asks a person, beside what was said.
+    `ask` is what the row tells or asks a person, beside what was said. `asked`: the service was, and so the try says
+    something about its channel.
     """
     values: dict[str, Any] = {
         "id": claim.delivery_id,
@@ -57,17 +65,26 @@ def _settle(
         "said": said[:500],
         "wait": wait,
         "unheard": unheard,
+        "gone": gone,
+        "died": state == _STATE.DEAD,
+        "patience": judging.PATIENCE,
+        "disabled": judging.disabled_because(gone, said),
     }
+    statement = _SETTLE
+    if asked and state != _STATE.DELIVERED:
+        statement = _SETTLE_FAILED
+    elif claim.failing and state == _STATE.DELIVERED:
+        statement = _SETTLE_ARRIVED
     # What is known must be written if at all possible: a database that is away for seconds must not turn a message
     # that arrived into one that may have. Settling twice under one token changes nothing.
-    closed = persist(partial(_write, values), again=lambda: _write(values) or _is_closed(claim))
+    closed = persist(partial(_write, statement, values), again=lambda: _write(statement, values) or _is_closed(claim))
     barriers.reach("settled")
     return closed
 
 
-def _write(values: dict[str, Any]) -> bool:
+def _write(statement: str, values: dict[str, Any]) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(_SETTLE, values)
+        cursor.execute(statement, values)
         closed: int = cursor.rowcount
         return closed == 1
 
@@ -86,9 +103,12 @@ def deliver(claim: Claim, receipt: str) -> bool:
     return _settle(claim, _STATE.DELIVERED, _OUTCOME.DELIVERED, receipt)
 
 
-def reject(claim: Claim, reason: str) -> bool:
-    """sending -> dead: it will never work as it stands."""
-    return _settle(claim, _STATE.DEAD, _OUTCOME.REJECTED, reason)
+def reject(claim: Claim, reason: str, gone: bool = False, asked: bool = True) -> bool:
+    """sending -> dead: it will never work as it stands.
+
+    Where the address is `gone`, its channel is disabled; where the service was not `asked`, nothing is held against it.
+    """
+    return _settle(claim, _STATE.DEAD, _OUTCOME.REJECTED, reason, gone=gone, asked=asked)
 
 
 def exhaust(claim: Claim, outcome: Attempt.Outcome, reason: str) -> bool:

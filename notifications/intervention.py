@@ -1,0 +1,42 @@
+"""What a person did to dead letters: who, when, what, to which, and why. Rows are only added; a trigger holds it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Intervention(models.Model):
+    """One act, and the deliveries that it touched.
+
+    `who` names the person as they were called then, an e-mail address or, at the command line, a login name; `by` is
+    their account while it exists. `which` says in words what was chosen. `per_minute` is the rate of a replay, None
+    where all were due at once.
+    """
+
+    class What(models.TextChoices):
+        REPLAYED = "replayed", "replayed"
+        TESTED = "tested", "replayed one to test"
+        DISCARDED = "discarded", "discarded"
+
+    at = models.DateTimeField(db_default=Now(), editable=False)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    who = models.CharField(max_length=254)
+    what = models.CharField(max_length=9, choices=What.choices)
+    which = models.CharField(max_length=500)
+    cause = models.CharField(max_length=12, blank=True)
+    count = models.PositiveIntegerField()
+    per_minute = models.PositiveIntegerField(null=True, blank=True)
+    reason = models.CharField(max_length=300, blank=True)
+    deliveries = models.ManyToManyField("notifications.Delivery", related_name="interventions", editable=False)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            # what has been done about one cause
+            models.Index(fields=["cause", "-id"], condition=~models.Q(cause=""), name="intervention_of_cause"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.who} {self.what} {self.count}"
