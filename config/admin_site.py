@@ -33,7 +33,7 @@ def style(request: HttpRequest) -> str:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [_item(*place) for place in _PLACES]},
+        {"items": [*(_item(*place) for place in _PLACES), _outages()]},
         {"separator": True, "items": [_item(*place) for place in _BEHIND]},
     ]
 
@@ -44,6 +44,15 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
         "icon": icon,
         "link": reverse(f"admin:{model.replace('.', '_')}_changelist"),
         "permission": _may_see(model),
+    }
+
+
+def _outages() -> dict[str, Any]:
+    return {
+        "title": "Outages",
+        "icon": "emergency_home",
+        "link": reverse("outages"),
+        "permission": lambda request: request.user.has_perm("schedules.change_schedule"),
     }
 
 

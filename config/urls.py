@@ -2,8 +2,10 @@ from django.contrib import admin
 from django.urls import include, path
 
 from config.health import clock, health
+from schedules.admin.outages import screen
 
 urlpatterns = [
+    path("admin/outages/", admin.site.admin_view(screen), name="outages"),
     path("admin/", admin.site.urls),
     path("account/", include("allauth.account.urls")),
     path("healthz", health, name="health"),

@@ -1,0 +1,82 @@
+"""The screen after an outage: since when, what it touched, what each policy made of it, and what still waits."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_http_methods
+
+from schedules import firing, heartbeat, outages
+from schedules.models import Schedule
+
+log = logging.getLogger(__name__)
+
+_SHOWN = 10
+_BUTTONS = {
+    Schedule.Misfire.LATEST: "Send the newest of each",
+    Schedule.Misfire.ALL: "Send all of them",
+    Schedule.Misfire.SKIP: "Send none",
+}
+_MEANS = {
+    Schedule.Misfire.LATEST: "The newest missed slot of each schedule is sent now; the others are recorded as skipped.",
+    Schedule.Misfire.ALL: "Every missed slot is sent now, at most the newest 100 of each schedule.",
+    Schedule.Misfire.SKIP: "Nothing is sent, one-offs included; every missed slot is recorded as skipped.",
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def screen(request: HttpRequest) -> HttpResponse:
+    """What happened; with `?policy=`, the question whether to settle all that waits by that policy; POST does it."""
+    if not request.user.has_perm("schedules.change_schedule"):
+        raise PermissionDenied
+    now = firing.read_clock().now
+    waits = outages.waiting(now)
+    policy = request.POST.get("policy") or request.GET.get("policy")
+    if policy in Schedule.Misfire.values and waits.schedules:
+        chosen = Schedule.Misfire(policy)
+        if request.method == "POST":
+            return _settle(request, chosen)
+        return _page(request, "ask", waits=waits, policy=chosen, button=_BUTTONS[chosen], means=_MEANS[chosen])
+    if request.method == "POST":
+        messages.info(request, "Nothing waits any more.")
+        return redirect("outages")
+    # Beats that are remembered tell of outages of this long.
+    found = list(heartbeat.outages(now - timedelta(days=heartbeat.KEPT_DAYS), now))[::-1]
+    told = [
+        {
+            "outage": outage,
+            "length": (outage.ended or now) - outage.began,
+            "handled": outages.handled(outage, now),
+        }
+        for outage in islice(found, _SHOWN)
+    ]
+    return _page(
+        request,
+        "screen",
+        waits=waits,
+        buttons=_BUTTONS.items(),
+        told=told,
+        older=max(0, len(found) - _SHOWN),
+        days=heartbeat.KEPT_DAYS,
+    )
+
+
+def _settle(request: HttpRequest, policy: Schedule.Misfire) -> HttpResponse:
+    settled = outages.settle(firing.read_clock().now, policy)
+    log.info("Person %s settled %d waiting schedules by the policy %s", request.user.pk, settled, policy)
+    schedules = "schedule was" if settled == 1 else "schedules were"
+    messages.success(request, f"{settled} {schedules} moved on: “{_BUTTONS[policy]}”.")
+    return redirect("outages")
+
+
+def _page(request: HttpRequest, name: str, **context: Any) -> HttpResponse:
+    context |= admin.site.each_context(request) | {"title": "Outages"}
+    return TemplateResponse(request, f"admin/schedules/outages_{name}.html", context)
