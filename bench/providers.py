@@ -1,0 +1,162 @@
+"""`script/bench providers [--sends N] [--json]`: CPU of a send, in µs, against the plain call of the library beneath.
+
+Ours is `provider.send`: address guard, deadline, limits, escapes, signature and all, down to the answer. The peer posts
+what ours posted by `requests.Session.post`, or writes an equal mail with `email` and `smtplib`, over a connection that
+stays open too. Both send to the same server on the loopback. CPU is that of the sending thread. Connections are those
+of all providers together: one each, and for mails one more for every hundred.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import smtplib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from statistics import median
+from typing import Any
+from uuid import UUID
+
+os.environ["ALLOWED_NETWORKS"] = "127.0.0.0/8"
+
+BLOCK = 25
+"""Sends from one change between ours and the peer to the next: the machine's speed drifts."""
+
+Pair = tuple[Callable[[], Any], Callable[[], Any], Callable[[], int]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="script/bench providers")
+    parser.add_argument("--sends", type=int, default=1_000, help="of each provider, and of each peer")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    from bench.ground import report, seat
+
+    seat()
+    ours: dict[str, Any] = {}
+    peer: dict[str, Any] = {}
+    connections = 0
+    for kind in ("webhook", "telegram", "discord", "slack", "ntfy", "email"):
+        with mails() if kind == "email" else posts(kind) as (send, plain, opened):
+            own, bare = measure(send, plain, options.sends)
+            ours[kind], peer[kind] = round(own * 1e6), round(bare * 1e6)
+            connections += opened() - 1  # the peer's
+    ours["connections"], peer["connections"] = connections, len(peer)
+    ratios = {kind: round(ours[kind] / peer[kind], 2) for kind in peer if kind != "connections"}
+    report("providers", 0, ours, {"plain": peer}, ratios)
+
+
+def measure(send: Callable[[], Any], plain: Callable[[], Any], sends: int) -> tuple[float, float]:
+    """Seconds of CPU that one send takes: the medians over blocks, which take turns."""
+    own, bare = [], []
+    send(), plain()
+    for _ in range(max(3, sends // BLOCK)):
+        own.append(cpu(send))
+        bare.append(cpu(plain))
+    return median(own), median(bare)
+
+
+def cpu(call: Callable[[], Any]) -> float:
+    started = time.thread_time()
+    for _ in range(BLOCK):
+        call()
+    return (time.thread_time() - started) / BLOCK
+
+
+def message() -> Any:
+    from notifications.message import Message
+
+    return Message(
+        key=UUID("01890a5d-ac96-774b-bcce-b302099a8057"),
+        subject="Water the plants",
+        body="The ferns on the balcony too: half a can each, and none for the moss.\n" * 3,
+        recipient="Ada",
+        slot=datetime(2026, 3, 29, 7, tzinfo=UTC),
+    )
+
+
+@contextmanager
+def posts(kind: str) -> Iterator[Pair]:
+    """Send over HTTP; the peer posts the very bytes and headers that ours did."""
+    import requests
+    from django.test import override_settings
+
+    from notifications import providers
+    from notifications.message import Delivered
+    from tests.receivers import HTTPReceiver, discord, ntfy, slack, telegram
+
+    forms = {
+        "webhook": (None, {"url": "{origin}/hooks/carillon"}),
+        "telegram": (telegram.answer, {"token": telegram.TOKEN, "chat": "1"}),
+        "discord": (discord.answer, {"url": f"https://discord.com/api/webhooks/{discord.WEBHOOK}"}),
+        "slack": (slack.answer, {"url": f"https://hooks.slack.com/services/{slack.WEBHOOK}"}),
+        "ntfy": (ntfy.answer, {"server": "{origin}", "topic": ntfy.OPEN}),
+    }
+    answer, fields = forms[kind]
+    with HTTPReceiver(answer) as receiver, override_settings(SERVICE_URLS={kind: receiver.origin}):
+        provider = providers.get(kind)
+        form = provider.form({name: value.replace("{origin}", receiver.origin) for name, value in fields.items()})
+        if not form.is_valid():
+            raise SystemExit(f"The form of {kind} does not take what it should: {form.errors.as_json()}")
+        destination, said = provider.destination(form.cleaned_data), message()
+
+        def send() -> None:
+            outcome = provider.send(said, destination)
+            if not isinstance(outcome, Delivered):
+                raise SystemExit(f"{kind} did not deliver: {outcome}")
+
+        send()
+        [seen] = receiver.requests
+        own = {"content-length", "host", "connection", "user-agent", "accept-encoding"}
+        headers = {name: value for name, value in seen.headers.items() if name.lower() not in own}
+        with requests.Session() as session:
+
+            def plain() -> None:
+                session.post(
+                    receiver.origin + seen.path, data=seen.body, headers=headers, timeout=20
+                ).raise_for_status()
+
+            yield send, plain, lambda: receiver.connections
+
+
+@contextmanager
+def mails() -> Iterator[Pair]:
+    """Send by e-mail; the peer writes the same text and the same HTML."""
+    from django.template.loader import render_to_string
+    from django.test import override_settings
+
+    from notifications import providers
+    from notifications.message import Delivered, Destination
+    from tests.receivers import SMTPReceiver
+
+    with SMTPReceiver() as receiver:
+        server = {
+            "EMAIL_BACKEND": "notifications.smtp.Backend",
+            "EMAIL_HOST": "127.0.0.1",
+            "EMAIL_PORT": receiver.port,
+        }
+        provider, ada, said = providers.get("email"), Destination({"address": "ada@example.org"}), message()
+        page = render_to_string("notifications/mail.html", {"subject": said.subject, "message": said})
+
+        def send() -> None:
+            if not isinstance(provider.send(said, ada), Delivered):
+                raise SystemExit("The mail server did not take a mail")
+
+        with override_settings(**server), smtplib.SMTP("127.0.0.1", receiver.port) as session:
+
+            def plain() -> None:
+                mail = EmailMessage()
+                mail["Subject"], mail["From"], mail["To"] = said.subject, "carillon@localhost", "ada@example.org"
+                mail["Message-ID"] = f"<{said.key}@localhost>"
+                mail.set_content(said.body)
+                mail.add_alternative(page, subtype="html")
+                session.send_message(mail)
+
+            yield send, plain, lambda: receiver.connections
+
+
+if __name__ == "__main__":
+    main()
