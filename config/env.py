@@ -1,11 +1,12 @@
 """Typed readers of the environment. A wrong value ends in one line: its name, what is wrong, an example.
 
-No message ever holds a value of `secret`, `database` or `mail`, since those carry passwords.
+No message ever holds a value of `secret`, `encryption_keys`, `database` or `mail`, since those carry passwords.
 """
 
 from __future__ import annotations
 
 import os
+from base64 import urlsafe_b64decode
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
@@ -90,6 +91,25 @@ def secret(name: str, default: str | None = None) -> str:
     if value or default is not None:
         return value or default or ""
     raise Misconfigured(name, "is not set", "a long random text; `openssl rand -base64 48` makes one")
+
+
+def encryption_keys(value: str) -> list[str]:
+    """A value of ENCRYPTION_KEYS, checked: at least one key of Fernet's, comma-separated."""
+    found = [key for part in value.split(",") if (key := part.strip())]
+    for number, key in enumerate(found, 1):
+        try:
+            right = len(urlsafe_b64decode(key)) == 32
+        except ValueError:
+            right = False
+        if not right:
+            raise Misconfigured(
+                "ENCRYPTION_KEYS",
+                f"holds something at place {number} that is no key; docs/configuration.md says how one is made",
+                "new-key,old-key",
+            )
+    if not found:
+        raise Misconfigured("ENCRYPTION_KEYS", "holds no key", "new-key,old-key")
+    return found
 
 
 def database(value: str) -> dict[str, Any]:

@@ -37,9 +37,9 @@ WSGI_APPLICATION = "config.wsgi.application"
 
 # --- Secrets: on our own engines they are made once and kept in var/, elsewhere they must be given -------------------
 SECRET_KEY = env.secret("SECRET_KEY", default=embedded.kept_secret("secret-key") if _on_own_engines else None)
-ENCRYPTION_KEYS = env.secret(
-    "ENCRYPTION_KEYS", default=embedded.kept_fernet_key("encryption-key") if _on_own_engines else None
-).split(",")
+ENCRYPTION_KEYS = env.encryption_keys(
+    env.secret("ENCRYPTION_KEYS", default=embedded.kept_fernet_key("encryption-key") if _on_own_engines else None)
+)
 
 _https = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
@@ -220,7 +220,11 @@ UNFOLD = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {"()": "config.redaction.Formatter", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    # uvicorn brings handlers of its own, which would write what ours redacts.
+    "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access")},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
 }

@@ -7,6 +7,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from demo.browser import Browser
+from demo.page import Page
 from demo.stage import StageFailed
 
 
@@ -24,14 +25,17 @@ class Person:
     def close(self) -> None:
         self._browser.close()
 
+    def add(self, kind: str, label: str, **fields: str) -> Page:
+        """Add a channel; returns the page after it."""
+        page = self._browser.open(f"/channels/new/{kind}/")
+        return self._browser.send(page, page.form("label").fill(label=label, **fields))
+
     def add_email(self, label: str, address: str) -> None:
-        page = self._browser.open("/channels/new/email/")
-        self._browser.send(page, page.form("address").fill(address=address, label=label))
+        self.add("email", label, address=address)
 
     def add_webhook(self, label: str, url: str) -> str:
         """Returns the signing secret, which the page shows this once."""
-        page = self._browser.open("/channels/new/webhook/")
-        after = self._browser.send(page, page.form("url").fill(url=url, label=label))
+        after = self.add("webhook", label, url=url)
         shown = re.search(r"whsec_[A-Za-z0-9+/=]+", after.source)
         if shown is None:
             raise StageFailed(f"no signing secret is shown for “{label}”: {after.text[:300]}")

@@ -50,8 +50,8 @@ def rename(channel: Channel, label: str) -> None:
 
 @transaction.atomic
 def remove(channel: Channel) -> None:
-    """Nothing goes to it any more; what is recorded and not yet sent is cancelled, its history stays."""
-    Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now())
+    """Nothing goes to it any more; what is not yet sent is cancelled, its history stays, its secrets are erased."""
+    Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
     deliveries.cancel(waiting, "The channel was removed.")
 

@@ -89,6 +89,15 @@ class Channel(models.Model):
         return Destination(self.address, secrets.unseal(self.sealed_secrets, self.id))
 
     @property
+    def unreadable(self) -> str:
+        """Why the secrets cannot be read, fit for the channel's owner; empty when they can."""
+        try:
+            self.destination()
+        except secrets.Unreadable as error:
+            return str(error)
+        return ""
+
+    @property
     def summary(self) -> str:
         """The address in one line, fit for a list: never a secret."""
         return providers.get(self.provider).summary(Destination(self.address))

@@ -46,3 +46,13 @@ def unseal(sealed: str, owner: UUID) -> dict[str, str]:
         raise Unreadable("The secrets of this channel were sealed for another channel. Remove it and add it again.")
     secrets: dict[str, str] = plain["secrets"]
     return secrets
+
+
+def reseal(sealed: str, owner: UUID) -> str:
+    """Return `sealed` under the first key; the same text where it is already. Raises `Unreadable`."""
+    secrets = unseal(sealed, owner)
+    try:
+        _fernet((settings.ENCRYPTION_KEYS[0],)).decrypt(sealed.encode())
+    except InvalidToken:
+        return seal(secrets, owner)
+    return sealed

@@ -177,7 +177,7 @@ def test_a_wrong_setting_is_said_in_one_line_with_the_name_of_the_variable(
     given = {
         "REDIS_URL": "redis://127.0.0.1:1/0",
         "SECRET_KEY": "x" * 50,
-        "ENCRYPTION_KEYS": "x",
+        "ENCRYPTION_KEYS": "oqc24VafcddKGQNsg80z7j21KuAayCy9SXrwag00sXY=",
         "CARILLON_VAR": str(var),
     }
     port = {"PORT": str(free_port())}

@@ -176,3 +176,18 @@ def test_a_malformed_network_is_named_at_the_start(monkeypatch: pytest.MonkeyPat
         env.networks("ALLOWED_NETWORKS")
     monkeypatch.setenv("ALLOWED_NETWORKS", "10.0.0.0/8, fd00::/8, 192.0.2.7")
     assert env.networks("ALLOWED_NETWORKS") == ["10.0.0.0/8", "fd00::/8", "192.0.2.7"]
+
+
+KEY = "oqc24VafcddKGQNsg80z7j21KuAayCy9SXrwag00sXY="
+
+
+def test_encryption_keys_are_separated_by_commas() -> None:
+    assert env.encryption_keys(f"{KEY}, {KEY},") == [KEY, KEY]
+
+
+@pytest.mark.parametrize("value", [f"{KEY},planted", "planted", f"{KEY[:-2]}", "schlüssel", ","])
+def test_a_wrong_encryption_key_is_said_by_its_place_and_never_shown(value: str) -> None:
+    with pytest.raises(env.Misconfigured) as wrong:
+        env.encryption_keys(value)
+    assert str(wrong.value).startswith("ENCRYPTION_KEYS holds")
+    assert "planted" not in str(wrong.value) and KEY not in str(wrong.value)

@@ -78,7 +78,8 @@ def secret(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     fresh = request.session.get(_TO_REVEAL) == str(channel.id)
     if fresh:
         del request.session[_TO_REVEAL]
-    revealed = channel.destination().secrets[provider.revealed] if fresh and provider.revealed else ""
+    shown = fresh and provider.revealed and not channel.unreadable
+    revealed = channel.destination().secrets[provider.revealed] if shown else ""
     response = render(request, "notifications/channel_secret.html", {"channel": channel, "secret": revealed})
     response["Cache-Control"] = "no-store"
     return response

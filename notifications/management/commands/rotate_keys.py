@@ -1,0 +1,27 @@
+"""`manage.py rotate_keys`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from notifications import rotating
+
+
+class Command(BaseCommand):
+    help = "Seal every channel's secrets with the first of ENCRYPTION_KEYS. May be interrupted and run again."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        sealed = sealed_before = unreadable = 0
+        for done in rotating.rotate():
+            sealed, sealed_before = sealed + done.sealed, sealed_before + done.sealed_before
+            unreadable += len(done.unreadable)
+            for channel_id in done.unreadable:
+                self.stderr.write(f"channel {channel_id}: no key opens its secrets; it is left as it is")
+            self.stdout.write(f"{sealed + sealed_before + unreadable} looked at …")
+        self.stdout.write(f"{sealed} sealed with the first key, {sealed_before} were already, {unreadable} unreadable")
+        if unreadable:
+            raise CommandError(
+                f"{unreadable} channels cannot be read; put the key that is missing back, and run this again"
+            )

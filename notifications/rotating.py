@@ -1,0 +1,49 @@
+"""Seal every channel's secrets with the first key, so that the others can be taken out of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from notifications import secrets
+from notifications.models import Channel
+
+_CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """What became of one chunk of channels; `unreadable` are those that no key opens, left as they are."""
+
+    sealed: int
+    sealed_before: int
+    unreadable: tuple[UUID, ...]
+
+
+def rotate(chunk: int = _CHUNK) -> Iterator[Rotated]:
+    """Go through all channels that hold secrets, `chunk` at a time, each row in a statement of its own.
+
+    Interrupted, it may simply run again: what the first key has sealed is left alone. People may go on changing their
+    channels meanwhile: a row that has changed since it was read is left to what changed it, which sealed it too.
+    """
+    rows = Channel.objects.exclude(sealed_secrets="").order_by("id").values_list("id", "sealed_secrets")
+    last: UUID | None = None
+    while found := list((rows if last is None else rows.filter(id__gt=last))[:chunk]):
+        yield _rotate(found)
+        last = found[-1][0]
+
+
+def _rotate(rows: list[tuple[UUID, str]]) -> Rotated:
+    sealed, sealed_before, unreadable = 0, 0, []
+    for channel_id, old in rows:
+        try:
+            new = secrets.reseal(old, channel_id)
+        except secrets.Unreadable:
+            unreadable.append(channel_id)
+            continue
+        if new == old:
+            sealed_before += 1
+        else:
+            sealed += Channel.objects.filter(id=channel_id, sealed_secrets=old).update(sealed_secrets=new)
+    return Rotated(sealed, sealed_before, tuple(unreadable))

@@ -1,0 +1,59 @@
+"""What looks like a secret does not reach the logs, whoever writes it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import pytest
+
+from config import redaction
+
+PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"smtp+tls://carillon:{PLANTED}@mail.example.org:587 refused",
+        f"redis://:{PLANTED}@127.0.0.1:6379/0",
+        f"POST https://example.org/hook?token={PLANTED}&x=1 failed",
+        f'"GET /hook?a=1&key={PLANTED} HTTP/1.1" 404',
+        f"{{'Authorization': 'Bearer {PLANTED}'}}",
+        f"authorization: Basic {PLANTED}==",
+        f"signed with whsec_{PLANTED}=",
+        f"https://api.telegram.org/bot123456:{PLANTED}/sendMessage",
+        f"token 123456:{PLANTED} is wrong",
+        f"https://discord.com/api/webhooks/1234/{PLANTED}",
+        f"https://hooks.slack.com/services/T000/B000/{PLANTED}",
+        f"/account/password/reset/key/3-{PLANTED}/",
+        f"/account/confirm-email/MQ:1w:{PLANTED}/",
+        f"/unsubscribe/eyJ:{PLANTED}/",
+    ],
+)
+def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:
+    redacted = redaction.redact(line)
+    assert PLANTED not in redacted
+    assert "•••" in redacted
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Delivery 01890a5d-ac96-774b-bcce-b302099a8057 was taken over while it was being sent",
+        '127.0.0.1:5000 - "GET /reminders/new/ HTTP/1.1" 200',
+        "2026-06-01 12:00:00,123 INFO celery.beat: Scheduler: Sending due task rescue",
+        "celery@host:4242 ready.",
+    ],
+)
+def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
+    assert redaction.redact(line) == line
+
+
+def test_the_trace_of_an_error_is_redacted_too() -> None:
+    try:
+        raise OSError(f"cannot reach https://example.org/?token={PLANTED}")
+    except OSError:
+        record = logging.LogRecord("x", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
+    written = redaction.Formatter("%(message)s").format(record)
+    assert "Traceback" in written and PLANTED not in written

@@ -1,0 +1,104 @@
+"""Keys change without downtime, and a key that is missing harms only the channels that it sealed."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import CommandError, call_command
+from django.test import Client
+from pytest_django import Settings
+
+from notifications import rotating, secrets, sending
+from notifications.models import Channel, Delivery
+from people.models import User
+from tests.make import make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+OLD, NEW, LOST = (Fernet.generate_key().decode() for _ in range(3))
+
+
+@pytest.fixture
+def ada(settings: Settings) -> User:
+    settings.ENCRYPTION_KEYS = [OLD]
+    return make_user(email="ada@example.org")
+
+
+def rotate() -> str:
+    out = StringIO()
+    call_command("rotate_keys", stdout=out, stderr=out)
+    return out.getvalue()
+
+
+def test_after_a_rotation_the_old_key_is_needed_no_more(ada: User, settings: Settings) -> None:
+    hooks = [make_channel(ada, "webhook") for _ in range(3)]
+    said = [hook.destination().secrets for hook in hooks]
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    assert "3 sealed with the first key, 0 were already, 0 unreadable" in rotate()
+    settings.ENCRYPTION_KEYS = [NEW]
+    assert [Channel.objects.get(id=hook.id).destination().secrets for hook in hooks] == said
+
+
+def test_an_interrupted_rotation_goes_on_where_it_was(ada: User, settings: Settings) -> None:
+    hooks = [make_channel(ada, "webhook") for _ in range(5)]
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    first = next(rotating.rotate(chunk=2))
+    assert (first.sealed, first.sealed_before) == (2, 0)
+    sealed = Channel.objects.get(id=hooks[0].id).sealed_secrets
+    assert "3 sealed with the first key, 2 were already, 0 unreadable" in rotate()
+    assert Channel.objects.get(id=hooks[0].id).sealed_secrets == sealed
+
+
+def test_a_channel_that_no_key_opens_is_named_and_left(ada: User, settings: Settings) -> None:
+    settings.ENCRYPTION_KEYS = [LOST]
+    lost = make_channel(ada, "webhook")
+    settings.ENCRYPTION_KEYS = [OLD]
+    make_channel(ada, "webhook")
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    out = StringIO()
+    with pytest.raises(CommandError, match="1 channels cannot be read"):
+        call_command("rotate_keys", stdout=out, stderr=out)
+    assert f"channel {lost.id}: no key opens its secrets" in out.getvalue()
+    assert "1 sealed with the first key" in out.getvalue()
+    assert Channel.objects.get(id=lost.id).sealed_secrets == lost.sealed_secrets
+
+
+def test_a_change_made_during_a_rotation_is_kept(ada: User, settings: Settings) -> None:
+    hook = make_channel(ada, "webhook")
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    stale = [(hook.id, hook.sealed_secrets)]
+    changed = secrets.seal({"secret": "another"}, hook.id)
+    Channel.objects.update(sealed_secrets=changed)
+    assert rotating._rotate(stale).sealed == 0
+    assert Channel.objects.get().sealed_secrets == changed
+
+
+def test_sealed_text_moved_to_another_channel_is_unreadable(ada: User) -> None:
+    mine, yours = make_channel(ada, "webhook"), make_channel(make_user(), "webhook")
+    Channel.objects.filter(id=yours.id).update(sealed_secrets=mine.sealed_secrets)
+    assert "sealed for another channel" in Channel.objects.get(id=yours.id).unreadable
+
+
+def test_the_page_says_which_channel_cannot_be_read_and_the_others_go_on(
+    ada: User, client: Client, settings: Settings
+) -> None:
+    settings.ENCRYPTION_KEYS = [LOST]
+    lost = make_channel(ada, "webhook", label="Pager")
+    settings.ENCRYPTION_KEYS = [OLD]
+    inbox = make_channel(ada)
+    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    page = client.get("/channels/").content.decode()
+    assert page.count("cannot be read with the configured encryption keys") == 1
+    for channel in (lost, inbox):
+        sending.send(make_delivery(channel).id, "host:1")
+    assert {d.channel_id: d.state for d in Delivery.objects.all()} == {lost.id: "dead", inbox.id: "delivered"}
+    assert "configured encryption keys" in Delivery.objects.get(channel=lost).reason
+
+
+def test_removing_a_channel_erases_its_secrets(ada: User, client: Client) -> None:
+    hook = make_channel(ada, "webhook")
+    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    client.post(f"/channels/{hook.id}/remove/")
+    assert Channel.objects.get().sealed_secrets == ""
