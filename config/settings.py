@@ -20,8 +20,9 @@ _on_own_engines = not _given_database
 DATABASES = {"default": env.database(_database_url)}
 DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
 if env.flag("DATABASE_POOL", False):
-    # The web process answers from threads: they share a pool. A prefork worker keeps one connection a process instead.
-    DATABASES["default"]["OPTIONS"] |= {"pool": {"min_size": 1, "max_size": 16, "timeout": 10}}
+    # The web process, and a worker with threads: they share a pool. A prefork worker keeps one connection a process.
+    # The time-out is that of a burst: hundreds of threads that all want to write what became of their sends.
+    DATABASES["default"]["OPTIONS"] |= {"pool": {"min_size": 1, "max_size": 16, "timeout": 30}}
 else:
     DATABASES["default"]["CONN_MAX_AGE"] = None
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -176,23 +177,24 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
-CELERY_TASK_DEFAULT_QUEUE = "maintenance"
+CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # a queue of its own: rescue must not wait behind a backlog of deliveries
 CELERY_TASK_ROUTES = {"notifications.deliver": {"queue": "deliveries"}}
-CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_RETRY_ON_WORKER_LOST = True
+CELERY_TASK_ACKS_LATE = True  # the message of a killed worker comes back by itself, sooner than rescue would ring
+CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the row's count of tries stops a poisoned one
 CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
 CELERY_TASK_SOFT_TIME_LIMIT = 70
 CELERY_RESULT_BACKEND = "django-db"
 CELERY_RESULT_EXTENDED = True
 CELERY_RESULT_EXPIRES = 7 * 24 * 3600
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
-CELERY_WORKER_ETA_TASK_LIMIT = 10_000
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # more would age behind slow sends while another worker is idle
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45  # SIGQUIT: so long for what is under way. SIGTERM waits for all of it
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a send must not end midway for the broker's sake
+CELERY_WORKER_ETA_TASK_LIMIT = 10_000  # retries that count down are held in memory
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False  # else a trace is logged word by word
-CELERY_DB_REUSE_MAX = 10_000
+# Prefork keeps a connection for so many tasks; threads give theirs back to the pool after each, or it runs dry.
+CELERY_DB_REUSE_MAX = None if "pool" in DATABASES["default"]["OPTIONS"] else 10_000
 CELERY_BEAT_SCHEDULER = "schedules.beat:Scheduler"
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
