@@ -13,14 +13,13 @@ from typing import Any
 
 import redis
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ.setdefault("CARILLON_VAR", "var/bench")
-
 PREFIX = "carillon-bench:"
 
 
 def seat() -> Any:
     """Set Django up and return the Celery application, whose queues nobody else uses."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ.setdefault("CARILLON_VAR", "var/bench")
     import django
 
     django.setup()
@@ -46,6 +45,21 @@ def ground() -> Iterator[Any]:
     finally:
         sweep(app)
         connection.creation.destroy_test_db(own, verbosity=0)
+
+
+def children_environment() -> dict[str, str]:
+    """What leads a child process to the bench's database and broker."""
+    from django.conf import settings
+    from django.db import connection
+
+    held = connection.settings_dict
+    where = f"host={held['HOST']}&port={held['PORT'] or 5432}"
+    return {
+        "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@/{held['NAME']}?{where}",
+        "REDIS_URL": settings.CELERY_BROKER_URL,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
+    }
 
 
 def sweep(app: Any) -> None:

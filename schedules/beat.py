@@ -66,13 +66,15 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             following.follow()
             self._reclock()
             wait = self._fire_due()
+            looked = time.monotonic()
             stock = self._stock_tick(*args, **kwargs)
         except Error as error:
             # The database is away or has ended our connection: the slots stay due, and the next tick looks again.
             self._database_away(error)
             return LONGEST_SLEEP
         self._minute.say_when_over()
-        return min(wait, stock)
+        # The slot does not wait for what the stock loop took.
+        return max(0.0, min(wait - (time.monotonic() - looked), stock))
 
     def _fire_due(self) -> float:
         """One batch, so that the stock entries are not starved; 0 when there may be more."""

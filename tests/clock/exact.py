@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from bench.ground import children_environment, ground
 from tests.clock.expected import TICK, Expected
 from tests.clock.warped import WarpedClock
 
@@ -97,7 +98,7 @@ class Run:
         while len(alive) < BEATS:
             seed = str(self.luck.randrange(10**9))
             command = [sys.executable, "-m", "tests.clock.warped_beat", str(self.clock.started), str(SPEED), seed]
-            environment = os.environ | {"CARILLON_BARRIERS": str(self.barriers)} | _own_database()
+            environment = os.environ | {"CARILLON_BARRIERS": str(self.barriers)} | children_environment()
             alive.append(subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL))
         self.beats = alive
 
@@ -185,36 +186,20 @@ def _rule(every: int, anchor: datetime) -> dict[str, object]:
     return {"every": every, "unit": "minutes", "anchor": anchor.isoformat()}
 
 
-def _own_database() -> dict[str, str]:
-    """The environment that leads a child to the database of this process."""
-    from django.conf import settings
-    from django.db import connection
-
-    held = connection.settings_dict
-    where = f"host={held['HOST']}&port={held['PORT'] or 5432}"
-    return {
-        "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@/{held['NAME']}?{where}",
-        "REDIS_URL": settings.CELERY_BROKER_URL,
-        "SECRET_KEY": settings.SECRET_KEY,
-        "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
-    }
-
-
 def run(schedules: int, seconds: float, seed: int) -> Verdict:
     with tempfile.TemporaryDirectory() as barriers:
         return Run(schedules, seconds, seed, Path(barriers)).go()
 
 
 def main() -> None:
-    from bench.firing import clear
-    from bench.ground import ground
-
     parser = argparse.ArgumentParser(prog="python -m tests.clock.exact")
     parser.add_argument("--slots", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     slots = edits = killed = rounds = 0
     with ground() as app:
+        from bench.firing import clear
+
         while slots < options.slots:
             clear()
             verdict = run(120, 20, options.seed + rounds)

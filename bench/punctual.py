@@ -1,0 +1,90 @@
+"""`script/bench punctual [--reminders N] [--seconds N] [--json]`: from a slot until its message is with the broker.
+
+A real beat process, and one-off reminders at random milliseconds over a minute. A listener takes the messages from the
+queue and notes when each came, so the lateness holds the wake-up, the transaction and the publishing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import redis
+
+from bench.ground import PREFIX, children_environment, ground, report
+
+AHEAD = 8.0  # seconds for the beat to start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="script/bench punctual")
+    parser.add_argument("--reminders", type=int, default=1_000)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with ground() as app:
+        make(options.reminders, options.seconds, random.Random(options.seed))
+        command = [sys.executable, "-m", "bench.beating"]
+        beat = subprocess.Popen(command, env=os.environ | children_environment(), stderr=subprocess.DEVNULL)
+        try:
+            heard = listen(app, options.reminders, AHEAD + options.seconds + 20)
+        finally:
+            beat.terminate()
+            beat.wait(timeout=15)
+        late = sorted(lateness(heard))
+    own = {
+        "reminders": len(late),
+        "p50 ms": round(late[len(late) // 2] * 1000, 1),
+        "p99 ms": round(late[int(len(late) * 0.99)] * 1000, 1),
+        "max ms": round(late[-1] * 1000, 1),
+    }
+    report("punctual", options.seed, own, {}, {})
+
+
+def make(count: int, seconds: float, luck: random.Random) -> None:
+    from django.db import transaction
+
+    from schedules import firing
+    from tests.make import make_channel, make_schedule, make_user
+
+    user = make_user()
+    channels = [make_channel(user)]
+    began = firing.read_clock().now
+    slots = [AHEAD + count / 150 + luck.random() * seconds for _ in range(count)]  # 150: made in a second, at the least
+    with transaction.atomic():
+        for slot in slots:
+            at = began + timedelta(seconds=slot)
+            make_schedule(user, channels, now=began, kind="once", rule={"at": at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]})
+
+
+def listen(app: Any, count: int, longest: float) -> dict[UUID, float]:
+    """When the message about each delivery came, in seconds since 1970."""
+    client = redis.Redis.from_url(app.conf.broker_url)
+    heard: dict[UUID, float] = {}
+    end = time.monotonic() + longest
+    while len(heard) < count and time.monotonic() < end:
+        popped = client.brpop([f"{PREFIX}deliveries"], timeout=1)
+        if popped:
+            shown = json.loads(popped[1])["headers"]["argsrepr"]
+            heard[UUID(shown.strip("[]'"))] = time.time()
+    return heard
+
+
+def lateness(heard: dict[UUID, float]) -> list[float]:
+    from notifications.models import Delivery
+
+    slots: dict[UUID, datetime] = dict(Delivery.objects.values_list("id", "notification__slot"))
+    return [moment - slots[delivery_id].timestamp() for delivery_id, moment in heard.items()]
+
+
+if __name__ == "__main__":
+    main()
