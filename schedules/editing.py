@@ -114,7 +114,7 @@ def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = 
     if schedule.next_fire_at is None:
         raise Conflict(schedule)
     schedule.snoozed_until = until
-    aim(schedule, now)
+    aim_or_break(schedule, now)
     _note(_save(schedule), What.SNOOZED, now, by, until=until.isoformat())
     return schedule
 
@@ -133,7 +133,7 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
         version=schedule.version,
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
-    aim(schedule, slot)  # not from now: a clock that was set back would open what lies between once more
+    aim_or_break(schedule, slot)  # not from now: a clock that was set back would open what lies between once more
     _note(_save(schedule), What.SKIPPED, now, by, slot=slot.isoformat())
     return schedule
 
@@ -141,10 +141,12 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
 @transaction.atomic
 def run_now(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Fire once, now, whatever the state: an occurrence of its own, marked as manual. The timetable, its count and the
-    version stay. Raises `Conflict` when the schedule has been deleted."""
+    version stay. Raises `Conflict` when the schedule has been deleted, `recurrence.InvalidRule` when its rule, or the
+    zone in which it would say the time, cannot be read."""
     schedule = _lock(schedule_id, now)
     if schedule.deleted_at is not None:
         raise Conflict(schedule)
+    schedule.timetable()
     outbox.ring_after_commit(firing.fire_by_hand(schedule_id, now))
     _note(schedule, What.RUN, now, by)
     return schedule

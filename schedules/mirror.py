@@ -18,6 +18,7 @@ from django_celery_beat.models import ClockedSchedule, CrontabSchedule, Interval
 
 from notifications.columns import column
 from schedules.models import Schedule
+from schedules.recurrence import InvalidRule
 
 FIRE = "schedules.fire"
 
@@ -81,8 +82,8 @@ def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
 
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
-    if schedule.state == Schedule.State.BROKEN:
-        return {}  # its rule cannot be read: the row stays as it was, disabled
+    if schedule.state == Schedule.State.BROKEN or not _is_readable(schedule):
+        return {}  # the row keeps the timing that it had
     timing: dict[str, Any] = {"clocked": None, "interval": None, "crontab": None}
     rule = schedule.rule
     if schedule.kind == "once":
@@ -90,6 +91,15 @@ def _timing(schedule: Schedule) -> dict[str, Any]:
     if schedule.kind == "interval":
         return timing | {"interval": _shared(IntervalSchedule, every=rule["every"], period=rule["unit"])}
     return timing | {"crontab": _shared(CrontabSchedule, timezone=schedule.time_zone, **_crontab(schedule.kind, rule))}
+
+
+def _is_readable(schedule: Schedule) -> bool:
+    """A zone may have been removed from the zone database since; its owner can still pause or delete the schedule."""
+    try:
+        schedule.timetable()
+    except InvalidRule:
+        return False
+    return True
 
 
 def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:

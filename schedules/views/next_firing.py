@@ -47,11 +47,12 @@ def skip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = _own(request, schedule_id)
     try:
         slot = datetime.fromisoformat(request.POST.get("slot", ""))
-        editing.skip_next(schedule.id, slot, firing.read_clock().now, request.user)
+        schedule = editing.skip_next(schedule.id, slot, firing.read_clock().now, request.user)
     except (ValueError, editing.Conflict):
         messages.error(request, _CHANGED.format(schedule.title))
     else:
-        messages.success(request, f"It skips {timezone.localtime(slot):%a %-d %b, %H:%M}.")
+        if not _has_broken(request, schedule):
+            messages.success(request, f"It skips {timezone.localtime(slot):%a %-d %b, %H:%M}.")
     return redirect("schedules:detail", schedule.id)
 
 
@@ -63,6 +64,9 @@ def run(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         editing.run_now(schedule.id, firing.read_clock().now, request.user)
     except editing.Conflict as conflict:
         raise Http404 from conflict  # deleted just now
+    except recurrence.InvalidRule as error:
+        messages.error(request, f"“{schedule.title}” cannot be run: {error} Edit it to mend it.")
+        return redirect("schedules:detail", schedule.id)
     if schedule.channels.filter(removed_at=None).exists():
         messages.success(request, f"“{schedule.title}” is on its way. Its timetable stays as it is.")
     else:
@@ -86,7 +90,8 @@ def snooze(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     else:
         said = f"“{schedule.title}” is silent until {timezone.localtime(until):%a %-d %b %Y, %H:%M}."
         nothing_left = " After that, nothing is due any more: resume it to undo this."
-        messages.success(request, said if schedule.next_fire_at else said + nothing_left)
+        if not _has_broken(request, schedule):
+            messages.success(request, said if schedule.next_fire_at else said + nothing_left)
     return redirect("schedules:detail", schedule.id)
 
 
@@ -96,6 +101,14 @@ def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     copy = editing.duplicate(_own(request, schedule_id).id, firing.read_clock().now, request.user)
     messages.success(request, "This is the copy. It is paused: change what should differ, then resume it.")
     return redirect("schedules:edit", copy.id)
+
+
+def _has_broken(request: PersonRequest, schedule: Schedule) -> bool:
+    """Whether its rule turned out to be one that cannot be read any more; its page says why."""
+    if schedule.state == Schedule.State.BROKEN:
+        messages.error(request, f"“{schedule.title}” has stopped: its rule cannot be read any more.")
+        return True
+    return False
 
 
 def _own(request: PersonRequest, schedule_id: UUID) -> Schedule:
