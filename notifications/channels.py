@@ -62,8 +62,9 @@ def disable(ids: Iterable[UUID], reason: str) -> list[UUID]:
 
 
 def enable(ids: Iterable[UUID]) -> list[UUID]:
-    """Undo `disable`. Returns those that were disabled and not removed."""
-    return _mark(Channel.objects.filter(id__in=ids, disabled_at__isnull=False), disabled_at=None, disabled_reason="")
+    """Undo `disable`; what it had failed before is forgotten. Returns those that were disabled and not removed."""
+    disabled = Channel.objects.filter(id__in=ids, disabled_at__isnull=False)
+    return _mark(disabled, disabled_at=None, disabled_reason="", failing_since=None)
 
 
 @transaction.atomic

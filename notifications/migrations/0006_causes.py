@@ -11,7 +11,7 @@ CREATE FUNCTION notifications_cause(provider text, state text, reason text) RETU
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     said text := lower(reason);
-    status text := coalesce(substring(said FROM '(?:answered|status|code|error|:)\s+([2-5]\d\d)(?![\w.])'), '');
+    status text := coalesce(substring(said FROM '(?:answered|status|code|error|:)\s+([2-5]\d\d)(?!\w|\.\w)'), '');
 BEGIN
     said := regexp_replace(said, '[a-z][a-z0-9+.-]*://\S+', ' ', 'g');                           -- addresses of pages
     said := regexp_replace(said, '\S+@\S+', ' ', 'g');                                           -- and of people

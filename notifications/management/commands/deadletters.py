@@ -1,0 +1,141 @@
+"""`manage.py deadletters list | replay | discard`: what operators do in the admin, for scripts and for many."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import sys
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from notifications import deadletters
+from notifications.deadletters import Done, Which, Who
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_MOST_SHOWN = 50
+
+
+def _length(text: str) -> timedelta:
+    if not (found := re.fullmatch(r"(\d{1,5})([mhd])", text)):
+        raise ArgumentTypeError(f"“{text}” is no length of time; write 30m, 24h or 7d")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _instant(text: str) -> datetime:
+    if re.fullmatch(r"\d+[mhd]", text):
+        return timezone.now() - _length(text)
+    try:
+        found = parse_datetime(text if len(text) > 10 else f"{text} 00:00")
+    except ValueError:
+        found = None
+    if found is None:
+        raise ArgumentTypeError(f"“{text}” is no instant; write 24h, 2026-06-01 or 2026-06-01T12:00Z")
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _rate(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+        raise ArgumentTypeError(f"“{text}” is no rate; write the letters a minute, from 1 to 100000")
+    return int(text)
+
+
+class Command(BaseCommand):
+    help = (
+        "See, send again or give up deliveries that ended without success. Without a filter, all of them are meant. "
+        "Exit code 0: done; 1: nothing was done, and why is said; 2: the command was written wrongly."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        seen = verbs.add_parser("list", help="their causes; with --cause or --id, the letters themselves")
+        again = verbs.add_parser("replay", help="send them again, with the same idempotency keys, oldest first")
+        gone = verbs.add_parser("discard", help="give them up, and say why")
+        for verb in (seen, again, gone):
+            verb.add_argument("--provider", default="", help="of this provider, such as webhook")
+            verb.add_argument("--cause", default="", help="of this cause, as list shows it")
+            verb.add_argument(
+                "--since", type=_instant, help="ended since 24h, 7d, 2026-06-01 or 2026-06-01T12:00Z (UTC)"
+            )
+            verb.add_argument("--id", type=UUID, action="append", default=[], help="with this key; may be repeated")
+        for verb in (again, gone):
+            verb.add_argument("--yes", action="store_true", help="do not ask")
+        again.add_argument("--rate", type=_rate, metavar="N", help="at most so many a minute; all at once without it")
+        again.add_argument("--max-age", type=_length, metavar="AGE", help="skip what was recorded longer ago, say 2d")
+        gone.add_argument("--reason", required=True, help="kept with each of them, and shown to its owner")
+
+    def handle(self, *args: Any, verb: str, **options: Any) -> None:
+        which = Which(options["provider"], options["cause"], options["since"], options["id"])
+        match verb:
+            case "list":
+                self._list(which)
+            case "replay":
+                self._replay(which, options)
+            case _:
+                self._discard(which, options)
+
+    def _list(self, which: Which) -> None:
+        if which.cause or which.ids:
+            rows = which.rows().order_by("-settled_at")
+            for letter in rows[:_MOST_SHOWN]:
+                self.stdout.write(f"{letter.pk}  {_said(letter.settled_at)}  {letter.state:7}  {letter.reason}")
+            if (count := rows.count()) > _MOST_SHOWN:
+                self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
+            return
+        found = deadletters.groups(which)
+        for group in found:
+            self.stdout.write(
+                f"{group.cause}  {group.count:>8,}  {_said(group.first)} – {_said(group.last)}"
+                f"  {group.example.provider}, {group.example.state}: {group.example.reason}"
+            )
+        if not found:
+            self.stdout.write("No dead letters.")
+
+    def _replay(self, which: Which, options: dict[str, Any]) -> None:
+        self._confirm("Send again", which, options["yes"])
+        # Who names a letter means it; who names many does not mean those that nobody wants any more.
+        skip = None if which.ids and options["max_age"] is None else deadletters.stale(options["max_age"])
+        done = deadletters.replay(
+            which.rows(), str(which), _who(), cause=which.cause, per_minute=options["rate"], skip=skip
+        )
+        rate = f", {options['rate']} a minute" if options["rate"] else ""
+        self._tell(done, f"will be sent again{rate}.")
+
+    def _discard(self, which: Which, options: dict[str, Any]) -> None:
+        if not (reason := options["reason"].strip()):
+            raise CommandError("Say why with --reason: it is kept with each letter, and shown to its owner.")
+        self._confirm("Give up", which, options["yes"])
+        self._tell(deadletters.discard(which.rows(), str(which), _who(), reason, cause=which.cause), "discarded.")
+
+    def _confirm(self, what: str, which: Which, yes: bool) -> None:
+        count = which.rows().count()
+        if count == 0:
+            raise CommandError(f"No dead letters match: {which}.")
+        if yes:
+            return
+        if not sys.stdin.isatty():
+            raise CommandError(f"{count:,} match: {which}. Nobody is here to be asked; say --yes to go on.")
+        if input(f"{what} {count:,}: {which}? [y/N] ").strip().lower() not in ("y", "yes"):
+            raise CommandError("Nothing was done.")
+
+    def _tell(self, done: Done, what: str) -> None:
+        skipped = f" {done.stale:,} stale, left as they are." if done.stale else ""
+        if not done.changed:
+            raise CommandError(f"Nothing was done.{skipped}")
+        self.stdout.write(f"{len(done.changed):,} {what}{skipped}")
+
+
+def _said(instant: datetime | None) -> str:
+    return "" if instant is None else f"{instant:%Y-%m-%d %H:%M}"
+
+
+def _who() -> Who:
+    try:
+        return Who(None, f"{getpass.getuser()}, at the command line")
+    except (KeyError, OSError):  # a container's user need not have a name
+        return Who(None, "somebody at the command line")
