@@ -5,7 +5,7 @@ Its slots in them have no occurrence. They are those of the rule that was in for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -91,15 +91,16 @@ def _timings(
     since = civil.FIRST_INSTANT
     for event in events:
         if was := event.detail.get("was"):
-            yield _readable(was), since, event.at
+            yield timetable_of(was), since, event.at
             since = event.at
-    yield _readable({name: getattr(schedule, name) for name in _FIELDS}), since, end
+    yield timetable_of({name: getattr(schedule, name) for name in _FIELDS}), since, end
 
 
 _FIELDS = ("kind", "rule", "time_zone", "starts_at", "ends_at")
 
 
-def _readable(timing: dict[str, Any]) -> Timetable | None:
+def timetable_of(timing: Mapping[str, Any]) -> Timetable | None:
+    """The timetable of what an edit's event says the timing was; None for one that cannot be read any more."""
     starts, ends = (_instant(timing[name]) for name in ("starts_at", "ends_at"))
     try:
         return Timetable(recurrence.parse(timing["kind"], timing["rule"], timing["time_zone"]), starts, ends)

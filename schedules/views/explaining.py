@@ -17,8 +17,11 @@ from people.models import User
 from people.requests import PersonRequest
 from schedules import explain, firing
 from schedules.explain import SlotStory
-from schedules.models import Schedule
+from schedules.models import Schedule, ScheduleEvent
 from schedules.recurrence import civil
+from schedules.silences import timetable_of
+
+_DONE = 20
 
 
 @login_required
@@ -35,6 +38,7 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         "before": before,
         "coming": [] if before else explain.coming(schedule, now),
         "past": with_notifications(request.user, shown),
+        "done": [] if before else _done(schedule),
         "older": shown[-1].slot if len(stories) > len(shown) else None,
     }
     return render(request, "schedules/explain.html", context)
@@ -47,6 +51,29 @@ def with_notifications(user: User, stories: list[SlotStory]) -> list[dict[str, o
     caused = Notification.objects.for_user(user).filter(batch_id__in=batches)
     by_batch = {said.batch_id: said for said in caused.prefetch_related(Prefetch("deliveries", deliveries))}
     return [{"story": story, "notification": story.batch_id and by_batch.get(story.batch_id)} for story in stories]
+
+
+def _done(schedule: Schedule) -> list[dict[str, object]]:
+    """What was last done to it, newest first: the event, the rule that an edit replaced, and the instants it names."""
+    return [
+        {
+            "event": event,
+            "was": _was(event),
+            "instants": [
+                datetime.fromisoformat(event.detail[name])
+                for name in ("slot", "from", "to", "until")
+                if event.detail.get(name)
+            ],
+        }
+        for event in schedule.events.select_related("by").order_by("-id")[:_DONE]
+    ]
+
+
+def _was(event: ScheduleEvent) -> str:
+    if "was" not in event.detail:
+        return ""
+    timetable = timetable_of(event.detail["was"])
+    return "a rule that cannot be read any more" if timetable is None else timetable.rule.describe()
 
 
 def _instant(text: str) -> datetime | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from html import unescape
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from notifications.models import Delivery
 from people.models import User
 from schedules import editing, explain, firing
 from schedules.models import Schedule
+from tests.core.test_editing import draft_of
 from tests.make import make_channel, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
@@ -155,3 +157,17 @@ def test_a_fired_slot_leads_to_its_notification_with_its_deliveries(browser: Cli
     page = browser.get(f"/reminders/{schedule.id}/explain/").content.decode()
     assert f"/history/{Delivery.objects.get().notification_id}/" in page
     assert 'class="state pending"' in page
+
+
+def test_what_was_done_to_it_is_listed_with_the_rule_that_an_edit_replaced(
+    browser: Client, ada: User, now: datetime
+) -> None:
+    schedule = make_schedule(ada, now=now)
+    editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), now, 1, ada)
+    editing.snooze(schedule.id, now + 3 * DAY, now, ada)
+    page = browser.get(f"/reminders/{schedule.id}/explain/").content.decode()
+    done = page.partition('id="done"')[2]
+    assert "edited by Ada" in done
+    assert "It was: Every day at 09:00, UTC." in done
+    assert re.search(r"snoozed until <time .*> by Ada", done)
+    assert "created by Ada" in done

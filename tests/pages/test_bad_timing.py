@@ -89,7 +89,7 @@ ANYTHING = st.one_of(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(
     st.sampled_from(["once", "interval", "daily", "weekly", "monthly", "cron", "rrule"]),

@@ -19,7 +19,7 @@ PAGES = {
     "/reminders/?q=plants&state=active": 7,
     "/reminders/new/": 7,
     "/reminders/{schedule}/": 13,
-    "/reminders/{schedule}/explain/": 12,
+    "/reminders/{schedule}/explain/": 13,
     "/channels/": 6,
     "/history/": 6,
     "/history/?q=plants&state=delivered": 6,
