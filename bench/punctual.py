@@ -13,7 +13,7 @@ import random
 import subprocess
 import sys
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -82,8 +82,8 @@ def listen(app: Any, count: int, longest: float) -> dict[UUID, float]:
 def lateness(heard: dict[UUID, float]) -> list[float]:
     from notifications.models import Delivery
 
-    slots: dict[UUID, datetime] = dict(Delivery.objects.values_list("id", "notification__slot"))
-    return [moment - slots[delivery_id].timestamp() for delivery_id, moment in heard.items()]
+    slots = dict(Delivery.objects.values_list("id", "notification__slot"))
+    return [moment - slot.timestamp() for id_, moment in heard.items() if (slot := slots[id_]) is not None]
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def test_the_mirror_row_follows_pause_resume_and_delete() -> None:
     schedule = make_schedule(make_user())
 
     def enabled() -> bool:
-        return PeriodicTask.objects.get(id=schedule.periodic_task_id).enabled
+        return bool(PeriodicTask.objects.get(id=schedule.periodic_task_id).enabled)
 
     assert enabled()
     editing.pause(schedule.id, NOON)
