@@ -1,0 +1,153 @@
+"""The long tail: services that Apprise speaks to (https://appriseit.com/services), held to the door."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+
+from notifications import apprise_door, http, posting
+from notifications.apprise_services import SERVICES
+from notifications.fitting import fit
+from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.providers.base import Provider
+
+EXAMPLE = "gotify://push.example.org/AbCdEf123"
+
+_OWN = {"mailto", "mailtos", "discord", "tgram", "slack", "ntfy", "ntfys", "json", "jsons", "xml", "xmls", "form"}
+_DAMAGED = Rejected("This channel's address is damaged. Remove the channel and add it again.")
+
+
+class AppriseForm(forms.Form):
+    """The address, as Apprise writes it."""
+
+    url = forms.CharField(
+        label="Apprise URL",
+        max_length=1000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="More than a hundred services have one: see appriseit.com/services.",
+        error_messages={
+            "required": f"Write the service's address, such as {EXAMPLE}",
+            "max_length": "An address has at most %(limit_value)d characters.",
+        },
+    )
+
+    def clean_url(self) -> str:
+        """Return the address."""
+        url: str = self.cleaned_data["url"]
+        scheme = _scheme(url)
+        if scheme in _OWN:
+            raise forms.ValidationError(f"Use Carillon's own kind of channel for {scheme}:// instead.")
+        if scheme not in SERVICES:
+            known = re.fullmatch(r"[a-z0-9]{1,20}", scheme)
+            told = f"{scheme}:// is none of the services that may be used." if known else "This is no address."
+            raise forms.ValidationError(f"{told} One looks like {EXAMPLE}")
+        service = _service(url)
+        if service is None:
+            shape = _shape(scheme)
+            raise forms.ValidationError(f"This is not a whole address of {_name(scheme)}. Write it like {shape}")
+        if refusal := _refusal(service):
+            raise forms.ValidationError(f"{refusal} Use an address that everybody reaches.")
+        return url
+
+
+class Apprise(Provider):
+    """Sends by one of Apprise's services. None of them knows keys: a message whose end is unknown is not sent again."""
+
+    kind = "apprise"
+    label = "Another service (Apprise)"
+    icon = "bell"
+    position = 90
+    recognises_repeats = False
+    form: ClassVar[type[forms.Form]] = AppriseForm
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return address {"service"}, its name, and secrets {"url"}: tokens stand anywhere in it."""
+        return Destination({"service": _name(_scheme(cleaned["url"]))}, {"url": cleaned["url"]})
+
+    def summary(self, destination: Destination) -> str:
+        """Return the service's name."""
+        return str(destination.address.get("service", ""))
+
+    def send(self, message: Message, destination: Destination) -> Answer:
+        """Send it, cut to what the service takes."""
+        service = _service(destination.secrets.get("url", ""))
+        if service is None:
+            return _DAMAGED
+        if service.title_maxlen > 0:
+            title = fit(message.subject, service.title_maxlen).text
+            body = fit(message.body or message.subject, service.body_maxlen).text
+        else:
+            joined = "\n\n".join(filter(None, (message.subject, message.body)))
+            title, body = "", fit(joined, service.body_maxlen).text
+        with apprise_door.visit(self.deadline) as visit:
+            try:
+                done = bool(service.notify(body=body, title=title, notify_type="info", body_format="text"))
+            except Exception:  # of foreign code, on an answer that it did not expect: the visit tells what went out
+                done = False
+        return _judge(done, visit, self.summary(destination))
+
+
+def _scheme(url: str) -> str:
+    return url.partition("://")[0].lower() if "://" in url else ""
+
+
+def _name(scheme: str) -> str:
+    return str(apprise_door.load(scheme).service_name)
+
+
+def _shape(scheme: str) -> str:
+    template: str = apprise_door.load(scheme).templates[0]
+    return template.replace("{schema}", scheme)
+
+
+def _service(url: str) -> Any:
+    """Return the service that the address describes, or None."""
+    from apprise import AppriseAsset
+
+    if _scheme(url) not in SERVICES:
+        return None
+    plugin = apprise_door.load(_scheme(url))
+    asset = AppriseAsset(
+        storage_mode="memory",  # it would write files otherwise
+        allow_templates=False,
+        interpret_emojis=False,
+        http_redirects=False,
+    )
+    # Not for the person to say: the delivery's own retries are counted and shown.
+    ours = {"retry": 0, "wait": 0, "optional": "no", "overflow": "truncate"}
+    try:
+        parsed = plugin.parse_url(url)
+        service = plugin(**{**parsed, **ours, "asset": asset}) if parsed else None
+    except Exception:  # of foreign code, on what a person typed
+        return None
+    if service is not None:
+        service.throttle = lambda *_, **__: None  # it would sleep; our rates do not
+    return service
+
+
+def _refusal(service: Any) -> str:
+    """Return why the guard would refuse the first address that the service calls, or ""."""
+    with apprise_door.visit(0.0, looking=True) as visit:
+        try:
+            service.notify(body="-", title="-", notify_type="info", body_format="text")
+        except Exception:  # of foreign code, told that there is no connection
+            return visit.refusal
+    return visit.refusal
+
+
+def _judge(done: bool, visit: apprise_door.Visit, name: str) -> Answer:
+    if done and visit.responses:
+        return Delivered()
+    if isinstance(visit.failure, http.Unanswered):
+        return Ambiguous(visit.failure.reason)
+    if any(200 <= response.status < 300 for response in visit.responses):
+        return Ambiguous(f"{name} took a part of it only, or answered something that is not understood.")
+    if visit.failure is not None:
+        return Rejected(visit.failure.reason) if visit.failure.refused else Retryable(visit.failure.reason)
+    if not visit.responses:
+        return Rejected(f"{name} has nobody to send to at this address.")
+    last = visit.responses[-1]
+    return posting.later(name, last) or Rejected(f"{name} refused the message: {posting.in_words(last.status)}.")

@@ -1,0 +1,144 @@
+"""That nothing of Apprise passes by the door: what its services' sources use, and what the stand-in refuses."""
+
+from __future__ import annotations
+
+import ast
+import socket
+from pathlib import Path
+
+import apprise
+import pytest
+import requests
+
+from notifications import apprise_door
+from notifications.apprise_services import SERVICES
+from tests.receivers import HTTPReceiver
+
+PLUGINS = Path(apprise.__file__).parent / "plugins"
+
+# Modules that open nothing by being imported, and of which the services use nothing that does.
+HARMLESS = {"base64", "binascii", "calendar", "collections", "contextlib", "copy", "cryptography", "dataclasses"}
+HARMLESS |= {"datetime", "email", "enum", "functools", "gzip", "hashlib", "hmac", "html", "io", "itertools", "json"}
+HARMLESS |= {"logging", "math", "operator", "os.path", "random", "re", "requests", "secrets", "string", "textwrap"}
+HARMLESS |= {"__future__", "time", "types", "typing", "unicodedata", "urllib", "uuid", "zlib"}
+OF_MODULES = {"io": {"BytesIO", "StringIO"}, "os": {"urandom"}, "requests": set(vars(apprise_door._STAND_IN))}
+DANGEROUS_CALLS = {"open", "exec", "eval", "compile", "__import__", "AppriseAttachment", "urlopen", "sleep"}
+ELSEWHERE = {"urllib.request", "requests.sessions", "requests.api", "http.client"}
+# Of Apprise itself. Another plugin, say to inherit from, would bring its own `requests`.
+HELPERS = {"..common", "..locale", ".base", "..utils.parse", "..exception", "..url", "..conversion", "..utils.sanitize"}
+HELPERS |= {"..attachment.base", "..utils.base64", "..__version__", "..__title__"}
+
+
+def what_a_module_uses(source: str) -> set[str]:
+    """What of a plugin's source goes neither to the door nor nowhere."""
+    used: set[str] = set()
+    modules: dict[str, str] = {}
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names):
+                modules |= {alias.asname or alias.name: alias.name for alias in names}
+                # Under another name, the stand-in would not take its place.
+                used |= {alias.name for alias in names if alias.name == "requests" and alias.asname}
+                used |= {alias.name for alias in names if alias.name.split(".")[0] not in HARMLESS | {"os"}}
+                used |= {alias.name for alias in names} & ELSEWHERE
+            case ast.ImportFrom(str(module), names, 0):
+                used |= {module} & ELSEWHERE
+                used |= {module} if not {module, module.split(".")[0]} & HARMLESS else set()
+                used |= {alias.name for alias in names if module == "requests"}
+            case ast.ImportFrom(None, names, level):
+                used |= {"." * level + alias.name for alias in names} - HELPERS
+            case ast.ImportFrom(module, _, level):
+                used |= {"." * level + str(module)} - HELPERS
+            case ast.Call(ast.Name(name)) | ast.Call(ast.Attribute(_, "urlopen" | "sleep" as name)):
+                used |= {name} & DANGEROUS_CALLS
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(ast.Name(name), attribute) if modules.get(name) in OF_MODULES:
+                used |= {f"{modules[name]}.{attribute}"} if attribute not in OF_MODULES[modules[name]] else set()
+    return used
+
+
+@pytest.mark.parametrize("module", sorted(set(SERVICES.values())))
+def test_a_service_uses_nothing_but_what_goes_through_the_door(module: str) -> None:
+    assert what_a_module_uses((PLUGINS / f"{module}.py").read_text()) == set()
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "mqtt",
+        "syslog",
+        "macosx",
+        "bluesky",
+        "apprise_api",
+        "telegram",
+        "guilded",
+        "deltachat",
+        "aprs",
+        "twitter",
+        "smpp",
+    ],
+)
+def test_one_that_goes_elsewhere_would_be_found(module: str) -> None:
+    assert what_a_module_uses((PLUGINS / f"{module}.py").read_text())
+
+
+def test_every_scheme_has_its_service_and_each_speaks_through_the_stand_in() -> None:
+    for scheme in SERVICES:
+        service = apprise_door.load(scheme)
+        assert scheme in apprise_door.schemes_of(service)
+        module = __import__(service.__module__, fromlist=["requests"])
+        assert getattr(module, "requests", apprise_door._STAND_IN) is apprise_door._STAND_IN
+        assert str(service.service_name)
+
+
+def test_no_service_is_allowed_that_touches_this_machine() -> None:
+    assert not set(SERVICES) & {"file", "dbus", "syslog", "rsyslog", "macosx", "windows", "gnome", "glib", "blink1"}
+    assert not set(SERVICES) & {"mqtt", "mqtts", "growl", "smpp", "aprs", "mailto", "mailtos", "json", "xml", "form"}
+
+
+def test_the_stand_in_refuses_outside_of_a_visit() -> None:
+    with HTTPReceiver() as receiver:
+        for verb in ("get", "post", "put", "patch", "delete"):
+            with pytest.raises(requests.ConnectionError):
+                getattr(apprise_door._STAND_IN, verb)(receiver.url)
+        assert receiver.requests == []
+
+
+def test_looking_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with HTTPReceiver() as receiver, apprise_door.visit(1.0, looking=True) as visit:
+        with pytest.raises(requests.ConnectionError):
+            apprise_door._STAND_IN.post(receiver.url, data="x")
+        assert (receiver.requests, visit.refusal) == ([], "")
+
+
+def test_requests_itself_stays_as_it_was() -> None:
+    apprise_door.load("gotify")
+    with HTTPReceiver() as receiver:
+        assert requests.get(receiver.url, timeout=5).ok
+
+
+def test_what_a_service_asks_for_reaches_the_other_side() -> None:
+    with HTTPReceiver() as receiver, apprise_door.visit(5.0) as visit:
+        answer = apprise_door._STAND_IN.post(
+            receiver.url, params={"a": "ä"}, data={"b": "1"}, headers={"X-C": "2"}, auth=("ada", "x"), verify=False
+        )
+        assert (answer.status_code, answer.text, answer.content) == (200, "ok", b"ok")
+        [request] = receiver.requests
+        assert (request.path, request.body) == ("/hooks/carillon?a=%C3%A4", b"b=1")
+        assert (request.headers["X-C"], request.headers["Authorization"]) == ("2", "Basic YWRhOng=")
+        assert [response.status for response in visit.responses] == [200]
+
+
+def test_only_the_doors_own_sockets_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialled: list[str] = []
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: tuple[str, int]) -> None:
+        dialled.append(type(self).__name__)
+        real(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    with HTTPReceiver() as receiver, apprise_door.visit(5.0):
+        apprise_door._STAND_IN.get(receiver.url)
+    assert set(dialled) == {"BoundedSocket"}
