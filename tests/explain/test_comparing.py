@@ -58,7 +58,7 @@ def ends(schedule: Schedule) -> dict[str, str]:
 def test_an_edit_says_what_it_adds_and_removes(schedule: Schedule) -> None:
     moved = preview(schedule.user, schedule.id, days=["1"], **ends(schedule))
     assert "Saving this <strong>adds 4</strong>" in moved or "Saving this <strong>adds 5</strong>" in moved
-    assert ", and <strong>removes 4</strong>" in moved or ", and <strong>removes 5</strong>" in moved
+    assert "Saving this <strong>removes 4</strong>" in moved or "Saving this <strong>removes 5</strong>" in moved
     assert "Saving this moves no firing." in preview(schedule.user, schedule.id, **ends(schedule))
     assert "removes" not in preview(schedule.user, schedule.id, days=["0", "1"], **ends(schedule))
 
