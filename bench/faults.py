@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--deliveries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--mutation", default="", help="no-rescue, no-fence or unconditional-claim")
-    parser.add_argument("--patience", type=float, default=60.0, help="seconds after the load until all must have ended")
+    parser.add_argument("--patience", type=float, default=90.0, help="seconds without progress until a cell ends")
     parser.add_argument("--json", action="store_true")
     wished = parser.parse_args()
     prepare()

@@ -1,0 +1,23 @@
+"""The peer of `bench.deliver`: a bare Celery task that makes the same POST over the same pool, and records nothing."""
+
+from __future__ import annotations
+
+import os
+from uuid import UUID
+
+from celery import shared_task
+
+from notifications.message import Delivered, Destination, Message
+from notifications.providers.webhook import Webhook
+
+SECRET = "whsec_" + "c2VjcmV0" * 4  # signs for a receiver that checks nothing
+NAME = "bench.bare"
+_webhook = Webhook()
+
+
+@shared_task(name=NAME, ignore_result=True)
+def post(key: str) -> None:
+    message = Message(UUID(key), "Water the plants", "All of them.", "Ada")
+    answer = _webhook.send(message, Destination({"url": os.environ["BENCH_SINK"]}, {"secret": SECRET}))
+    if not isinstance(answer, Delivered):
+        raise RuntimeError(str(answer))

@@ -1,0 +1,143 @@
+"""What a delivery costs, against a bare Celery task that makes the same POST and records nothing, in the same run.
+
+python -m bench.deliver [--n 3000] [--rounds 3] [--latency MS] [--pool prefork|threads] [--json]: with a latency, the
+workers have threads, for then they mostly wait.
+python -m bench.deliver --queue 1000000 [--json]: what claiming, settling and rescue cost beside so many that wait.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+from bench.delivering import Sink, make_deliveries, make_waiting, memory_of, own_redis_database, worker
+from bench.ground import ground, report, sweep
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="script/bench deliver")
+    parser.add_argument("--n", type=int, default=3_000, help="deliveries a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--latency", type=int, default=0, help="milliseconds until the receiver answers")
+    parser.add_argument("--pool", choices=["prefork", "threads"])
+    parser.add_argument("--concurrency", type=int)
+    parser.add_argument("--queue", type=int, help="measure single statements beside so many pending deliveries")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with ground() as app:
+        own_redis_database(app)
+        if options.queue:
+            beside_a_queue(options.queue, options.n)
+        else:
+            pool = options.pool or ("threads" if options.latency else "prefork")
+            against_bare(app, options, pool, options.concurrency or (4 if pool == "prefork" else 500))
+
+
+def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: int) -> None:
+    from bench import bare
+    from notifications import doorbell, outbox
+    from notifications.models import Delivery
+    from tests.make import make_channel, make_user
+
+    sink = Sink(options.latency / 1000)
+    channel = make_channel(make_user(), "webhook", {"secret": bare.SECRET}, address={"url": sink.url})
+
+    def ours(ids: list[UUID]) -> Callable[[], bool]:
+        outbox.ring(outbox.Ring(delivery_id) for delivery_id in ids)
+        return lambda: not Delivery.objects.filter(state__in=Delivery.OPEN).exists()
+
+    def peer(ids: list[UUID]) -> Callable[[], bool]:
+        doorbell.publish(app, bare.NAME, [(key, 0.0) for key in ids])
+        return lambda: True
+
+    def play(ring: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
+        target, started = sink.arrived + len(ids), time.perf_counter()
+        finished = ring(ids)
+        while sink.arrived < target or not finished():
+            if time.perf_counter() > started + 60:
+                raise SystemExit(f"Only {sink.arrived} of {target} arrived")
+            time.sleep(0.01)
+        return len(ids) / (time.perf_counter() - started)
+
+    processes = 1 if pool == "prefork" else 2
+    rates: dict[str, list[float]] = {"ours": [], "bare": []}
+    try:
+        with worker(pool, concurrency, processes, sink) as workers:
+            play(ours, make_deliveries(channel, 200))
+            play(peer, [uuid4() for _ in range(200)])
+            before = _transactions()
+            for _ in range(options.rounds):
+                ids = make_deliveries(channel, options.n)
+                rates["ours"].append(play(ours, ids))
+                rates["bare"].append(play(peer, [uuid4() for _ in range(options.n)]))
+            transactions = (_transactions() - before) / (options.rounds * options.n)
+            memory = memory_of(workers)
+    finally:
+        sink.close()
+        sweep(app)
+    middle = {name: statistics.median(found) for name, found in rates.items()}
+    shape = {"pool": f"{processes} x {pool} {concurrency}", "latency ms": options.latency, "n": options.n}
+    rows = {
+        name: {"a second": round(rate, 1), "took s": round(options.n / rate, 2)} | shape
+        for name, rate in middle.items()
+    }
+    own = rows["ours"] | {"transactions each": round(transactions, 2), "memory MiB": memory}
+    report("deliver", 0, own, {"bare task": rows["bare"]}, {"bare task": round(middle["ours"] / middle["bare"], 2)})
+
+
+def beside_a_queue(queue: int, n: int) -> None:
+    """Median milliseconds of one statement over a socket, beside 1,000 pending deliveries and beside `queue`."""
+    from notifications import deliveries, providers
+    from notifications.deliveries import LostRule
+    from tests.make import make_channel, make_user
+
+    channel = make_channel(make_user(), "webhook")
+    rules = [LostRule(provider.kind, True, 5) for provider in providers.all()]
+
+    def cost() -> dict[str, Any]:
+        claims = []
+        claiming, settling, rescuing = [], [], []
+        for delivery_id in make_deliveries(channel, min(n, 2000)):
+            started = time.perf_counter()
+            claim = deliveries.claim(delivery_id, "bench")
+            claiming.append(time.perf_counter() - started)
+            claims.append(claim)
+        for claim in claims:
+            started = time.perf_counter()
+            if claim:
+                deliveries.deliver(claim, "200 OK")
+            settling.append(time.perf_counter() - started)
+        for _ in range(50):
+            started = time.perf_counter()
+            deliveries.expire(2000)
+            deliveries.recover_expired_leases(rules, 2000)
+            deliveries.due_for_a_ring(2000)
+            rescuing.append(time.perf_counter() - started)
+        times = {"claim ms": claiming, "settle ms": settling, "empty rescue ms": rescuing}
+        return {name: round(statistics.median(taken) * 1000, 3) for name, taken in times.items()}
+
+    make_waiting(channel, 1_000)
+    cost()
+    few = cost()
+    make_waiting(channel, queue - 1_000)
+    many = cost()
+    ratios = {name: round(many[name] / few[name], 2) for name in few}
+    report("deliver beside a queue", 0, {"pending": queue} | many, {"few": {"pending": 1_000} | few}, ratios)
+
+
+def _transactions() -> int:
+    """Committed in this database by everybody, those of the last second included."""
+    from django.db import connection
+
+    time.sleep(1.2)  # backends report their counts at most once a second
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])
+
+
+if __name__ == "__main__":
+    main()
