@@ -11,7 +11,7 @@ from typing import Any
 
 from celery.beat import SchedulingError
 from celery.utils.log import get_logger
-from django.db import Error, close_old_connections, connection, transaction
+from django.db import Error, close_old_connections, transaction
 from django.db.models import F, Q, QuerySet
 from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
@@ -38,18 +38,20 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._minute = Minute(log)
         self._broker_rests_until = 0.0
         self._reclocking = reclocking.reclock_changed()
+        self._is_set_up = False
         super().__init__(*args, **kwargs)
 
     def setup_schedule(self) -> None:
-        """Read the stock entries; waits for a database that is away or not yet migrated, and says so."""
-        while True:
-            try:
-                connection.ensure_connection()
-                super().setup_schedule()
-                return
-            except Error as error:
-                self._database_away(error)
-                time.sleep(LONGEST_SLEEP)
+        """Read the stock entries. Where the database is away or not yet migrated, says so and leaves it to the ticks."""
+        # Never waits: Celery's handler of SIGTERM asks for a scheduler, and makes another one while the first is made.
+        try:
+            self._set_up()
+        except Error as error:
+            self._database_away(error)
+
+    def _set_up(self) -> None:
+        super().setup_schedule()
+        self._is_set_up = True
 
     def enabled_models_qs(self) -> QuerySet[Any]:
         """The periodic tasks of the stock loop: not our mirror rows, which it would compare one by one.
@@ -63,6 +65,8 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Fire what is due; returns the seconds until the next look, at most `LONGEST_SLEEP`."""
         try:
+            if not self._is_set_up:
+                self._set_up()
             following.follow()
             self._reclock()
             wait = self._fire_due()

@@ -198,6 +198,15 @@ def test_a_beat_survives_the_loss_of_postgresql_and_of_redis(tmp_path: Path) -> 
     assert Occurrence.objects.count() == 2
 
 
+def test_a_beat_that_waits_for_its_database_stops_when_told_to(tmp_path: Path) -> None:
+    database, broker = lines()
+    with running_beat(database, broker, tmp_path / "log") as beat:
+        wait_for(lambda: "cannot be read" in (tmp_path / "log").read_text())
+        beat.send_signal(signal.SIGTERM)
+        assert beat.wait(timeout=5) == 0
+    broker.cut()
+
+
 def lines() -> tuple[Line, Line]:
     """Lines to the database (cut) and to the broker (mended)."""
     host, port = connection.settings_dict["HOST"], int(connection.settings_dict["PORT"] or 5432)
