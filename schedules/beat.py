@@ -42,7 +42,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         super().__init__(*args, **kwargs)
 
     def setup_schedule(self) -> None:
-        """Read the stock entries. Where the database is away or not yet migrated, says so and leaves it to the ticks."""
+        """Read the stock entries; says where the database is away or not yet migrated, and leaves it to the ticks."""
         # Never waits: Celery's handler of SIGTERM asks for a scheduler, and makes another one while the first is made.
         try:
             self._set_up()
