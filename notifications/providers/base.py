@@ -41,9 +41,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a service is given to say. `subject` is None where it stands in the body."""
+    """What a service is given to say. `subject` is empty where it stands in the body."""
 
-    subject: Fitted | None
+    subject: Fitted
     body: Fitted
 
 
@@ -116,7 +116,7 @@ class Provider(ABC):
         limits = self.limits
         if limits.joined:
             joined = "\n\n".join(filter(None, (message.subject, message.body)))
-            return Written(None, fit(joined, limits.body, limits.measure, self.escape))
+            return Written(Fitted("", 0), fit(joined, limits.body, limits.measure, self.escape))
         return Written(
             fit(message.subject, limits.subject, limits.measure, self.escape),
             fit(message.body, limits.body, limits.measure, self.escape),

@@ -84,7 +84,6 @@ class Discord(Provider):
         if not _WEBHOOK.fullmatch(webhook):
             return _DAMAGED
         written = self.written(message)
-        assert written.subject is not None  # noqa: S101 - not joined
         embed = {"title": written.subject.text, "description": written.body.text}
         answer = posting.post_json(
             f"{settings.SERVICE_URLS['discord']}/api/webhooks/{webhook}?wait=true",
