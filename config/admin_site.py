@@ -12,6 +12,7 @@ from django.urls import reverse
 # (title, model, icon)
 _PLACES = [
     ("Dead letters", "notifications.deadletter", "unsubscribe"),
+    ("Interventions", "notifications.intervention", "history_edu"),
     ("Deliveries", "notifications.delivery", "send"),
     ("Notifications", "notifications.notification", "notifications"),
     ("Occurrences", "schedules.occurrence", "event_available"),
@@ -21,6 +22,8 @@ _PLACES = [
     ("Periodic tasks", "django_celery_beat.periodictask", "timer"),
     ("Task results", "django_celery_results.taskresult", "task_alt"),
 ]
+# Pages that come before their model's list.
+_FIRST = {"notifications.deadletter": "admin:notifications_deadletter_causes"}
 _BEHIND = [
     ("E-mail addresses", "account.emailaddress", "alternate_email"),
     ("Groups", "auth.group", "group"),
@@ -42,7 +45,7 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
     return {
         "title": title,
         "icon": icon,
-        "link": reverse(f"admin:{model.replace('.', '_')}_changelist"),
+        "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
         "permission": _may_see(model),
     }
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from celery.schedules import crontab
+
 from config import embedded, env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -202,6 +204,17 @@ CELERY_BEAT_SCHEDULE = {
         "task": "notifications.rescue",
         "schedule": 5.0,
         "options": {"expire_seconds": 30},
+    },
+    # Owners, of channels that do not work; nobody waits for it, so what is found together is told together.
+    "tell-owners": {
+        "task": "notifications.tell_owners",
+        "schedule": 300.0,
+        "options": {"expire_seconds": 300},
+    },
+    # Operators, of dead letters that wait.
+    "tell-operators": {
+        "task": "notifications.tell_operators",
+        "schedule": crontab(hour="7", minute="0"),
     },
     # For those who run the stock scheduler; beside our own it finds nothing to do.
     "sweep": {

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from celery import Task, shared_task
 from celery.exceptions import Ignore, Retry
+from django.utils import timezone
 
-from notifications import outbox, sending
+from notifications import notices, outbox, sending, summary
 from notifications import rescue as rescuing
 from notifications.sending import SendAgain
 
@@ -56,3 +57,13 @@ def rescue() -> dict[str, Any]:
         "dead": rescued.recovered.dead,
         "rung": rescued.rung,
     }
+
+
+@shared_task(name="notifications.tell_owners")
+def tell_owners() -> int:
+    return notices.tell_owners(timezone.now())
+
+
+@shared_task(name="notifications.tell_operators")
+def tell_operators() -> int:
+    return summary.send(timezone.now())

@@ -1,5 +1,5 @@
 """What went out, to whom, and what did not arrive: the operator's view."""
 
-from notifications.admin import channel, deadletter, delivery, notification
+from notifications.admin import channel, deadletter, delivery, intervention, notification
 
-__all__ = ["channel", "deadletter", "delivery", "notification"]
+__all__ = ["channel", "deadletter", "delivery", "intervention", "notification"]

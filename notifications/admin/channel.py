@@ -57,7 +57,7 @@ class ChannelAdmin(Record):
     fieldsets = (
         (None, {"fields": (("label", "provider_name"), "address_summary", ("person", "state"), "rows")}),
         ("When a send's outcome is unknown", {"fields": ("on_unknown",)}),
-        ("Instants", {"fields": (("created", "verified"), ("disabled", "disabled_reason"), "removed")}),
+        ("Instants", {"fields": (("created", "verified"), ("failing", "disabled"), "disabled_reason", "removed")}),
     )
     readonly_fields = (
         "provider_name",
@@ -67,6 +67,7 @@ class ChannelAdmin(Record):
         "rows",
         "created",
         "verified",
+        "failing",
         "disabled",
         "removed",
     )
@@ -147,6 +148,10 @@ class ChannelAdmin(Record):
     @admin.display(description="verified")
     def verified(self, channel: Channel) -> SafeString:
         return links.instant(channel.verified_at)
+
+    @admin.display(description="nothing but failures since")
+    def failing(self, channel: Channel) -> SafeString:
+        return links.instant(channel.failing_since)
 
     @admin.display(description="disabled")
     def disabled(self, channel: Channel) -> SafeString:

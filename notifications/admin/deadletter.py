@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
@@ -14,8 +13,9 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action as button
 
 from notifications import providers
-from notifications.admin import asking, deciding, showing
+from notifications.admin import asking, cause, deciding, showing
 from notifications.admin.delivery import DeliveryRecord
+from notifications.deadletters import Done
 from notifications.models import Delivery
 from people.admin import searching
 from people.admin.recent import Period
@@ -72,7 +72,7 @@ class DeadLetterAdmin(DeliveryRecord):
     )
     list_filter = (DeadState, DeadProvider, DiedWithin)
     ordering = ("-settled_at",)
-    arrivals = ("channel__id__exact",)
+    arrivals = ("channel__id__exact", "cause")
     nothing = "No dead letters: everything has arrived, or is still on its way."
     actions = ("replay", "discard")
     actions_detail = ("replay_one", "discard_one")
@@ -86,20 +86,25 @@ class DeadLetterAdmin(DeliveryRecord):
     def subject(self, letter: DeadLetter) -> SafeString:
         return showing.short(letter.notification.subject)
 
+    def get_urls(self) -> list[Any]:
+        urls: list[Any] = super().get_urls()
+        return cause.urls(self) + urls
+
     @admin.action(description="Replay: send again", permissions=["act"])
     def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        keys = _keys(queryset)
-        again = deciding.replay(request, keys)
-        self._tell(request, again, "will be sent again", _asked(request, keys))
+        """Who ticks a letter means it; who means all that a filter matches does not mean those that are stale."""
+        asked = _asked(request, queryset)
+        done = deciding.replay(request, queryset, _which(request, asked), even_stale=not _across(request))
+        self._tell(request, done, "will be sent again", asked)
 
     @admin.action(description="Discard…", permissions=["act"])
     def discard(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         form = asking.answer(request)
         if not form.is_valid():
             return self._ask_to_discard(request, queryset.count(), form)
-        keys = _keys(queryset)
-        gone = deciding.discard(request, keys, form.cleaned_data["reason"])
-        self._tell(request, gone, "discarded", _asked(request, keys))
+        asked = _asked(request, queryset)
+        done = deciding.discard(request, queryset, _which(request, asked), form.cleaned_data["reason"])
+        self._tell(request, done, "discarded", asked)
         return None
 
     @button(description="Replay…", url_path="replay", icon="replay", permissions=["act"])  # type: ignore[untyped-decorator]
@@ -146,21 +151,26 @@ class DeadLetterAdmin(DeliveryRecord):
             key=key,
         )
 
-    def _tell(self, request: HttpRequest, done: int, what: str, asked: int) -> None:
-        words = [f"{done:,} {what}."]
-        if asked > done:
-            words.append(
-                f"{asked - done:,} had changed meanwhile and {'was' if asked - done == 1 else 'were'} left alone."
-            )
-        self.message_user(request, " ".join(words), messages.SUCCESS if done else messages.WARNING)
+    def _tell(self, request: HttpRequest, done: Done, what: str, asked: int) -> None:
+        changed = len(done.changed)
+        words = [f"{changed:,} {what}."]
+        if done.stale:
+            words.append(f"{done.stale:,} {'is' if done.stale == 1 else 'are'} stale and stayed as they were.")
+        if missed := asked - changed - done.stale:
+            words.append(f"{missed:,} had changed meanwhile and {'was' if missed == 1 else 'were'} left alone.")
+        self.message_user(request, " ".join(words), messages.SUCCESS if changed else messages.WARNING)
 
 
-def _keys(rows: QuerySet[Any]) -> list[UUID]:
-    return list(rows.order_by().values_list("pk", flat=True))
+def _across(request: HttpRequest) -> bool:
+    return request.POST.get("select_across") == "1"
 
 
-def _asked(request: HttpRequest, found: list[UUID]) -> int:
+def _asked(request: HttpRequest, rows: QuerySet[Any]) -> int:
     """How many rows the operator meant: some may have changed since the list was shown."""
-    if request.POST.get("select_across") == "1":
-        return len(found)
-    return len(set(request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)))
+    return rows.count() if _across(request) else len(set(request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)))
+
+
+def _which(request: HttpRequest, asked: int) -> str:
+    if not _across(request):
+        return "one chosen" if asked == 1 else f"{asked} chosen one by one"
+    return ", ".join(f"{name} {value}" for name, value in request.GET.items()) or "every dead letter"

@@ -1,60 +1,56 @@
-"""Replay and discard many deliveries for an operator, and keep with each of them who did it."""
+"""Replay and discard for an operator: what was done is kept as an intervention, and in the history of each delivery."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import cast
-from uuid import UUID
+from datetime import timedelta
+from typing import Any, cast
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from notifications import deliveries, outbox
+from notifications import deadletters
+from notifications.deadletters import Done, Which, Who
 from notifications.models import Delivery
 from people.models import User
 
-# Rows a transaction: none holds its locks for long, and what is done stays done if a later one fails.
-STEP = 1_000
+
+@transaction.atomic
+def replay(request: HttpRequest, rows: QuerySet[Any], which: str, even_stale: bool) -> Done:
+    """Send again, at once, those of `rows` that are dead letters still."""
+    done = deadletters.replay(rows, which, _who(request), skip=None if even_stale else deadletters.stale())
+    return _keep(request, done, "Replayed.")
 
 
-def replay(request: HttpRequest, keys: Sequence[UUID]) -> int:
-    """Send again those that still are dead letters. Returns how many.
-
-    The first step is rung for at once; of more than that, rescue rings as fast as the workers take it.
-    """
-    again = 0
-    for step in _steps(keys):
-        with transaction.atomic():
-            changed = deliveries.replay(_locked(step))
-            _keep(request, changed, "Replayed.")
-            if again == 0:
-                outbox.ring_after_commit(outbox.Ring(key) for key in changed)
-        again += len(changed)
-    return again
+@transaction.atomic
+def replay_cause(request: HttpRequest, which: Which, per_minute: int, max_age: timedelta | None) -> Done:
+    """Send all of a cause again, `per_minute` at most, without those that are stale or older than `max_age`."""
+    skip = deadletters.stale(max_age)
+    done = deadletters.replay(
+        which.rows(), str(which), _who(request), cause=which.cause, per_minute=per_minute, skip=skip
+    )
+    return _keep(request, done, f"Replayed, {per_minute} a minute.")
 
 
-def discard(request: HttpRequest, keys: Sequence[UUID], reason: str) -> int:
-    """Give up those that still are dead letters. Returns how many."""
-    gone = 0
-    for step in _steps(keys):
-        with transaction.atomic():
-            changed = _locked(step)
-            gone += deliveries.discard(changed, f"Discarded: {reason}")
-            _keep(request, changed, f"Discarded: {reason}")
-    return gone
+@transaction.atomic
+def try_one(request: HttpRequest, which: Which) -> Done:
+    """Send the newest of a cause again, alone."""
+    return _keep(request, deadletters.try_one(which, _who(request)), "Replayed to test.")
 
 
-def _steps(keys: Sequence[UUID]) -> Iterator[Sequence[UUID]]:
-    return (keys[start : start + STEP] for start in range(0, len(keys), STEP))
+@transaction.atomic
+def discard(request: HttpRequest, rows: QuerySet[Any], which: str, reason: str, cause: str = "") -> Done:
+    """Give up those of `rows` that are dead letters still."""
+    return _keep(request, deadletters.discard(rows, which, _who(request), reason, cause=cause), f"Discarded: {reason}")
 
 
-def _locked(keys: Sequence[UUID]) -> list[UUID]:
-    """Those of `keys` that are dead letters now, and stay so until the commit; in order, so that two never deadlock."""
-    held = Delivery.objects.filter(pk__in=keys).dead_letters().order_by("pk").select_for_update()
-    return list(held.values_list("pk", flat=True))
-
-
-def _keep(request: HttpRequest, keys: Sequence[UUID], message: str) -> None:
+def _who(request: HttpRequest) -> Who:
     operator = cast(User, request.user)
-    LogEntry.objects.log_actions(operator.pk, [Delivery(pk=key) for key in keys], CHANGE, message)
+    return Who(operator.pk, operator.email)
+
+
+def _keep(request: HttpRequest, done: Done, message: str) -> Done:
+    operator = cast(User, request.user)
+    LogEntry.objects.log_actions(operator.pk, [Delivery(pk=key) for key in done.changed], CHANGE, message)
+    return done

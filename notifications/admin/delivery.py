@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from notifications import providers
 from notifications.admin import showing
+from notifications.admin.intervention import InterventionInline
 from notifications.models import Attempt, Delivery
 from people.admin import links, searching
 from people.admin.badge import badge
@@ -58,7 +59,7 @@ class DeliveryRecord(Record):
     """What the lists of deliveries and of dead letters show alike."""
 
     list_select_related = ("channel", "notification__user")
-    inlines = (AttemptInline,)
+    inlines = (AttemptInline, InterventionInline)
     fieldsets = (
         (None, {"fields": (("state_label", "reason"), ("said", "person"), ("to_channel", "provider_name"), "cause")}),
         ("Counts", {"fields": (("tries", "replays"), ("released", "rings"))}),

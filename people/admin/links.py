@@ -27,6 +27,11 @@ def to_list(model: str, text: object, **narrowed: Any) -> SafeString:
     return _link(f"{page}?{urlencode(narrowed)}", text)
 
 
+def to_page(name: str, text: object, **named: Any) -> SafeString:
+    """A link to the page of the admin that is called `name`."""
+    return _link(reverse(name, kwargs=named), text)
+
+
 def _link(url: str, text: object) -> SafeString:
     return format_html('<a class="text-link" href="{}">{}</a>', url, text)
 

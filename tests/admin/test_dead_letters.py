@@ -12,7 +12,6 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.messages import get_messages
 from django.test import Client
 
-from notifications.admin import deciding
 from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
@@ -121,15 +120,6 @@ def test_all_that_a_filter_matches_are_discarded_after_asking(operator: Client, 
     assert 'name="select_across" value="1"' in page
     act(operator, "discard", dead[:1], where, select_across="1", answered="yes", reason="Old.")
     assert states() == ["cancelled", "cancelled", "unknown"]
-
-
-def test_many_are_done_in_steps_and_each_is_kept(
-    operator: Client, dead: list[Delivery], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deciding, "STEP", 2)
-    assert act(operator, "replay", dead) == "3 will be sent again."
-    assert states() == ["pending"] * 3
-    assert len(kept()) == 3
 
 
 @pytest.mark.parametrize(("button", "words"), [("replay", "Send again"), ("discard", "Discard 1")])

@@ -1,0 +1,208 @@
+"""Dead letters by cause: what keeps how many from arriving, and what to do about all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import wraps
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import path
+from django.views.decorators.http import require_POST, require_safe
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+
+from notifications import deadletters
+from notifications.admin import deciding, showing
+from notifications.admin.asking import Reason
+from notifications.deadletters import Done, Group, Which
+from notifications.models import Intervention
+from people.admin import links
+
+_LETTERS = 20
+_ACTS = 10
+_AGES = {"": "none", "1": "a day", "7": "a week", "30": "a month"}
+_CAUSES, _CAUSE = "admin:notifications_deadletter_causes", "admin:notifications_deadletter_cause"
+
+View = Callable[..., HttpResponse]
+
+
+class Rate(forms.Form):
+    """How fast to replay, in letters a minute, and what not to."""
+
+    per_minute = forms.IntegerField(
+        label="Letters a minute",
+        min_value=1,
+        max_value=100_000,
+        initial=60,
+        widget=UnfoldAdminIntegerFieldWidget,
+        error_messages={"required": "Say how many a minute the service bears."},
+    )
+    max_age = forms.TypedChoiceField(
+        label="Skip those older than",
+        choices=list(_AGES.items()),
+        required=False,
+        coerce=lambda days: timedelta(days=int(days)),
+        empty_value=None,
+        widget=UnfoldAdminSelectWidget,
+    )
+
+
+def urls(admin: Any) -> list[Any]:
+    """The pages, for the urls of the dead letters' admin: to look for who may see them, to act for who may change."""
+
+    def allowed(view: View, permitted: Callable[[HttpRequest], bool]) -> View:
+        @wraps(view)
+        def checked(request: HttpRequest, **named: str) -> HttpResponse:
+            if not permitted(request):
+                raise PermissionDenied
+            return view(admin, request, **named)
+
+        protected: View = admin.admin_site.admin_view(checked)
+        return protected
+
+    see, act = admin.has_view_permission, admin.has_act_permission
+    return [
+        path("causes/", allowed(_causes, see), name="notifications_deadletter_causes"),
+        path("causes/<slug:cause>/", allowed(_cause, see), name="notifications_deadletter_cause"),
+        path("causes/<slug:cause>/try/", allowed(_try, act), name="notifications_deadletter_try"),
+        path("causes/<slug:cause>/replay/", allowed(_replay, act), name="notifications_deadletter_replay"),
+        path("causes/<slug:cause>/discard/", allowed(_discard, act), name="notifications_deadletter_discard"),
+    ]
+
+
+def _page(admin: Any, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
+    context |= {**admin.admin_site.each_context(request), "opts": admin.opts, "title": title}
+    return TemplateResponse(request, f"admin/notifications/{template}.html", context)
+
+
+def _method(only: Callable[[View], View]) -> Callable[[View], View]:
+    """Let a view take one kind of request; Django's decorators expect the request to come first."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def ordered(admin: Any, request: HttpRequest, **named: str) -> HttpResponse:
+            return only(lambda request: view(admin, request, **named))(request)
+
+        return ordered
+
+    return decorate
+
+
+@_method(require_safe)
+def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
+    table = {
+        "headers": ["Why", "Letters", "Provider", "Ended as", "First", "Last"],
+        "rows": [
+            [
+                links.to_page(_CAUSE, group.example.reason or "No reason was given.", cause=group.cause),
+                f"{group.count:,}",
+                showing.provider_label(group.example.provider),
+                group.example.state,
+                links.instant(group.first),
+                links.instant(group.last),
+            ]
+            for group in deadletters.groups()
+        ],
+    }
+    return _page(admin, request, "causes", "Dead letters by cause", table=table)
+
+
+@_method(require_safe)
+def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
+    return _show(admin, request, cause, Rate(), Reason())
+
+
+@_method(require_POST)
+def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
+    return _done(admin, request, cause, deciding.try_one(request, Which(cause=cause)))
+
+
+@_method(require_POST)
+def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
+    form = Rate(request.POST)
+    if not form.is_valid():
+        return _show(admin, request, cause, form, Reason())
+    per_minute, max_age = form.cleaned_data["per_minute"], form.cleaned_data["max_age"]
+    return _done(admin, request, cause, deciding.replay_cause(request, Which(cause=cause), per_minute, max_age))
+
+
+@_method(require_POST)
+def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
+    form = Reason(request.POST)
+    if not form.is_valid():
+        return _show(admin, request, cause, Rate(), form)
+    which = Which(cause=cause)
+    done = deciding.discard(request, which.rows(), str(which), form.cleaned_data["reason"], cause)
+    return _done(admin, request, cause, done)
+
+
+def _done(admin: Any, request: HttpRequest, cause: str, done: Done) -> HttpResponse:
+    if done.stale:
+        admin.message_user(request, f"{done.stale:,} stale, left as they were.", messages.WARNING)
+    if done.intervention is None:
+        admin.message_user(request, "Nothing was done: no letter of this cause is left to do it to.", messages.WARNING)
+        return redirect(_CAUSES) if not Which(cause=cause).rows().exists() else redirect(_CAUSE, cause)
+    return redirect("admin:notifications_intervention_change", done.intervention.pk)
+
+
+def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reason) -> HttpResponse:
+    found = deadletters.groups(Which(cause=cause))
+    acts = Intervention.objects.filter(cause=cause)[:_ACTS]
+    if not found:
+        if not acts:
+            raise Http404("There is no such cause.")
+        admin.message_user(request, "No dead letter of this cause is left.", messages.INFO)
+        return redirect(_CAUSES)
+    [group] = found
+    return _page(
+        admin,
+        request,
+        "cause",
+        group.example.reason or "No reason was given.",
+        group=group,
+        provider=showing.provider_label(group.example.provider),
+        first=links.instant(group.first),
+        last=links.instant(group.last),
+        letters=_letters(group),
+        every=links.to_list("notifications.deadletter", f"All {group.count:,} in the list", cause=cause),
+        acts=_acts(acts),
+        rate=rate,
+        reason=reason,
+        may_act=admin.has_act_permission(request),
+    )
+
+
+def _letters(group: Group) -> dict[str, Any]:
+    newest = Which(cause=group.cause).rows().order_by("-settled_at")[:_LETTERS]
+    return {
+        "headers": ["What was said", "Person", "Channel", "Ended"],
+        "rows": [
+            [
+                links.to_row("notifications.deadletter", letter.pk, showing.short(letter.notification.subject)),
+                showing.person(letter.notification),
+                showing.channel(letter.channel),
+                links.instant(letter.settled_at),
+            ]
+            for letter in newest.select_related("notification__user", "channel")
+        ],
+    }
+
+
+def _acts(acts: Any) -> dict[str, Any]:
+    return {
+        "headers": ["When", "Who", "What"],
+        "rows": [
+            [
+                links.instant(act.at),
+                act.who,
+                links.to_row("notifications.intervention", act.pk, f"{act.get_what_display()}: {act.count:,}"),
+            ]
+            for act in acts
+        ],
+    }

@@ -1,0 +1,119 @@
+"""Owners are told once a day for a channel and a cause, elsewhere; operators once a day, if anything waits."""
+
+from __future__ import annotations
+
+from datetime import time, timedelta
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from notifications import channels, notices, summary
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from tests.make import make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ada() -> User:
+    return make_user(email="ada@example.org")
+
+
+@pytest.fixture
+def chat(ada: User) -> Channel:
+    return make_channel(ada, "webhook", label="Chat")
+
+
+def make_dead(channel: Channel, reason: str = "The bot was blocked.", **overrides: object) -> Delivery:
+    return make_delivery(channel, **{"state": "dead", "reason": reason, "settled_at": timezone.now()} | overrides)
+
+
+def told() -> list[tuple[str, str]]:
+    rows = Delivery.objects.filter(notification__origin="notice").order_by("id")
+    return [(row.channel.label, row.notification.subject) for row in rows.select_related("channel", "notification")]
+
+
+def test_ten_letters_of_one_cause_are_one_notice_on_a_channel_that_works(ada: User, chat: Channel) -> None:
+    make_channel(ada)
+    make_channel(ada, "email", label="Mail")
+    for _ in range(10):
+        make_dead(chat)
+    assert notices.tell_owners(timezone.now()) == 1
+    assert notices.tell_owners(timezone.now()) == 0
+    assert told() == [("Mail", "“Chat” does not work")]
+    body = Notification.objects.get(origin="notice").body
+    assert "“Water the plants” did not arrive there. The bot was blocked." in body
+
+
+def test_another_cause_another_channel_and_another_day_are_told_apart(ada: User, chat: Channel) -> None:
+    make_channel(ada)
+    other = make_channel(ada, "webhook", label="Other")
+    make_dead(chat)
+    make_dead(chat, "It was the cat.")
+    make_dead(other)
+    make_dead(chat, settled_at=timezone.now() - timedelta(hours=23, minutes=59))
+    make_dead(chat, settled_at=timezone.now() - timedelta(hours=25))
+    assert notices.tell_owners(timezone.now()) == 4
+
+
+def test_nobody_is_told_on_a_channel_that_does_not_work(ada: User, chat: Channel) -> None:
+    make_channel(ada, "email", disabled_at=timezone.now() - timedelta(days=9))
+    make_channel(ada, "webhook", verified_at=None)
+    make_channel(ada, "webhook", failing_since=timezone.now())
+    make_channel(ada, "webhook", removed_at=timezone.now())
+    make_channel(make_user(), "email")
+    make_dead(chat)
+    assert notices.tell_owners(timezone.now()) == 0
+
+
+def test_a_notice_that_does_not_arrive_and_a_test_are_not_told_of(ada: User, chat: Channel) -> None:
+    make_channel(ada)
+    for origin in (Notification.Origin.NOTICE, Notification.Origin.TEST):
+        make_dead(chat, origin=origin)
+    assert notices.tell_owners(timezone.now()) == 0
+
+
+def test_a_disabled_channel_is_told_of_once_with_its_reason_and_not_for_each_cause(ada: User, chat: Channel) -> None:
+    make_channel(ada)
+    make_dead(chat)
+    channels.disable([chat.id], "Its service says that it is gone.")
+    assert notices.tell_owners(timezone.now()) == 1
+    assert notices.tell_owners(timezone.now()) == 0
+    assert told() == [("Inbox", "“Chat” is disabled")]
+    body = Notification.objects.get(origin="notice").body
+    assert "Its service says that it is gone." in body
+    assert f"/channels/{chat.id}/" in body
+
+
+def test_a_notice_keeps_quiet_hours(ada: User, chat: Channel) -> None:
+    User.objects.filter(pk=ada.pk).update(time_zone="UTC", quiet_from=time(0, 0), quiet_until=time(23, 59))
+    make_channel(ada, "email", label="Mail")
+    make_dead(chat)
+    now = timezone.now().replace(hour=3)
+    notices.tell_owners(now)
+    notice = Delivery.objects.get(notification__origin="notice")
+    assert notice.reason == "Waits until 23:59: your quiet hours."
+
+
+def test_staff_are_mailed_what_waits_each_their_own(chat: Channel) -> None:
+    for email in ("op@example.org", "boss@example.org"):
+        make_user(email=email, is_staff=True)
+    make_user(email="former@example.org", is_staff=True, is_active=False)
+    for _ in range(3):
+        make_dead(chat)
+    make_dead(chat, "It was the cat.", settled_at=timezone.now() - timedelta(days=3))
+    assert summary.send(timezone.now()) == 2
+    assert sorted(message.to for message in mail.outbox) == [["boss@example.org"], ["op@example.org"]]
+    message = mail.outbox[0]
+    assert message.subject == "[Carillon] Dead letters: 4 wait, 3 of them new"
+    assert "webhook: The bot was blocked." in message.body
+    assert "/admin/notifications/deadletter/causes/" in message.body
+
+
+def test_nobody_is_mailed_when_nothing_waits(chat: Channel) -> None:
+    make_user(email="op@example.org", is_staff=True)
+    make_delivery(chat, state="delivered")
+    assert summary.send(timezone.now()) == 0
+    assert mail.outbox == []
