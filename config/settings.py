@@ -51,6 +51,20 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIND_PROXY", False) else None
 SECURE_REDIRECT_EXEMPT = [r"^healthz(/clock)?$"]
 X_FRAME_OPTIONS = "DENY"
+# Nothing inline, nothing from elsewhere. `policy.py` widens it for the admin.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
 # A text that is too long is told so at its field; only what is far longer than any text is refused unread.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
@@ -78,12 +92,14 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "csp",
     "django_htmx",
     "django_celery_beat",
     "django_celery_results",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "config.policy.Policy",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -140,6 +156,16 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _https else "http"
 SIGN_UP = env.flag("SIGN_UP", True)
+# allauth throttles sign-in, sign-up and password reset by what it counts in the cache, which all web processes share.
+# Whose address counts: the one that the proxy has seen, where there is one.
+CACHES = {
+    "default": {"BACKEND": "people.cache.Cache", "LOCATION": env.redis(_redis_url), "KEY_PREFIX": "carillon-cache"}
+}
+ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
+
+# --- What one person may have: enough for anybody, too little to harm the others -------------------------------------
+MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
+MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"

@@ -16,8 +16,8 @@ class Operator:
     def __init__(self, stage: Stage, email: str, password: str) -> None:
         stage.manage("createsuperuser", "--noinput", "--email", email, DJANGO_SUPERUSER_PASSWORD=password)
         self._browser = Browser(stage.url)
-        page = self._browser.open("/admin/login/?next=/admin/")
-        self._browser.send(page, page.form("username").fill(username=email, password=password))
+        page = self._browser.open("/admin/")
+        self._browser.send(page, page.form("login").fill(login=email, password=password))
 
     def close(self) -> None:
         self._browser.close()

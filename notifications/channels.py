@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
@@ -15,6 +16,10 @@ from notifications.models import Channel, Delivery, Notification
 from people.models import User
 
 
+class TooMany(Exception):
+    """The person has as many channels as one may have; the message is for them."""
+
+
 class AlreadyThere(Exception):
     """The person has their inbox already; a second one would show each message twice."""
 
@@ -22,8 +27,13 @@ class AlreadyThere(Exception):
 def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> Channel:
     """A channel on the provider `kind`, from its form's cleaned data; without a label it is called like the provider.
 
-    Raises AlreadyThere for a second inbox, `providers.UnknownProvider`.
+    Raises AlreadyThere for a second inbox, TooMany, `providers.UnknownProvider`.
     """
+    if Channel.objects.for_user(user).count() >= settings.MOST_CHANNELS:
+        raise TooMany(
+            f"You have {settings.MOST_CHANNELS} channels, as many as one person may have here. "
+            "Remove one that you no longer need."
+        )
     provider = providers.get(kind)
     channel = Channel(user=user, provider=kind, label=label or provider.label)
     channel.hold(provider.destination(cleaned))

@@ -14,6 +14,7 @@ from django.http import QueryDict
 from notifications.composers import text
 from notifications.models import Channel
 from people.models import User
+from schedules import allowance
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.timing_form import TimingForm, typed
@@ -90,7 +91,14 @@ class ReminderForm(TimingForm):
         own = Channel.objects.for_user(user).filter(usable)
         initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
+        self._user, self._is_new = user, schedule is None
         self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self._is_new and (refused := allowance.refusal(self._user)):
+            self.add_error(None, refused)
+        return cleaned
 
     def draft(self) -> Draft:
         """What a valid form decides."""

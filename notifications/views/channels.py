@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -60,13 +61,15 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         except channels.AlreadyThere:
             messages.info(request, "You have your inbox already.")
             return redirect("notifications:channels")
+        except channels.TooMany as refusal:
+            details.add_error(None, str(refusal))
+            return _ask(request, provider, details, label)
         if provider.revealed:
             request.session[_TO_REVEAL] = str(channel.id)
             return redirect("notifications:channel-secret", channel.id)
         messages.success(request, f"“{channel.label}” is ready. Send a test to see it arrive.")
         return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
-    context = {"provider": provider, "details": details, "label": label}
-    return render(request, "notifications/channel_add.html", context)
+    return _ask(request, provider, details, label)
 
 
 @login_required
@@ -107,6 +110,11 @@ def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     used = channel.schedules.filter(deleted_at=None)
     context = {"channel": channel, "reminders": used[:20], "more": max(0, used.count() - 20)}
     return render(request, "notifications/channel_remove.html", context)
+
+
+def _ask(request: PersonRequest, provider: Provider, details: Form, label: LabelForm) -> HttpResponse:
+    context = {"provider": provider, "details": details, "label": label}
+    return render(request, "notifications/channel_add.html", context)
 
 
 def _own(request: PersonRequest, channel_id: UUID) -> Channel:

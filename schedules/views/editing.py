@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest
-from schedules import editing, firing
+from schedules import allowance, editing, firing
 from schedules.forms import ReminderForm
 from schedules.models import Schedule
 
@@ -89,6 +89,9 @@ def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 @require_POST
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
+    if refused := allowance.refusal(request.user):
+        messages.error(request, refused)
+        return redirect("schedules:list")
     schedule = editing.restore(deleted.id, firing.read_clock().now, request.user)
     messages.success(request, f"“{schedule.title}” is back.")
     return redirect("schedules:list")

@@ -15,7 +15,7 @@ from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest
-from schedules import editing, firing, recurrence
+from schedules import allowance, editing, firing, recurrence
 from schedules.models import Schedule
 from schedules.recurrence import civil
 
@@ -98,6 +98,9 @@ def snooze(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    if refused := allowance.refusal(request.user):
+        messages.error(request, refused)
+        return redirect("schedules:list")
     copy = editing.duplicate(_own(request, schedule_id).id, firing.read_clock().now, request.user)
     messages.success(request, "This is the copy. It is paused: change what should differ, then resume it.")
     return redirect("schedules:edit", copy.id)
