@@ -58,7 +58,7 @@ class Apprise(Provider):
 
     kind = "apprise"
     label = "Another service (Apprise)"
-    icon = "bell"
+    icon = "apprise"
     position = 90
     recognises_repeats = False
     form: ClassVar[type[forms.Form]] = AppriseForm

@@ -53,7 +53,7 @@ class Discord(Provider):
 
     kind = "discord"
     label = "Discord"
-    icon = "chat"
+    icon = "discord"
     position = 40
     recognises_repeats = False
     # Of an embed's title and description; both stay under the 6,000 that an embed may have in all.

@@ -91,7 +91,7 @@ class Ntfy(Provider):
 
     kind = "ntfy"
     label = "ntfy"
-    icon = "bell"
+    icon = "ntfy"
     position = 60
     recognises_repeats = False
     # What is longer would arrive as an attached file.

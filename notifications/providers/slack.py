@@ -61,7 +61,7 @@ class Slack(Provider):
 
     kind = "slack"
     label = "Slack"
-    icon = "chat"
+    icon = "slack"
     position = 50
     recognises_repeats = False
     # Slack takes ten times as much, and shows it as several messages.

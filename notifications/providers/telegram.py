@@ -64,7 +64,7 @@ class Telegram(Provider):
 
     kind = "telegram"
     label = "Telegram"
-    icon = "chat"
+    icon = "telegram"
     position = 30
     recognises_repeats = False
     limits = Limits(body=4096, measure=utf16, joined=True)

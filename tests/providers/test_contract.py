@@ -5,6 +5,7 @@ each in another state of the world; keys_sent(message), the keys that two tries 
 stands in every secret.
 """
 
+import re
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -48,7 +49,9 @@ def test_an_unknown_kind_is_told_which_there_are() -> None:
 def test_a_provider_describes_itself(provider: Provider) -> None:
     assert providers.get(provider.kind) is provider
     assert provider.label
-    assert provider.icon.isidentifier()
+    icons = (Path(providers.__file__).parents[2] / "static" / "icons.svg").read_text()
+    drawn = set(re.findall(r'<symbol id="([a-z]+)"', icons))
+    assert {provider.kind, provider.icon} <= drawn, "some pages know the kind only"
     assert provider.policy.tries >= 1
     assert 0 < provider.deadline <= 60, "longer than the task's limits"
     assert isinstance(provider.recognises_repeats, bool)
