@@ -79,14 +79,17 @@ class Run:
     def go(self) -> Verdict:
         restless = self.luck.sample(sorted(self.expected, key=lambda schedule: schedule.id), len(self.expected) // 2)
         end = time.monotonic() + self.seconds
+        kill_at = time.monotonic() + 3.0
         try:
             while time.monotonic() < end:
                 self._keep_beats()
                 self._edit(self.luck.choice(restless))
-                if self.luck.random() < 0.03:
+                if time.monotonic() > kill_at:
                     self._kill()
+                    kill_at = time.monotonic() + self.luck.uniform(0.5, 3.0)
                 time.sleep(self.luck.random() * 0.01)
         finally:
+            self.killed += sum(beat.poll() is not None for beat in self.beats)
             for beat in self.beats:
                 beat.kill()
                 beat.wait()
@@ -103,7 +106,8 @@ class Run:
         self.beats = alive
 
     def _kill(self) -> None:
-        where = self.luck.choice(["anywhere", "recorded", "ringing"])  # the latter: before and after the commit
+        # The barriers: before and after the commit.
+        where = self.luck.choice(["anywhere", "anywhere", "recorded", "ringing"])
         if where == "anywhere":
             self.luck.choice(self.beats).send_signal(signal.SIGKILL)
         else:
