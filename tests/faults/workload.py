@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from notifications.message import Destination
@@ -80,13 +80,14 @@ class Workload:
                 next_fire_at=slot,
                 stale_after=_STALE if title.startswith("stale") else None,
             )
-        Schedule.objects.bulk_create(schedules.values(), batch_size=1000)
         links = [
             Schedule.channels.through(schedule_id=schedule.id, channel_id=channels[path].id)
             for title, schedule in schedules.items()
             for path in _paths(_kind(title))
         ]
-        Schedule.channels.through.objects.bulk_create(links, batch_size=1000)
+        with transaction.atomic():  # on a slow machine the first are due before the last are written
+            Schedule.objects.bulk_create(schedules.values(), batch_size=1000)
+            Schedule.channels.through.objects.bulk_create(links, batch_size=1000)
         return {Asked(title, path) for title in schedules for path in _paths(_kind(title))}
 
 
