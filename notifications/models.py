@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -113,6 +114,8 @@ class Notification(models.Model):
 
     `batch_id` is the id of what caused it (an occurrence, an event), the same for all that it caused; unique with the
     person, so that one cause never speaks twice to one person. `origin_id` is the schedule's id where a schedule spoke.
+    `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
+    `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
     """
 
     class Origin(models.TextChoices):
@@ -129,6 +132,12 @@ class Notification(models.Model):
     urgent = models.BooleanField(db_default=False, help_text="Does not wait for the end of its person's quiet hours.")
     subject = models.CharField(max_length=200)
     body = models.TextField(blank=True)
+    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
+    escalate_after = models.PositiveIntegerField(null=True, editable=False)
+    # When the next channel in order is to be tried, or judged whether it is; set by a trigger when a delivery fails.
+    advance_at = models.DateTimeField(null=True, editable=False)
+    acknowledged_at = models.DateTimeField(null=True, editable=False)
+    snoozed_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Notification]] = NotificationQuerySet.as_manager()
@@ -142,6 +151,8 @@ class Notification(models.Model):
                 condition=Q(origin_id__isnull=False),
                 name="notification_of_origin",
             ),
+            # fallback: whose next channel is to be tried
+            models.Index(fields=["advance_at"], condition=Q(advance_at__isnull=False), name="notification_to_advance"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person"),
@@ -198,6 +209,7 @@ class Delivery(models.Model):
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
     reason = models.CharField(max_length=500, blank=True)
+    because = models.CharField(max_length=500, db_default="", blank=True, editable=False)  # why it came after another
     cause = models.CharField(max_length=12, db_default="", blank=True, editable=False)  # of its death; by a trigger
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     settled_at = models.DateTimeField(null=True, blank=True)

@@ -35,7 +35,8 @@ UNHEARD = 10.0
 class Saying:
     """A notification to be recorded, with the channels (id, provider) that it goes to. Instants are aware.
 
-    `quiet_hours` is what those of its deliveries wait for that would disturb the person.
+    `quiet_hours` is what those of its deliveries wait for that would disturb the person. Where `in_order`, only the
+    first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`.
     """
 
     user_id: int
@@ -50,6 +51,8 @@ class Saying:
     expires_at: datetime | None = None
     urgent: bool = False
     quiet_hours: quiet.Wait | None = None
+    in_order: bool = False
+    escalate_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,14 @@ class Ring:
 
 _RECORD = """
 WITH said AS (
-    INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent)
-    SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[], %s::text[], %s::uuid[], %s::timestamptz[], %s::text[],
-                         %s::text[], %s::bool[])
+    INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent,
+                                            channel_order, escalate_after, advance_at)
+    SELECT id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, channel_order::uuid[],
+           escalate_after, greatest(first_at, now()) + escalate_after * interval '1 minute'
+      FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[], %s::text[], %s::uuid[], %s::timestamptz[], %s::text[],
+                  %s::text[], %s::bool[], %s::text[], %s::int[], %s::timestamptz[])
+           AS n(id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, channel_order, escalate_after,
+                first_at)
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id
 )
@@ -93,7 +101,7 @@ def record(sayings: Iterable[Saying]) -> list[Ring]:
     sent = [
         (uuid7(), notification_id, channel_id, provider, *_wait(saying, provider))
         for notification_id, saying in told
-        for channel_id, provider in saying.channels
+        for channel_id, provider in (saying.channels[:1] if saying.in_order else saying.channels)
     ]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -108,12 +116,20 @@ def record(sayings: Iterable[Saying]) -> list[Ring]:
                 column(saying.subject for _, saying in told),
                 column(saying.body for _, saying in told),
                 column(saying.urgent for _, saying in told),
+                column(_order(saying) for _, saying in told),
+                column(saying.escalate_after for _, saying in told),
+                column(_wait(saying, saying.channels[0][1])[0] if saying.in_order else None for _, saying in told),
                 LONGEST_COUNTDOWN,
                 UNHEARD,
                 *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 7),
             ],
         )
         return [Ring(delivery_id, wait) for delivery_id, wait in cursor.fetchall()]
+
+
+def _order(saying: Saying) -> str:
+    """The literal of the array of the channels in order; empty where all of them are told at once."""
+    return column(channel_id for channel_id, _ in saying.channels) if saying.in_order else "{}"
 
 
 def _wait(saying: Saying, provider: str) -> tuple[datetime | None, datetime | None, str]:

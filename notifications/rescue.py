@@ -1,4 +1,4 @@
-"""What the crash left behind: expired leases, stale deliveries, and deliveries that nobody rang for.
+"""What the crash left behind: expired leases, stale deliveries, channels next in order, and what nobody rang for.
 
 Any number of rescuers may run at once: each statement skips the rows that another one holds. None of them costs more
 because a million deliveries wait.
@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
-from notifications import broker, deliveries, outbox, providers
+from notifications import broker, deliveries, fallback, outbox, providers
 from notifications.deliveries import LostRule, Recovered
 from notifications.reconnect import persist
 
@@ -26,6 +26,7 @@ ENOUGH = 10_000
 class Rescued:
     expired: int
     recovered: Recovered
+    advanced: int
     rung: int
 
 
@@ -36,7 +37,8 @@ def rescue() -> Rescued:
         LostRule(provider.kind, provider.recognises_repeats, provider.policy.tries) for provider in providers.all()
     ]
     recovered = persist(partial(deliveries.recover_expired_leases, rules, BATCH))
-    return Rescued(expired, recovered, _ring())
+    advanced = persist(fallback.advance)
+    return Rescued(expired, recovered, advanced, _ring())
 
 
 def _ring() -> int:

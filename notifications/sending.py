@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from notifications import backoff, barriers, deliveries, outbox, providers, secrets
+from notifications import backoff, barriers, deliveries, fallback, outbox, providers, secrets
 from notifications.deliveries import Claim
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
 from notifications.models import Attempt, Channel
@@ -106,6 +106,8 @@ def settle(claim: Claim, answer: Answer) -> None:
             "Delivery %s was taken over while it was being sent; this result is not recorded",
             claim.delivery_id,
         )
+    if not isinstance(answer, Delivered):
+        fallback.advance()
 
 
 def _quiet_hours(claim: Claim, wait: float = 0.0) -> quiet.Wait | None:
@@ -141,6 +143,7 @@ def put_off(again: SendAgain, chosen: float) -> float | None:
     wait = backoff.next_wait(providers.get(claim.provider).policy, claim.tries, chosen, retry_after, jitter)
     if wait is None:
         deliveries.exhaust(claim, outcome, answer.reason)
+        fallback.advance()
         return None
     note = ""
     if (quiet_hours := _quiet_hours(claim, wait)) is not None:

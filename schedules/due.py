@@ -18,7 +18,7 @@ class Due(NamedTuple):
     """A schedule whose next slot has come, locked by the current transaction. Instants are aware UTC.
 
     `rule` is JSON, `name` what its person is called, `spread`, `grace` and `stale_after` are seconds. `persons_zone` is
-    the zone of the quiet hours.
+    the zone of the quiet hours, `escalate_after` in minutes.
     """
 
     id: UUID
@@ -44,10 +44,17 @@ class Due(NamedTuple):
     quiet_from: time | None
     quiet_until: time | None
     persons_zone: str
+    channel_order: list[UUID]
+    escalate_after: int | None
 
     def timetable(self) -> recurrence.Timetable:
         """Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
         return _timetable(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at)
+
+    def place(self, channel: tuple[UUID, str]) -> int:
+        """Where a channel (id, provider) stands in the order; one that was added beside the order comes last."""
+        order = self.channel_order
+        return order.index(channel[0]) if channel[0] in order else len(order)
 
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
         """What keeps this schedule from disturbing its person at an instant; None where it may."""
@@ -67,7 +74,7 @@ _READ = """
 SELECT s.id, s.user_id, coalesce(nullif(u.name, ''), split_part(u.email, '@', 1)), s.title, s.body, s.kind,
        s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.max_count, s.spread, s.misfire, s.grace, s.stale_after,
        s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from, u.quiet_until,
-       u.time_zone
+       u.time_zone, s.channel_order, s.escalate_after
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """
 _TAKE = """s.next_fire_at <= %(now)s {only}

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from notifications import deliveries, outbox
+from notifications import deliveries, fallback, outbox
 from notifications.models import Channel
 from people.models import User
 from schedules import due, firing, mirror, recurrence
@@ -23,7 +23,8 @@ from schedules.models import Occurrence, Schedule, ScheduleEvent
 What = ScheduleEvent.What
 
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "max_count")
-_OF_A_COPY = (*_TIMING, "user_id", "title", "body", "spread", "misfire", "grace", "stale_after", "urgent")
+_SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "channel_order", "escalate_after")
+_OF_A_COPY = (*_TIMING, *_SENDING, "user_id", "title", "body")
 
 
 class Conflict(Exception):
@@ -36,7 +37,10 @@ class Conflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a person has decided about a schedule, validated. `rule` is the canonical JSON of `kind`."""
+    """What a person has decided about a schedule, validated. `rule` is the canonical JSON of `kind`.
+
+    Where `in_order`, the channels are tried in the order given; `escalate_after` is in minutes.
+    """
 
     title: str
     body: str
@@ -48,6 +52,8 @@ class Draft:
     ends_at: datetime | None = None
     max_count: int | None = None
     urgent: bool = False
+    in_order: bool = False
+    escalate_after: int | None = None
 
 
 @transaction.atomic
@@ -93,6 +99,7 @@ def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     schedule = _lock(schedule_id, now)
     schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
     deliveries.cancel_unsent(schedule.id, "The reminder was paused.")
+    fallback.stop(schedule.id)
     _note(_save(schedule), What.PAUSED, now, by)
     return schedule
 
@@ -158,6 +165,7 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     schedule = _lock(schedule_id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
     deliveries.cancel_unsent(schedule.id, "The reminder was deleted.")
+    fallback.stop(schedule.id)
     _note(_save(schedule), What.DELETED, now, by)
     return schedule
 
@@ -186,6 +194,8 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.kind, schedule.rule, schedule.time_zone = draft.kind, draft.rule, draft.time_zone
     schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
     schedule.urgent = draft.urgent
+    schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
+    schedule.escalate_after = draft.escalate_after
 
 
 def aim(schedule: Schedule, now: datetime) -> None:

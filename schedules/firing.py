@@ -264,7 +264,7 @@ def _saying(
     )
     return Saying(
         user_id=schedule.user_id,
-        channels=channels,
+        channels=sorted(channels, key=schedule.place) if schedule.channel_order else channels,
         subject=said.subject,
         body=said.body,
         origin=Notification.Origin.SCHEDULE,
@@ -275,6 +275,8 @@ def _saying(
         expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
         urgent=schedule.urgent,
         quiet_hours=schedule.quiet_hours(max(available_at, now)),
+        in_order=bool(schedule.channel_order),
+        escalate_after=schedule.escalate_after if schedule.channel_order else None,
     )
 
 

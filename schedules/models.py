@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -48,6 +49,11 @@ class Schedule(models.Model):
     title = models.CharField(max_length=200)
     body = models.TextField(blank=True)
     channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
+    # Empty: all channels at once. Else their ids, in the order in which they are tried.
+    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    escalate_after = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Minutes without an acknowledgement after which the next channel is tried."
+    )
 
     kind = models.CharField(max_length=16)
     rule = models.JSONField()
