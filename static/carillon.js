@@ -12,6 +12,17 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
 });
 
+// A double click sends a form once. What htmx sends is its own affair; it has stopped the event by now.
+const sent = new WeakSet();
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented) return;
+  if (sent.has(form)) event.preventDefault();
+  sent.add(form);
+  // Somebody who stopped a slow page, or came back to it, may send it again.
+  setTimeout(() => sent.delete(form), 5000);
+});
+
 document.addEventListener("click", async (event) => {
   const days = event.target.closest("[data-days]");
   if (days) {

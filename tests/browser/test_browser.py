@@ -76,3 +76,21 @@ def test_a_person_signs_up_and_gets_a_reminder(
     hand.press(page, page.get_by_role("link", name="History"))
     expect(page.get_by_role("main").get_by_text("delivered", exact=True)).to_have_count(2)
     fits(page)
+
+
+def test_a_double_click_makes_one_reminder(page: Page, stage: Stage) -> None:
+    assert page.viewport_size is not None
+    title = f"Twice clicked at {page.viewport_size['width']}"
+    page.goto(f"{stage.url}/account/signup/")
+    page.get_by_label("Your name").fill("Bea")
+    page.get_by_label(re.compile("e-?mail", re.I)).fill(f"bea{page.viewport_size['width']}@example.org")
+    page.get_by_label("Password").fill("a long enough passphrase")
+    page.get_by_role("main").get_by_role("button", name="Sign up").click()
+    page.goto(f"{stage.url}/reminders/new/")
+    page.get_by_label("Title").fill(title)
+    page.get_by_label("Daily").check()
+    expect(page.get_by_label("Next firings")).to_contain_text("09:00")
+    page.get_by_role("button", name="Set reminder").dblclick(delay=20)
+    expect(page.get_by_role("status")).to_contain_text("is set.")
+    page.wait_for_load_state("networkidle")
+    assert len(stage.rows("SELECT id FROM schedules_schedule WHERE title = %s", title)) == 1
