@@ -68,13 +68,22 @@ def remove(channel: Channel) -> None:
 
 def disable(ids: Iterable[UUID], reason: str) -> list[UUID]:
     """Send nothing to these channels until `enable`. Returns those that were enabled and not removed."""
-    return _mark(Channel.objects.filter(id__in=ids, disabled_at=None), disabled_at=Now(), disabled_reason=reason[:300])
+    working = Channel.objects.filter(id__in=ids, disabled_at=None)
+    return _mark(working, disabled_at=Now(), disabled_reason=reason[:300], failing_since=None)
 
 
 def enable(ids: Iterable[UUID]) -> list[UUID]:
     """Undo `disable`; what it had failed before is forgotten. Returns those that were disabled and not removed."""
     disabled = Channel.objects.filter(id__in=ids, disabled_at__isnull=False)
     return _mark(disabled, disabled_at=None, disabled_reason="", failing_since=None)
+
+
+def try_anew(channel: Channel) -> bool:
+    """Enable a channel that its own answers have disabled, for its owner; False for one that an operator disabled.
+
+    Only the former has a record of failures: `disable` ends it.
+    """
+    return bool(enable(Channel.objects.filter(id=channel.id, failing_since__isnull=False).values_list("id", flat=True)))
 
 
 @transaction.atomic

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from notifications.views import channels, history, inbox, trial
+from notifications.views import channels, health, history, inbox, trial
 
 app_name = "notifications"
 urlpatterns = [
@@ -9,6 +9,7 @@ urlpatterns = [
     path("channels/new/<slug:kind>/", channels.add, name="channel-add"),
     path("channels/<uuid:channel_id>/", channels.rename, name="channel"),
     path("channels/<uuid:channel_id>/secret/", channels.secret, name="channel-secret"),
+    path("channels/<uuid:channel_id>/enable/", health.enable, name="channel-enable"),
     path("channels/<uuid:channel_id>/remove/", channels.remove, name="channel-remove"),
     path("channels/<uuid:channel_id>/test/", trial.send, name="channel-test"),
     path("channels/tests/<uuid:delivery_id>/", trial.result, name="channel-test-result"),

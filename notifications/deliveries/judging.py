@@ -12,7 +12,7 @@ PATIENCE = timedelta(days=5)
 
 ARRIVED = """, judged AS (
     UPDATE notifications_channel SET failing_since = NULL
-     WHERE id = (SELECT channel_id FROM settled) AND failing_since IS NOT NULL
+     WHERE id = (SELECT channel_id FROM settled) AND failing_since IS NOT NULL AND disabled_at IS NULL
 )"""
 
 # `gone`: the service said that the address is no more. `died`: the delivery will not be tried again.

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from notifications import channels, providers
+from notifications.deliveries.judging import PATIENCE
 from notifications.forms import LabelForm, RenameForm
 from notifications.models import Channel
 from notifications.providers.base import Provider
@@ -96,7 +97,7 @@ def rename(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         channels.rename(channel, form.cleaned_data["label"])
         messages.success(request, f"The channel is now called “{form.cleaned_data['label']}”.")
         return redirect("notifications:channels")
-    context = {"channel": channel, "provider": _provider(channel.provider), "form": form}
+    context = {"channel": channel, "provider": _provider(channel.provider), "form": form, "patience": PATIENCE}
     return render(request, "notifications/channel_rename.html", context)
 
 
