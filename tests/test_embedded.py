@@ -321,6 +321,13 @@ def test_what_belongs_to_another_user_is_said_in_one_line(empty_var: Path) -> No
     assert "cannot be used by this user" in said and "CARILLON_VAR" in said
 
 
+def test_a_directory_that_cannot_be_made_is_said_in_one_line(empty_var: Path) -> None:
+    (empty_var / "file").touch()
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(embedded.EngineFailed, match=r"file.* cannot be used"):
+        patch.setenv("CARILLON_VAR", str(empty_var / "file"))
+        embedded.urls()
+
+
 @pytest.mark.parametrize(("module", "variable"), [(postgres_module, "DATABASE_URL"), (redis_module, "REDIS_URL")])
 def test_an_engine_that_is_not_installed_is_said_in_one_line(
     module: object, variable: str, empty_var: Path, monkeypatch: pytest.MonkeyPatch

@@ -48,7 +48,9 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
         for engine in engines:
             _bring_up(engine)  # all of them first: they start side by side
         ready = {engine.name: _when_ready(engine) for engine in engines}
-    except PermissionError as error:
+    except OSError as error:
+        if not error.filename:
+            raise
         raise EngineFailed(
             f"{error.filename} cannot be used by this user ({error.strerror}): "
             "start Carillon as the user who started it here first, or set CARILLON_VAR to your own directory"
