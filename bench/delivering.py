@@ -26,7 +26,7 @@ class Sink:
         self._directory = tempfile.TemporaryDirectory()
         path = Path(self._directory.name) / "count"
         command = [sys.executable, "-m", "bench.receiver", str(path), str(latency)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout  # noqa: S101  # we asked for a pipe
         self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}/hook"
         self._count = mmap.mmap(os.open(path, os.O_RDWR), 8)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import mmap
+import os
 import struct
 import sys
 
@@ -46,6 +47,7 @@ async def main(path: str, latency: float) -> None:
         Receiver.count, Receiver.latency = mmap.mmap(file.fileno(), 8), latency
         server = await asyncio.get_running_loop().create_server(Receiver, "127.0.0.1", 0, backlog=2048)
         print(server.sockets[0].getsockname()[1], flush=True)
+        asyncio.get_running_loop().add_reader(sys.stdin, os._exit, 0)  # the starter's death closes it
         await server.serve_forever()
 
 

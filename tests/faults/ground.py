@@ -7,11 +7,15 @@ import os
 from cryptography.fernet import Fernet
 
 from config import embedded
+from config.embedded.locks import exclusive
 
 
 def prepare() -> None:
     """Start the engines in CARILLON_VAR and set Django up. Call it before anything that imports models."""
     os.environ.setdefault("CARILLON_VAR", "var/faults")
+    embedded.var_dir().mkdir(parents=True, exist_ok=True)
+    if exclusive(embedded.var_dir() / "playing") is None:
+        raise SystemExit(f"Another run of the harness plays in {embedded.var_dir()}: wait for it, or set CARILLON_VAR")
     database_url, redis_url = embedded.urls()
     os.environ |= {
         "DATABASE_URL": database_url,

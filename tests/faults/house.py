@@ -54,7 +54,7 @@ class House:
 
     def __enter__(self) -> Self:
         sink = [sys.executable, "-m", "tests.faults.sink", str(self.directory / "arrivals")]
-        self._sink = subprocess.Popen(sink, stdout=subprocess.PIPE, text=True)
+        self._sink = subprocess.Popen(sink, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._sink.stdout
         self.sink_port = int(self._sink.stdout.readline())
         self._supervisor.start()
@@ -68,8 +68,9 @@ class House:
             child.stop(0.0, lambda: True)
         self._sink.kill()
         self._sink.wait()
-        assert self._sink.stdout
-        self._sink.stdout.close()
+        for pipe in (self._sink.stdin, self._sink.stdout):
+            assert pipe
+            pipe.close()
         self._log.close()
 
     def _supervise(self) -> None:

@@ -115,6 +115,7 @@ async def main(path: str) -> None:
     Sink.log, Sink.slow = Log(path), f"{path}.slow"
     server = await asyncio.get_running_loop().create_server(Sink, "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201  # its starter reads it
+    asyncio.get_running_loop().add_reader(sys.stdin, os._exit, 0)  # the starter's death closes it
     await server.serve_forever()
 
 
