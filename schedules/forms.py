@@ -17,9 +17,8 @@ from people.models import User
 from schedules import allowance
 from schedules.editing import Draft
 from schedules.models import Schedule
+from schedules.reading import LONGEST_BODY, LONGEST_TITLE
 from schedules.timing_form import TimingForm, typed
-
-LONGEST_BODY = 10_000
 
 
 def check_placeholders(template: str) -> None:
@@ -37,7 +36,7 @@ class TextField(forms.CharField):
 class ReminderForm(TimingForm):
     title = forms.CharField(
         label="Title",
-        max_length=200,
+        max_length=LONGEST_TITLE,
         widget=forms.TextInput(attrs={"placeholder": "Water the plants", "autocomplete": "off"}),
         validators=[check_placeholders],
         error_messages={

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from django import forms
 
 from notifications import backoff
-from notifications.fitting import Fitted, fit
+from notifications.fitting import Fitted, fit, utf8
 from notifications.message import Answer, Destination, Message
 
 
@@ -37,6 +37,11 @@ class Limits:
     body: int | None = None
     measure: Callable[[str], int] = len
     joined: bool = False
+
+    @property
+    def unit(self) -> str:
+        """What `measure` counts, for people to read."""
+        return "bytes" if self.measure is utf8 else "characters"
 
 
 @dataclass(frozen=True, slots=True)

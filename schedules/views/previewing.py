@@ -10,10 +10,12 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
+from notifications.models import Channel
 from people.requests import PersonRequest
-from schedules import clock_notes, comparing, firing
+from schedules import clock_notes, comparing, firing, reading
 from schedules.comparing import Changes
 from schedules.models import Schedule
+from schedules.reading import Reading
 from schedules.recurrence import InvalidRule
 from schedules.timing_form import TimingForm
 
@@ -37,8 +39,23 @@ def preview(request: PersonRequest) -> HttpResponse:
         "upcoming": _upcoming(form),
         "changes": None if schedule is None else _changes(schedule, form),
         "fields": _errors_to_show(form),
+        "reading": _reading(request, form),
     }
     return render(request, "schedules/_preview.html", context)
+
+
+def _reading(request: PersonRequest, form: TimingForm) -> Reading | None:
+    """How the next firing will read on the channels that are chosen; None while no title is typed."""
+    typed, slots = request.POST, form.upcoming(1) if _is_right(form) else []
+    if not typed.get("title", "").strip():
+        return None
+    own = Channel.objects.for_user(request.user).values_list("id", "provider")
+    chosen = set(typed.getlist("channels"))
+    kinds = dict.fromkeys(provider for channel_id, provider in own if str(channel_id) in chosen)
+    zone = form.timetable.rule.timezone if form.timetable and slots else request.user.time_zone or "UTC"
+    return reading.read(
+        request.user, typed["title"], typed.get("body", ""), slots[0] if slots else form.now, zone, list(kinds)
+    )
 
 
 def _edited(request: PersonRequest) -> Schedule | None:

@@ -1,0 +1,52 @@
+"""What a reminder will say, and how long that is on each channel, while it is being typed."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from people.models import User
+from tests.make import make_channel, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def preview(browser: Client, **fields: object) -> str:
+    timing = {"kind": "daily", "time": "09:00", "time_zone": "Europe/Berlin"}
+    return browser.post("/reminders/preview/", timing | fields).content.decode()
+
+
+def test_the_text_is_shown_as_the_next_firing_says_it(browser: Client, ada: User) -> None:
+    page = preview(browser, title="For {name}", body="It is {slot}.\n<b>{schedule}</b>")
+    assert f"<strong>For {ada.name}</strong>" in page
+    assert ", 09:00.<br>&lt;b&gt;For {name}&lt;/b&gt;" in page
+
+
+def test_nothing_is_shown_before_there_is_a_title(browser: Client) -> None:
+    assert "What it says" not in preview(browser, title=" ", body="x")
+
+
+def test_each_kind_of_channel_tells_the_length_there(browser: Client, ada: User) -> None:
+    chosen = [make_channel(ada, kind).id for kind in ("telegram", "ntfy", "inbox", "telegram")]
+    make_channel(ada, "slack")
+    page = preview(browser, title="Ferns", body="ä", channels=chosen)
+    assert page.count("Telegram: 8 of 4096 characters") == 1
+    assert "ntfy: 2 of 4096 bytes" in page
+    assert "Inbox: 1 character<" in page
+    assert "Slack" not in page
+    assert "cut to fit" not in page
+
+
+def test_what_would_be_cut_says_so(browser: Client, ada: User) -> None:
+    page = preview(browser, title="Ferns", body="x" * 5_000, channels=[make_channel(ada, "telegram").id])
+    assert "Telegram: 4096 of 4096 characters, <strong>cut to fit</strong>" in page
+
+
+def test_another_persons_channel_tells_nothing(browser: Client) -> None:
+    theirs = make_channel(make_user(), "telegram")
+    assert "Telegram" not in preview(browser, title="Ferns", channels=[theirs.id, "nonsense"])
+
+
+def test_text_without_a_right_timing_is_shown_all_the_same(browser: Client) -> None:
+    page = preview(browser, title="Ferns {slot}", time="nonsense", time_zone="Nowhere/At")
+    assert "<strong>Ferns " in page
