@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from notifications import barriers, secrets
+from notifications import answer_link, barriers, secrets
 from notifications.message import Destination, Message
 from notifications.reconnect import persist
 from people import quiet
@@ -75,7 +75,8 @@ SELECT claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body, n
                  'The channel''s address is damaged. Remove the channel and add it again.'
             ELSE '' END,
        now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent AND claimed.replays = 0 THEN p.quiet_from END,
-       p.quiet_until, p.time_zone, c.failing_since IS NOT NULL
+       p.quiet_until, p.time_zone, c.failing_since IS NOT NULL,
+       CASE WHEN n.escalate_after IS NOT NULL THEN n.id END
   FROM claimed
   JOIN notifications_notification n ON n.id = claimed.notification_id
   JOIN notifications_channel c ON c.id = claimed.channel_id
@@ -90,7 +91,9 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     if row is None:
         return None
     tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
-    claimed_at, quiet_from, quiet_until, zone, failing = rest
+    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id = rest
+    if escalating_id is not None:
+        body = f"{body}\n\nAcknowledge or snooze: {answer_link.address(escalating_id)}".lstrip()
     barriers.reach("claimed")
     return Claim(
         delivery_id=delivery_id,
