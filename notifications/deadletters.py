@@ -103,7 +103,7 @@ class Progress:
 def groups(which: Which | None = None) -> list[Group]:
     """Every cause among the letters, the one with the latest death first."""
     found = (which or Which()).rows().order_by().values_list("cause")
-    counted = found.annotate(Count("*"), Min("settled_at"), Max("settled_at"))
+    counted = found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
     ends = {cause: (count, first, last) for cause, count, first, last in counted}
     examples = Delivery.objects.dead_letters().filter(pk__in=_newest(list(ends))).order_by("-settled_at")
     return [Group(example.cause, *ends[example.cause], example) for example in examples]
