@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from notifications import deliveries, fallback, outbox
+from notifications.ids import uuid7
 from notifications.models import Channel
 from people.models import User
 from schedules import due, firing, mirror, recurrence
@@ -57,8 +58,9 @@ class Draft:
 
 
 @transaction.atomic
-def create(user: User, draft: Draft, now: datetime) -> Schedule:
-    schedule = Schedule(user=user)
+def create(user: User, draft: Draft, now: datetime, made_as: UUID | None = None) -> Schedule:
+    """`made_as` is the id that a form was given when it was shown: sent twice, it raises IntegrityError the second time."""
+    schedule = Schedule(user=user, id=made_as or uuid7())
     _apply(schedule, draft)
     aim(schedule, now)
     _insert(schedule, draft.channels)

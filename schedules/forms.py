@@ -12,11 +12,13 @@ from django.db.models import Q
 from django.http import QueryDict
 
 from notifications.composers import text
+from notifications.ids import uuid7
 from notifications.models import Channel
 from people.models import User
 from schedules import allowance
 from schedules.editing import Draft
 from schedules.models import Schedule
+from schedules.order_form import OrderForm
 from schedules.reading import LONGEST_BODY, LONGEST_TITLE
 from schedules.timing_form import TimingForm, typed
 
@@ -33,7 +35,7 @@ class TextField(forms.CharField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
-class ReminderForm(TimingForm):
+class ReminderForm(OrderForm, TimingForm):
     title = forms.CharField(
         label="Title",
         max_length=LONGEST_TITLE,
@@ -71,13 +73,15 @@ class ReminderForm(TimingForm):
     )
     # The version that the editor read; absent where the reminder is new.
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    # The id that a new reminder will have: the same form sent twice makes one reminder.
+    made_as = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(
         self, data: QueryDict | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
     ) -> None:
         usable = Q(verified_at__isnull=False, disabled_at=None)
         if schedule is None:
-            initial: dict[str, Any] = {"time_zone": user.time_zone}
+            initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
         else:
             attached = set(schedule.channels.values_list("id", flat=True))
             usable |= Q(id__in=attached)
@@ -85,6 +89,8 @@ class ReminderForm(TimingForm):
                 "title": schedule.title,
                 "body": schedule.body,
                 "urgent": schedule.urgent,
+                "one_by_one": "order" if schedule.channel_order else "",
+                "escalate_after": schedule.escalate_after,
                 "version": schedule.version,
             }
         own = Channel.objects.for_user(user).filter(usable)
@@ -92,6 +98,7 @@ class ReminderForm(TimingForm):
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self._user, self._is_new = user, schedule is None
         self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
+        self.order_fields_of(list(own), [] if schedule is None else schedule.channel_order)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -109,9 +116,11 @@ class ReminderForm(TimingForm):
             kind=rule.kind,
             rule=rule.data(),
             time_zone=rule.timezone,
-            channels=list(cleaned["channels"]),
+            channels=self.ordered(),
             starts_at=self.timetable.starts,
             ends_at=self.timetable.ends,
             max_count=cleaned["max_count"],
             urgent=cleaned["urgent"],
+            in_order=self.in_order(),
+            escalate_after=cleaned["escalate_after"],
         )

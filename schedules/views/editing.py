@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -23,14 +24,28 @@ from schedules.models import Schedule
 def new(request: PersonRequest) -> HttpResponse:
     now = firing.read_clock().now
     form = ReminderForm(_posted(request), user=request.user, now=now)
+    if (made := _made_before(request)) is not None:
+        return redirect("schedules:detail", made.id)
     if form.is_valid():
-        schedule = editing.create(request.user, form.draft(), now)
+        try:
+            schedule = editing.create(request.user, form.draft(), now, form.cleaned_data["made_as"])
+        except IntegrityError:  # the same form, sent twice at once
+            return redirect("schedules:detail", form.cleaned_data["made_as"])
         if not request.user.time_zone:
             request.user.time_zone = schedule.time_zone
             request.user.save(update_fields=["time_zone"])
         messages.success(request, f"“{schedule.title}” is set.")
         return redirect("schedules:detail", schedule.id)
     return render(request, "schedules/form.html", {"form": form})
+
+
+def _made_before(request: PersonRequest) -> Schedule | None:
+    """The reminder that this very form has made already: it was sent again."""
+    try:
+        made_as = UUID(request.POST.get("made_as", ""))
+    except ValueError:
+        return None
+    return Schedule.objects.for_user(request.user).filter(id=made_as).first()
 
 
 @login_required

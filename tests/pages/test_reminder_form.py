@@ -205,3 +205,18 @@ def test_a_broken_reminder_can_be_opened_and_mended(browser: Client, ada: User) 
     browser.post(f"/reminders/{schedule.id}/edit/", typed(*schedule.channels.all(), version="1"))
     schedule.refresh_from_db()
     assert (schedule.state, schedule.error) == ("active", "")
+
+
+def test_the_same_form_sent_twice_makes_one_reminder(browser: Client, ada: User) -> None:
+    shown = browser.get("/reminders/new/").context["form"]["made_as"].value()
+    form = typed(make_channel(ada), kind="once", at="2999-01-01T09:00") | {"made_as": str(shown)}
+    answers = [browser.post("/reminders/new/", form) for _ in range(2)]
+    assert [answer.url for answer in answers] == [f"/reminders/{shown}/"] * 2  # type: ignore[attr-defined]
+    assert Schedule.objects.count() == 1
+
+
+def test_an_id_that_is_somebody_elses_reminder_shows_nothing_of_it(browser: Client, ada: User) -> None:
+    theirs = make_schedule(make_user())
+    answer = browser.post("/reminders/new/", typed(make_channel(ada)) | {"made_as": str(theirs.id)}, follow=True)
+    assert answer.status_code == 404
+    assert Schedule.objects.count() == 1
