@@ -100,7 +100,7 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
         "headers": ["Why", "Letters", "Provider", "Ended as", "First", "Last"],
         "rows": [
             [
-                links.to_page(_CAUSE, group.example.reason or "No reason was given.", cause=group.cause),
+                links.to_page(_CAUSE, showing.short(group.example.reason or "No reason was given."), cause=group.cause),
                 f"{group.count:,}",
                 showing.provider_label(group.example.provider),
                 group.example.state,
@@ -160,6 +160,7 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         admin.message_user(request, "No dead letter of this cause is left.", messages.INFO)
         return redirect(_CAUSES)
     [group] = found
+    reason.fields["reason"].widget.attrs.pop("autofocus", None)  # it is not the first thing to do here
     return _page(
         admin,
         request,

@@ -28,9 +28,22 @@ class InterventionAdmin(Record):
     ordering = ("-id",)
     arrivals = ("cause",)
     fieldsets = (
-        (None, {"fields": (("what", "count"), "progress", "letters", ("who", "when"), "which", "speed", "reason")}),
+        (
+            None,
+            {
+                "fields": (
+                    ("what", "count"),
+                    "progress",
+                    "letters",
+                    ("who", "when"),
+                    ("which", "of_cause"),
+                    "speed",
+                    "reason",
+                )
+            },
+        ),
     )
-    readonly_fields = ("when", "progress", "letters", "speed")
+    readonly_fields = ("when", "progress", "letters", "of_cause", "speed")
     nothing = "Nobody has replayed or discarded a dead letter yet."
 
     def found(self, rows: Any, term: str) -> Any:
@@ -46,6 +59,12 @@ class InterventionAdmin(Record):
     @admin.display(description="when")
     def when(self, kept: Intervention) -> SafeString:
         return links.instant(kept.at)
+
+    @admin.display(description="cause")
+    def of_cause(self, kept: Intervention) -> SafeString:
+        if not kept.cause:
+            return SafeString(links.NONE)
+        return links.to_page("admin:notifications_deadletter_cause", "what is left of it", cause=kept.cause)
 
     @admin.display(description="rate")
     def speed(self, kept: Intervention) -> str:

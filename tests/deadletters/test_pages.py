@@ -52,6 +52,8 @@ def test_the_menu_leads_to_the_groups_and_a_group_to_its_letters(operator: Clien
     assert "No &lt;b&gt;box&lt;/b&gt; 3." in groups
     group = shown(operator, page_of(letters))
     assert "4 dead letters of Webhook" in group
+    assert "No &lt;b&gt;box&lt;/b&gt; 3." in group.split("</head>")[1]
+    assert "autofocus" not in group
     assert all(f"/admin/notifications/deadletter/{letter.pk}/" in group for letter in letters)
     narrowed = operator.get("/admin/notifications/deadletter/", {"cause": letters[0].cause})
     assert len(narrowed.context["cl"].result_list) == 4
@@ -69,6 +71,7 @@ def test_one_is_tried_and_its_result_shown_then_the_rest_replayed_at_a_rate(
     tried = operator.get(answer.redirect_chain[-1][0])
     assert "1 failed again." in tried.content.decode()
     assert "The receiver answered 404 Not Found." in tried.content.decode()
+    assert f'href="{page_of(letters)}"' in tried.content.decode()
     assert "Refresh" not in tried
     answer = operator.post(f"{page_of(letters)}replay/", {"per_minute": "60", "max_age": ""}, follow=True)
     assert "3 waiting." in answer.content.decode()
