@@ -124,6 +124,11 @@ class Schedule(models.Model):
             recurrence.parse(self.kind, self.rule, self.time_zone), self.starts_at, self.ends_at
         )
 
+    def place(self, channel: Channel) -> int:
+        """Where a channel stands in the order; one that was added beside the order comes last."""
+        order = self.channel_order
+        return order.index(channel.id) if channel.id in order else len(order)
+
     @property
     def when(self) -> str:
         """The rule in plain words, for lists; a rule that cannot be read says so instead of failing the page."""

@@ -52,7 +52,7 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     now = firing.read_clock().now
     context = {
         "schedule": schedule,
-        "channels": schedule.channels.filter(removed_at=None),
+        "channels": sorted(schedule.channels.filter(removed_at=None), key=schedule.place),
         "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
         "coming": explain.coming(schedule, now, _COMING),
         "past": with_notifications(
