@@ -1,4 +1,6 @@
-"""What a delivery costs, against a bare Celery task that makes the same POST and records nothing, in the same run.
+"""`script/bench deliver [--n N] [--latency MS] [--json]`: what a delivery costs, against a bare Celery task.
+
+The bare task makes the same POST in the same run and records nothing.
 
 python -m bench.deliver [--n 3000] [--rounds 3] [--latency MS] [--pool prefork|threads] [--json]: with a latency, the
 workers have threads, for then they mostly wait.

@@ -1,6 +1,6 @@
-"""What is lost and what arrives twice when everything dies: the matrix of docs/reliability.md.
+"""`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--mutation NAME] [--json]`: what faults cost.
 
-python -m bench.faults [--cell N] [--deliveries 10000] [--seed S] [--mutation NAME] [--json]: ten cells, each with real
+What is lost and what arrives twice when everything dies: the matrix of docs/reliability.md. Ten cells, each with real
 processes and engines of its own; a full run takes about a quarter of an hour. Exit status 1 when a cell is red.
 """
 

@@ -1,6 +1,6 @@
-"""How late a reminder is: from its slot to the first byte at the receiver, with one beat and one worker.
+"""`script/bench lateness [--reminders 200] [--seed 1] [--json]`: how late a reminder is, with one beat and one worker.
 
-python -m bench.lateness [--reminders 200] [--seed 1] [--json]: single reminders, each in a second of its own, at a
+From its slot to the first byte at the receiver. Single reminders, each in a second of its own, at a
 random instant in it, to a webhook on this machine. It takes as many seconds as there are reminders.
 """
 

@@ -266,6 +266,8 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     # uvicorn brings handlers of its own, which would write what ours redacts.
-    "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access")},
+    "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access")}
+    # Two lines a task, several a second: the attempts and the task results are the record.
+    | {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace")},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
 }

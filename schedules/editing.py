@@ -59,7 +59,7 @@ class Draft:
 
 @transaction.atomic
 def create(user: User, draft: Draft, now: datetime, made_as: UUID | None = None) -> Schedule:
-    """`made_as` is the id that a form was given when it was shown: sent twice, it raises IntegrityError the second time."""
+    """`made_as` is the id that a form was given when it was shown: sent twice, the second raises IntegrityError."""
     schedule = Schedule(user=user, id=made_as or uuid7())
     _apply(schedule, draft)
     aim(schedule, now)
