@@ -103,9 +103,10 @@ class Page(HTMLParser):
         if its.get("type") not in ("checkbox", "radio"):
             values.append(value)
             return
-        self.forms[-1].offered.setdefault(name, []).append(value or "on")
+        value = its.get("value", "on")  # "on" where the attribute is absent; one that is there and empty is sent empty
+        self.forms[-1].offered.setdefault(name, []).append(value)
         if "checked" in its:
-            values.append(value or "on")
+            values.append(value)
 
     def _option(self, name: str, its: dict[str, str]) -> None:
         form, value = self.forms[-1], its.get("value", "")
