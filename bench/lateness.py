@@ -60,13 +60,14 @@ def _make(reminders: int, seed: int, url: str) -> datetime:
     django.setup()
     from django.db import connection
 
-    from notifications import channels
+    from notifications import channels, verification
     from people.models import User
     from schedules import editing, firing
 
     chance = random.Random(seed)
     user = User.objects.create_user(email="bench@example.org")
     channel = channels.add(user, "webhook", {"url": url})
+    verification.accept(channel)
     now = firing.read_clock().now
     first = now.replace(microsecond=0) + _HEAD_START
     for number in range(reminders):

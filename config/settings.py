@@ -166,6 +166,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 # --- What one person may have: enough for anybody, too little to harm the others -------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
+TESTS_A_DAY = env.integer("TESTS_A_DAY", 100)
 
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from demo.browser import Browser
 from demo.page import Page
-from demo.stage import StageFailed
+from demo.stage import StageFailed, wait_until
 
 
 class Person:
@@ -40,6 +41,11 @@ class Person:
         if shown is None:
             raise StageFailed(f"no signing secret is shown for “{label}”: {after.text[:300]}")
         return shown[0]
+
+    def confirm(self, label: str, read_code: Callable[[], str | None]) -> None:
+        """Enter the code that has arrived on the channel, as soon as `read_code` finds it."""
+        page = self._browser.open(self._browser.open("/channels/").link(f"Confirm {label}"))
+        self._browser.send(page, page.form("code").fill(code=wait_until(read_code, f"the code for “{label}”", 20)))
 
     def remind(self, title: str, at: datetime) -> None:
         """Make a reminder for one moment, an aware instant, on all channels."""

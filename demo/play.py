@@ -6,14 +6,16 @@ import secrets
 import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
+from demo import codes
 from demo.hook import Hook
 from demo.ledger import Account, account
 from demo.operator import Operator
 from demo.person import Person
 from demo.report import Count, milliseconds, say, table
 from demo.stage import Stage, wait_until
-from tests.receivers import HTTPReceiver, Mail, Received, SMTPReceiver
+from tests.receivers import HTTPReceiver, Mail, Received, Reply, SMTPReceiver
 
 _TITLE = "Water the plants"
 _DUE_IN = timedelta(seconds=4)
@@ -47,10 +49,15 @@ class Play:
 
     def _add_channels(self, ada: Person) -> None:
         ada.add_email(_MAIL, ada.email)
-        say(f"  added e-mail “{_MAIL}”")
+        ada.confirm(_MAIL, lambda: codes.in_mails(self.post, ada.email))
+        say(f"  added e-mail “{_MAIL}”, and entered the code that was sent to it")
         for hook in (self.pager, self.moved):
+            later, hook.receiver.answer = hook.receiver.answer, Reply()
             hook.secret = ada.add_webhook(hook.label, hook.receiver.url)
-            say(f"  added webhook “{hook.label}” at {hook.receiver.url}; its signing secret was shown once")
+            ada.confirm(hook.label, partial(codes.in_posts, hook.receiver))
+            hook.receiver.requests.clear()
+            hook.receiver.answer = later
+            say(f"  added webhook “{hook.label}” at {hook.receiver.url}; its secret was shown once, its code entered")
 
     def _remind(self, ada: Person) -> None:
         slot = (datetime.now(UTC) + _DUE_IN).replace(microsecond=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 
-from notifications import deliveries, outbox, providers
+from notifications import deliveries, outbox, providers, verification
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 
@@ -27,6 +28,8 @@ class AlreadyThere(Exception):
 def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> Channel:
     """A channel on the provider `kind`, from its form's cleaned data; without a label it is called like the provider.
 
+    It is to be verified before it is used, unless nothing is left to prove.
+
     Raises AlreadyThere for a second inbox, TooMany, `providers.UnknownProvider`.
     """
     if Channel.objects.for_user(user).count() >= settings.MOST_CHANNELS:
@@ -37,8 +40,8 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
     provider = providers.get(kind)
     channel = Channel(user=user, provider=kind, label=label or provider.label)
     channel.hold(provider.destination(cleaned))
-    # Nothing proves yet that the address is its owner's: adding counts as verifying.
-    channel.verified_at = Now()
+    if verification.is_proven(user, kind, channel.address.get("address")):
+        channel.verified_at = Now()
     try:
         with transaction.atomic():
             channel.save(force_insert=True)
@@ -93,8 +96,9 @@ def _mark(channels: QuerySet[Channel], **fields: Any) -> list[UUID]:
     return found
 
 
-def send_test(channel: Channel) -> UUID:
-    """Say something harmless on `channel`, now. Returns the delivery's id."""
+def send_test(channel: Channel, now: datetime) -> UUID:
+    """Say something harmless on `channel`, now. Returns the delivery's id. Raises `verification.TooMany`."""
+    verification.spend_test(channel.user, now)
     batch_id = outbox.notify(
         channel.user_id,
         [channel],

@@ -24,3 +24,14 @@ class RenameForm(LabelForm):
             "max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit.",
         },
     )
+
+
+class CodeForm(forms.Form):
+    code = forms.CharField(
+        label="Code",
+        max_length=20,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "placeholder": "1234-5678"}
+        ),
+        error_messages={"required": "Write the eight digits that were sent, such as 1234-5678."},
+    )

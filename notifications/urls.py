@@ -1,6 +1,6 @@
 from django.urls import path
 
-from notifications.views import channels, health, history, inbox, trial
+from notifications.views import channels, health, history, inbox, trial, verifying
 
 app_name = "notifications"
 urlpatterns = [
@@ -11,6 +11,8 @@ urlpatterns = [
     path("channels/<uuid:channel_id>/secret/", channels.secret, name="channel-secret"),
     path("channels/<uuid:channel_id>/enable/", health.enable, name="channel-enable"),
     path("channels/<uuid:channel_id>/remove/", channels.remove, name="channel-remove"),
+    path("channels/<uuid:channel_id>/verify/", verifying.verify, name="channel-verify"),
+    path("channels/<uuid:channel_id>/code/", verifying.send_code, name="channel-code"),
     path("channels/<uuid:channel_id>/test/", trial.send, name="channel-test"),
     path("channels/tests/<uuid:delivery_id>/", trial.result, name="channel-test-result"),
     path("history/", history.history, name="history"),

@@ -57,3 +57,15 @@ class User(AbstractUser):
 
     def get_short_name(self) -> str:
         return self.name or self.email.partition("@")[0]
+
+
+class Code(models.Model):
+    """A code that was sent to prove that `subject` (a channel, say) is read by who claims it. See `codes`."""
+
+    subject = models.UUIDField(primary_key=True)
+    nonce = models.CharField(max_length=40)
+    made_at = models.DateTimeField()
+    tries = models.PositiveSmallIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return str(self.subject)

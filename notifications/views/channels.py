@@ -17,6 +17,7 @@ from notifications.deliveries.judging import PATIENCE
 from notifications.forms import LabelForm, RenameForm
 from notifications.models import Channel
 from notifications.providers.base import Provider
+from notifications.views import verifying
 from people.requests import PersonRequest
 
 # The session's key for the channel whose secret is about to be shown: its id, never the secret.
@@ -65,9 +66,13 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         except channels.TooMany as refusal:
             details.add_error(None, str(refusal))
             return _ask(request, provider, details, label)
+        if channel.verified_at is None:
+            verifying.send(request, channel)
         if provider.revealed:
             request.session[_TO_REVEAL] = str(channel.id)
             return redirect("notifications:channel-secret", channel.id)
+        if channel.verified_at is None:
+            return redirect("notifications:channel-verify", channel.id)
         messages.success(request, f"“{channel.label}” is ready. Send a test to see it arrive.")
         return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
     return _ask(request, provider, details, label)

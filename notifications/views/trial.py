@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from notifications import channels
+from notifications import channels, verification
 from notifications.models import Channel, Delivery
 from people.requests import PersonRequest
 
@@ -23,7 +23,15 @@ _WATCHED = 120.0
 @require_POST
 def send(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
-    delivery_id = channels.send_test(channel)
+    if channel.verified_at is None:  # it gets a code and nothing else
+        return redirect("notifications:channel-verify", channel.id)
+    try:
+        delivery_id = channels.send_test(channel, timezone.now())
+    except verification.TooMany as refusal:
+        if request.htmx:
+            return render(request, "notifications/_test_refused.html", {"refusal": refusal})
+        messages.error(request, str(refusal))
+        return redirect("notifications:channels")
     if request.htmx:
         return _result(request, delivery_id)
     messages.info(request, "The test is on its way. Reload this page to see what became of it.")

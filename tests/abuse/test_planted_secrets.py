@@ -74,6 +74,7 @@ def _play(stage: Stage, hook: HTTPReceiver, moved: HTTPReceiver) -> Iterator[tup
         ada.add("telegram", "Bot", token=telegram.TOKEN, chat="1")
         ada.add("telegram", "Wrong bot", token=WRONG_TOKEN, chat="1")
         ada.add("discord", "Chat", url=f"https://discord.com/api/webhooks/100000000000000001/{WEBHOOK_TOKEN}")
+        stage.rows("UPDATE notifications_channel SET verified_at = now() RETURNING id")  # those that fail as well
         ada.remind(title, datetime.now(UTC) + timedelta(seconds=2))
 
         def tried() -> bool:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Page, expect
 
+from demo import codes
 from demo.stage import Stage, wait_until
 from tests.browser.hands import Keyboard, Mouse
 from tests.receivers import SMTPReceiver
@@ -43,6 +44,10 @@ def test_a_person_signs_up_and_gets_a_reminder(
 
     hand.press(page, page.get_by_role("link", name="Channels"))
     hand.press(page, page.get_by_role("button", name=f"Add e-mail to {email}"))
+    expect(page.get_by_role("status")).to_contain_text("A code is on its way")
+    fits(page)
+    hand.write(page, page.get_by_label("Code"), wait_until(lambda: codes.in_mails(post, email), "the code", within=20))
+    hand.press(page, page.get_by_role("button", name="Confirm"))
     expect(page.get_by_role("status")).to_contain_text("is ready")
     fits(page)
 
@@ -61,7 +66,7 @@ def test_a_person_signs_up_and_gets_a_reminder(
 
     said = (
         "SELECT d.state FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id"
-        " JOIN people_user p ON p.id = n.user_id WHERE p.email = %s"
+        " JOIN people_user p ON p.id = n.user_id WHERE p.email = %s AND n.origin = 'schedule'"
     )
     wait_until(lambda: [row["state"] for row in stage.rows(said, email)] == ["delivered"] * 2, "delivery", within=20)
     assert [mail.message["Subject"] for mail in post.mails if mail.recipients == [email]].count(_TITLE) == 1
@@ -74,7 +79,7 @@ def test_a_person_signs_up_and_gets_a_reminder(
     fits(page)
 
     hand.press(page, page.get_by_role("link", name="History"))
-    expect(page.get_by_role("main").get_by_text("delivered", exact=True)).to_have_count(2)
+    expect(page.get_by_role("main").get_by_text("delivered", exact=True)).to_have_count(3)
     fits(page)
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from demo import codes
 from demo.ledger import Account, account
 from demo.person import Person
 from demo.stage import Stage, wait_until
@@ -58,6 +59,10 @@ def journey(stage_and_post: tuple[Stage, SMTPReceiver], request: pytest.FixtureR
         email = f"{request.node.name.replace('_', '-')}@example.org"
         ada = closed.enter_context(closing(Person(stage.url, "Ada", email, "a long enough passphrase", "Asia/Kolkata")))
         ada.add_email("Mail", email)
-        yield Journey(stage, ada, post, hook, ada.add_webhook("Hook", hook.url))
+        ada.confirm("Mail", lambda: codes.in_mails(post, email))
+        secret = ada.add_webhook("Hook", hook.url)
+        ada.confirm("Hook", lambda: codes.in_posts(hook))
+        hook.requests.clear()
+        yield Journey(stage, ada, post, hook, secret)
     for name, lines in stage.logs.items():  # shown where the test failed
         request.node.add_report_section("teardown", f"lines of {name}", "\n".join(lines))

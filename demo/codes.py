@@ -1,0 +1,31 @@
+"""Where a person reads the code that shows that a channel is theirs."""
+
+from __future__ import annotations
+
+import re
+
+from tests.receivers import HTTPReceiver, SMTPReceiver
+
+_CODE = re.compile(r"\b\d{4}-\d{4}\b")
+_SUBJECT = "Your code for Carillon"
+
+
+def in_mails(post: SMTPReceiver, address: str) -> str | None:
+    """The code in the newest mail to `address`, None before it is there."""
+    bodies = [
+        body.get_content()
+        for mail in post.mails
+        if mail.message["Subject"] == _SUBJECT and mail.recipients == [address]
+        if (body := mail.message.get_body(("plain",)))
+    ]
+    return _in(bodies)
+
+
+def in_posts(receiver: HTTPReceiver) -> str | None:
+    """The code in the newest post that holds one, None before it is there."""
+    return _in([request.body.decode() for request in receiver.requests if _SUBJECT.encode() in request.body])
+
+
+def _in(texts: list[str]) -> str | None:
+    found = [code[0] for text in texts if (code := _CODE.search(text))]
+    return found[-1] if found else None

@@ -1,0 +1,63 @@
+"""A channel is used once its owner has shown that they read what is sent to it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.db.models.functions import Now
+
+from notifications import outbox
+from notifications.models import Channel, Notification
+from people import codes
+from people.models import User
+
+
+class TooMany(Exception):
+    """The person has had as many tests and codes sent as one may have a day; the message is for them."""
+
+
+def is_proven(user: User, kind: str, address: object) -> bool:
+    """Whether nothing is left to show: the inbox is here, and a mail address may have been confirmed at sign-up."""
+    if kind == "inbox":
+        return True
+    own = EmailAddress.objects.filter(user=user, verified=True, email__iexact=str(address))
+    return kind == "email" and bool(own.exists())
+
+
+def send_code(channel: Channel, now: datetime) -> None:
+    """Send a code to `channel`; the last one works no more. Raises `codes.TooSoon`, TooMany."""
+    spend_test(channel.user, now)
+    codes.renew(channel.id, now)
+    outbox.notify(
+        channel.user_id,
+        [channel],
+        "Your code for Carillon",
+        f"{codes.MARK} confirms that this channel is yours. Enter it on Carillon's page within 15 minutes. "
+        "If you asked for nothing, ignore this message: nothing else will be sent here.",
+        Notification.Origin.TEST,
+    )
+
+
+def confirm(channel: Channel, typed: str, now: datetime) -> bool:
+    """Whether `typed` is the code that was sent; if so, the channel may be used. Raises `codes.Spent`."""
+    if not codes.check(channel.id, typed, now):
+        return False
+    accept(channel)
+    return True
+
+
+def accept(channel: Channel) -> None:
+    """Count the channel as its owner's."""
+    Channel.objects.filter(id=channel.id, verified_at=None).update(verified_at=Now())
+
+
+def spend_test(user: User, now: datetime) -> None:
+    """Raises TooMany where no further test or code is to be sent: each may go to somebody who did not ask for it."""
+    most: int = settings.TESTS_A_DAY
+    recent = Notification.objects.filter(
+        user=user, origin=Notification.Origin.TEST, created_at__gt=now - timedelta(days=1)
+    )
+    if recent.count() >= most:
+        raise TooMany(f"{most} tests and codes were sent for you within a day, as many as may be. Try again tomorrow.")

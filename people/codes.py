@@ -1,0 +1,70 @@
+"""Codes that show that a person reads what is sent somewhere: made, shown where they are sent, and checked.
+
+A code follows from its row and SECRET_KEY, so that no message, page or table holds it: what is recorded says `MARK`
+where the sent message has the digits.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from people.models import Code
+
+MARK = "••••-••••"
+TRIES = 5
+LIFE = timedelta(minutes=15)
+PAUSE = timedelta(seconds=60)
+
+
+class TooSoon(Exception):
+    """A code was sent less than a minute ago; the message is for the person."""
+
+
+class Spent(Exception):
+    """This code is not to be tried any more; the message is for the person."""
+
+
+@transaction.atomic
+def renew(subject: UUID, now: datetime) -> None:
+    """Put a new code for `subject` in the place of the last. Raises TooSoon."""
+    code, made = Code.objects.select_for_update().get_or_create(subject=subject, defaults=_fresh(now))
+    if made:
+        return
+    if (wait := code.made_at + PAUSE - now) > timedelta(0):
+        raise TooSoon(f"A code was sent just now. Wait {max(1, round(wait.total_seconds()))} s for another.")
+    Code.objects.filter(subject=subject).update(**_fresh(now))
+
+
+def check(subject: UUID, typed: str, now: datetime) -> bool:
+    """Whether `typed` is the code; the right one works once. Each try is counted before it is looked at.
+
+    Raises Spent after `TRIES` of them or `LIFE`.
+    """
+    usable = Code.objects.filter(subject=subject, tries__lt=TRIES, made_at__gt=now - LIFE)
+    if not usable.update(tries=F("tries") + 1):
+        raise Spent(f"This code works no more: it lives for 15 minutes and {TRIES} tries. Have a new one sent.")
+    code = Code.objects.get(subject=subject)
+    right = constant_time_compare(_digits(subject, code.nonce), re.sub(r"\D", "", typed))
+    return right and Code.objects.filter(subject=subject, nonce=code.nonce).delete()[0] == 1
+
+
+def reveal(text: str, subject: UUID, nonce: str) -> str:
+    """Return `text` as it is sent, with the digits for `MARK`."""
+    digits = _digits(subject, nonce)
+    return text.replace(MARK, f"{digits[:4]}-{digits[4:]}")
+
+
+def _fresh(now: datetime) -> dict[str, object]:
+    return {"nonce": secrets.token_urlsafe(24), "made_at": now, "tries": 0}
+
+
+def _digits(subject: UUID, nonce: str) -> str:
+    keyed = salted_hmac("people.codes", f"{subject}:{nonce}", algorithm="sha256").digest()
+    return f"{int.from_bytes(keyed) % 10**8:08}"

@@ -1,0 +1,146 @@
+"""Nothing but a code goes to an address before its owner has shown that they read what arrives there."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from notifications import channels, sending, verification
+from notifications.models import Channel, Delivery, Notification
+from people import codes
+from people.models import Code, User
+from tests.make import make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def channel(browser: Client, ada: User) -> Channel:
+    """Added through the form, its code sent."""
+    browser.post("/channels/new/email/", {"address": "ada@example.net", "label": "Mail"})
+    send_all()
+    return Channel.objects.get(user=ada)
+
+
+def send_all() -> None:
+    for delivery in Delivery.objects.filter(state="pending"):
+        sending.send(delivery.id, "host:1")
+
+
+def newest_code() -> str:
+    found = re.search(r"\d{4}-\d{4}", str(mail.outbox[-1].body))
+    assert found is not None
+    return found[0]
+
+
+def wrong_code() -> str:
+    return f"{(int(newest_code().replace('-', '')) + 1) % 10**8:08}"
+
+
+def enter(browser: Client, channel: Channel, code: str) -> str:
+    answer = browser.post(f"/channels/{channel.id}/verify/", {"code": code}, follow=True)
+    return answer.content.decode()
+
+
+def is_verified(channel: Channel) -> bool:
+    return Channel.objects.get(id=channel.id).verified_at is not None
+
+
+@pytest.mark.parametrize("written", ["{}", " {} ", "{} \n"])
+def test_the_code_that_arrived_verifies_the_channel(browser: Client, channel: Channel, written: str) -> None:
+    assert not is_verified(channel)
+    assert [letter.to for letter in mail.outbox] == [["ada@example.net"]]
+    assert "is ready" in enter(browser, channel, written.format(newest_code()))
+    assert is_verified(channel)
+    assert not Code.objects.exists()
+
+
+def test_no_page_and_no_table_holds_the_code(browser: Client, channel: Channel) -> None:
+    code = newest_code()
+    notification = Notification.objects.get()
+    assert codes.MARK in notification.body
+    pages = [f"/history/{notification.id}/", "/history/", "/channels/", f"/channels/{channel.id}/verify/"]
+    assert not [path for path in pages if code in browser.get(path).content.decode()]
+    assert code.replace("-", "") not in str(Code.objects.values())
+
+
+def test_five_wrong_tries_spend_the_code(browser: Client, channel: Channel) -> None:
+    wrong, right = wrong_code(), newest_code()
+    for _ in range(codes.TRIES):
+        assert "not the code" in enter(browser, channel, wrong)
+    assert "works no more" in enter(browser, channel, right)
+    assert not is_verified(channel)
+
+
+def test_a_code_lives_for_a_quarter_of_an_hour(channel: Channel) -> None:
+    sent = Code.objects.get().made_at
+    with pytest.raises(codes.Spent):
+        verification.confirm(channel, newest_code(), sent + codes.LIFE)
+    assert verification.confirm(channel, newest_code(), sent + codes.LIFE - timedelta(seconds=1))
+
+
+def test_a_new_code_comes_after_a_minute_and_ends_the_last(browser: Client, channel: Channel) -> None:
+    first = newest_code()
+    answer = browser.post(f"/channels/{channel.id}/code/", follow=True)
+    assert "A code was sent just now" in answer.content.decode()
+    assert Notification.objects.count() == 1
+    Code.objects.update(made_at=timezone.now() - codes.PAUSE, tries=codes.TRIES)
+    browser.post(f"/channels/{channel.id}/code/")
+    send_all()
+    assert newest_code() != first
+    assert "not the code" in enter(browser, channel, first)
+    assert "is ready" in enter(browser, channel, newest_code())
+
+
+def test_the_code_of_another_channel_is_worth_nothing(browser: Client, channel: Channel, ada: User) -> None:
+    browser.post("/channels/new/email/", {"address": "victim@example.net", "label": "Other"})
+    other = Channel.objects.exclude(id=channel.id).get()
+    assert "not the code" in enter(browser, other, newest_code())
+    assert not is_verified(other)
+
+
+def test_an_unverified_channel_gets_neither_reminders_nor_tests(browser: Client, channel: Channel) -> None:
+    reminder = make_delivery(channel)
+    sending.send(reminder.id, "host:1")
+    assert Delivery.objects.get(id=reminder.id).reason == "The channel has not been verified."
+    answer = browser.post(f"/channels/{channel.id}/test/")
+    assert answer["Location"] == f"/channels/{channel.id}/verify/"
+    assert len(mail.outbox) == 1
+
+
+def test_an_address_confirmed_at_sign_up_counts(ada: User) -> None:
+    EmailAddress.objects.create(user=ada, email="ada@example.org", verified=True)
+    EmailAddress.objects.create(user=ada, email="ada@example.com", verified=False)
+    EmailAddress.objects.create(user=make_user(), email="victim@example.net", verified=True)
+    verified = {
+        address: channels.add(ada, "email", {"address": address}).verified_at is not None
+        for address in ("Ada@example.org", "ada@example.com", "victim@example.net")
+    }
+    assert verified == {"Ada@example.org": True, "ada@example.com": False, "victim@example.net": False}
+
+
+def test_a_reminder_that_says_the_mark_is_sent_as_it_was_written(channel: Channel, ada: User) -> None:
+    verification.accept(channel)
+    sending.send(make_delivery(channel, body=f"My code is {codes.MARK}").id, "host:1")
+    assert str(mail.outbox[-1].body).strip() == f"My code is {codes.MARK}"
+
+
+def test_tests_and_codes_are_bounded_within_a_day(browser: Client, ada: User, settings: Settings) -> None:
+    settings.TESTS_A_DAY = 2
+    inbox = make_channel(ada)
+    for _ in range(2):
+        browser.post(f"/channels/{inbox.id}/test/")
+    refused = browser.post(f"/channels/{inbox.id}/test/", headers={"HX-Request": "true"}).content.decode()
+    assert "2 tests and codes were sent" in refused
+    page = browser.post("/channels/new/email/", {"address": "victim@example.net"}, follow=True).content.decode()
+    assert "2 tests and codes were sent" in page
+    assert Notification.objects.count() == 2
+    Notification.objects.update(created_at=timezone.now() - timedelta(days=1))
+    assert "Test:" in browser.post(f"/channels/{inbox.id}/test/", headers={"HX-Request": "true"}).content.decode()
