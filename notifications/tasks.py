@@ -55,6 +55,7 @@ def rescue() -> dict[str, Any]:
         "again": rescued.recovered.again,
         "held": rescued.recovered.held,
         "dead": rescued.recovered.dead,
+        "advanced": rescued.advanced,
         "rung": rescued.rung,
     }
 
