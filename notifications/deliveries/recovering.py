@@ -1,7 +1,8 @@
 """What a crash or an outage left behind.
 
 Any number of rescuers may run these at once: each statement takes rows that no other one holds, by a partial index
-whose size is that of the work to be done.
+whose size is that of the work to be done. Rows are chosen in an ARRAY(…), which PostgreSQL evaluates once: under some
+plans it would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past the limit.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ def expire(limit: int) -> int:
             """
             UPDATE notifications_delivery
                SET state = 'expired', reason = 'It was stale before it could be sent.', settled_at = now()
-             WHERE id IN (
+             WHERE id = ANY(ARRAY(
                 SELECT id FROM notifications_delivery
                  WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= now()
                  ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED
-             )
+             ))
             """,
             [limit],
         )
@@ -40,10 +41,10 @@ def due_for_a_ring(limit: int) -> list[UUID]:
             UPDATE notifications_delivery
                SET rings = least(rings + 1, 30),
                    ring_at = now() + least(interval '5 minutes', interval '10 seconds' * 2 ^ rings)
-             WHERE id IN (
+             WHERE id = ANY(ARRAY(
                 SELECT id FROM notifications_delivery WHERE state = 'pending' AND ring_at <= now()
                  ORDER BY ring_at LIMIT %s FOR UPDATE SKIP LOCKED
-             )
+             ))
          RETURNING id
             """,
             [limit],
@@ -60,12 +61,12 @@ def forget_rings() -> int:
         cursor.execute(
             """
             UPDATE notifications_delivery SET ring_at = now(), rings = 0
-             WHERE id IN (
+             WHERE id = ANY(ARRAY(
                 SELECT id FROM notifications_delivery
                  WHERE state = 'pending' AND ring_at > now() AND ring_at <= now() + interval '6 minutes'
                    AND available_at <= now()
                    FOR UPDATE SKIP LOCKED
-             )
+             ))
             """
         )
         forgotten: int = cursor.rowcount
