@@ -176,7 +176,6 @@ USE_I18N = True
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
-EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)  # 0: as fast as the mail server takes them
 _email_url = env.secret("EMAIL_URL", "")
 if _email_url:
     EMAIL_BACKEND = "notifications.smtp.Backend"  # Django's, held to one deadline and able to say how far a mail got

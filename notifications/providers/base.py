@@ -88,7 +88,7 @@ class Provider(ABC):
 
     @property
     def rates(self) -> tuple[Rate, ...]:
-        """How fast it may be sent to; all of them hold at once."""
+        """How fast the service says it may be sent to; all of them hold at once. Nothing waits for them yet."""
         return ()
 
     @abstractmethod

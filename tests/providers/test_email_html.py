@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-from pytest_django.fixtures import Settings
-
 from tests.providers.making import make_message, text_of
 from tests.providers.test_email import ADA, EMAIL, mail_server
 from tests.receivers import SMTPReceiver
@@ -41,9 +38,3 @@ def test_one_click_is_not_promised_without_encryption() -> None:
     [mail] = sent(unsubscribe_url="http://127.0.0.1:8000/unsubscribe/abc").mails
     assert mail.message["List-Unsubscribe"] == "<http://127.0.0.1:8000/unsubscribe/abc>"
     assert mail.message["List-Unsubscribe-Post"] is None
-
-
-@pytest.mark.parametrize(("most", "rates"), [(0, []), (30, [(30, 60.0, "service")])])
-def test_the_operator_says_how_fast_mails_go_out(settings: Settings, most: int, rates: list[object]) -> None:
-    settings.EMAILS_PER_MINUTE = most
-    assert [(rate.amount, rate.per_seconds, rate.scope) for rate in EMAIL.rates] == rates
