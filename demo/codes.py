@@ -6,7 +6,8 @@ import re
 
 from tests.receivers import HTTPReceiver, SMTPReceiver
 
-_CODE = re.compile(r"\b\d{4}-\d{4}\b")
+# Not two groups of an id: a post holds the delivery's.
+_CODE = re.compile(r"(?<![\w-])\d{4}-\d{4}(?![\w-])")
 _SUBJECT = "Your code for Carillon"
 
 
