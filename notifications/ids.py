@@ -8,9 +8,12 @@ from uuid import UUID
 
 
 def uuid7() -> UUID:
-    """A UUID of version 7 (RFC 9562, section 5.7): 48 bits of Unix milliseconds, then 74 random bits."""
-    milliseconds = time.time_ns() // 1_000_000
-    value = (milliseconds & 0xFFFF_FFFF_FFFF) << 80 | int.from_bytes(os.urandom(10), "big")
-    value = value & ~(0xF << 76) | 0x7 << 76
-    value = value & ~(0x3 << 62) | 0x2 << 62
-    return UUID(int=value)
+    """A UUID of version 7 (RFC 9562, section 5.7): 48 bits of Unix milliseconds, 12 of the fraction of one, 62 random.
+
+    The fraction (section 6.2, method 3) counts quarter microseconds, so the ids of one process stand in the order in
+    which they were made.
+    """
+    milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
+    fraction = (nanoseconds << 12) // 1_000_000
+    random = int.from_bytes(os.urandom(8), "big") >> 2
+    return UUID(int=(milliseconds & 0xFFFF_FFFF_FFFF) << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | random)
