@@ -57,11 +57,11 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
         return lambda: True
 
     def play(ring: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
-        target, started = sink.arrived + len(ids), time.perf_counter()
+        target, started = sink.answered + len(ids), time.perf_counter()
         finished = ring(ids)
-        while sink.arrived < target or not finished():
+        while sink.answered < target or not finished():
             if time.perf_counter() > started + 60:
-                raise SystemExit(f"Only {sink.arrived} of {target} arrived")
+                raise SystemExit(f"Only {sink.answered} of {target} were answered")
             time.sleep(0.01)
         return len(ids) / (time.perf_counter() - started)
 

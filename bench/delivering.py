@@ -32,7 +32,7 @@ class Sink:
         self._count = mmap.mmap(os.open(path, os.O_RDWR), 8)
 
     @property
-    def arrived(self) -> int:
+    def answered(self) -> int:
         count: int = struct.unpack_from("q", self._count, 0)[0]
         return count
 

@@ -1,6 +1,6 @@
 """`python -m bench.receiver COUNT SECONDS`: takes every POST and answers after SECONDS; prints its port.
 
-The file COUNT holds the number of arrivals (8 bytes, native).
+The file COUNT holds the number of answers (8 bytes, native).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 class Receiver(asyncio.Protocol):
     count: mmap.mmap
     latency: float
-    arrived = 0
+    answered = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101  # what a TCP server hands over
@@ -32,12 +32,15 @@ class Receiver(asyncio.Protocol):
             if len(self.buffer) < whole:
                 return
             self.buffer = self.buffer[whole:]
-            Receiver.arrived += 1
-            struct.pack_into("q", self.count, 0, Receiver.arrived)
             if self.latency:
-                asyncio.get_running_loop().call_later(self.latency, self.transport.write, _ANSWER)
+                asyncio.get_running_loop().call_later(self.latency, self.answer)
             else:
-                self.transport.write(_ANSWER)
+                self.answer()
+
+    def answer(self) -> None:
+        self.transport.write(_ANSWER)
+        Receiver.answered += 1
+        struct.pack_into("q", self.count, 0, Receiver.answered)
 
 
 async def main(path: str, latency: float) -> None:

@@ -94,7 +94,7 @@ def _mutate(mutation: str) -> None:
         case "":
             return
         case "no-rescue":
-            rescue.rescue = lambda: rescue.Rescued(0, Recovered(0, 0, 0), 0)
+            rescue.rescue = lambda: rescue.Rescued(0, Recovered(0, 0, 0), 0, 0)
         case "no-fence":
             settling._SETTLE = _without(settling._SETTLE, "AND lease_token = %(token)s\n RETURNING", "\n RETURNING")
         case "unconditional-claim":

@@ -17,5 +17,3 @@ CELERY_TASK_SOFT_TIME_LIMIT = CELERY_TASK_TIME_LIMIT - 1
 CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"] = int(os.environ.get("FAULTS_VISIBILITY", "1800"))
 CELERY_BROKER_TRANSPORT_OPTIONS["unacked_restore_interval"] = 1
 CELERY_BEAT_SCHEDULE["rescue"]["schedule"] = 1.0
-# Owners are told that a channel does not work, over their channels that do: arrivals at the sink that nobody asked for.
-del CELERY_BEAT_SCHEDULE["tell-owners"]

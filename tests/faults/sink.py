@@ -1,8 +1,9 @@
 """`python -m tests.faults.sink LOG`: a receiver that fsyncs every arrival before it answers, then says so.
 
 The first step of the path chooses how it behaves at the first arrival of each id; later ones are accepted. One line an
-arrival: when, the channel's path, the message's subject, its id, and `ok`, `refused` (an answer that says no) or
-`silent` (acted upon, but no answer came). Prints its port. While the file LOG.slow is there, each answer takes a while.
+arrival: when, the channel's path, the message's id, `ok`, `refused` (an answer that says no) or `silent` (acted upon,
+but no answer came), and the message's subject. Prints its port.
+While the file LOG.slow is there, each answer takes a while.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Sink(asyncio.Protocol):
         behaviour = path.split("/")[1] if (path, key) not in self.seen else "ok"
         self.seen.add((path, key))
         verdict, answer = _BEHAVIOURS[behaviour]
-        line = f"{time.time():.3f} {path} {subject} {key} {verdict}\n"
+        line = f"{time.time():.3f} {path} {key} {verdict} {subject}\n"
         delay = _SLOWNESS if os.path.exists(self.slow) else 0.0
         loop = asyncio.get_running_loop()
         self.log.write(
