@@ -1,0 +1,51 @@
+"""One try at a delivery."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+
+from notifications.models.delivery import Delivery
+
+
+class Attempt(models.Model):
+    """One try at a delivery: opened when claimed, closed once, then immutable.
+
+    `token` is the lease's; `worker` the process that claimed it (host and pid).
+    """
+
+    class Outcome(models.TextChoices):
+        OPEN = "", "under way"
+        DELIVERED = "delivered", "delivered"
+        RETRYABLE = "retryable", "failed, to be tried again"
+        REJECTED = "rejected", "rejected"
+        AMBIGUOUS = "ambiguous", "outcome unknown"
+        LOST = "lost", "worker lost"
+        RELEASED = "released", "given back before anything was sent"
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="history")
+    replay = models.PositiveSmallIntegerField()
+    number = models.PositiveSmallIntegerField()
+    token = models.UUIDField(editable=False)
+    worker = models.CharField(max_length=120, blank=True)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["delivery", "replay", "number"], name="attempt_number_once"),
+            models.CheckConstraint(
+                condition=Q(finished_at=None, outcome="") | (Q(finished_at__isnull=False) & ~Q(outcome="")),
+                name="attempt_closed_with_outcome",
+            ),
+            models.CheckConstraint(
+                condition=Q(finished_at=None) | Q(finished_at__gte=F("started_at")),
+                name="attempt_ends_after_start",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.delivery_id} try {self.number}"

@@ -1,0 +1,95 @@
+"""A person's own address on a provider, with its secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from notifications import providers, secrets
+from notifications.ids import uuid7
+from notifications.message import Destination
+
+if TYPE_CHECKING:
+    from people.models import User
+
+
+class ChannelQuerySet(models.QuerySet["Channel"]):
+    def for_user(self, user: User) -> ChannelQuerySet:
+        """The channels that `user` sees: their own, less those removed."""
+        return self.filter(user=user, removed_at=None)
+
+
+class Channel(models.Model):
+    """A person's own address on a provider.
+
+    `address` is public to its owner; `sealed_secrets` is ciphertext, written by `hold()` only.
+    A removed channel keeps its row, because the history of what went out refers to it.
+    """
+
+    class OnUnknown(models.TextChoices):
+        RETRY = "retry", "send again (it may arrive twice)"
+        HOLD = "hold", "hold for a person (it may not have arrived)"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="channels")
+    provider = models.CharField(max_length=32)
+    label = models.CharField(max_length=80)
+    address = models.JSONField(default=dict, blank=True)
+    sealed_secrets = models.TextField(blank=True, editable=False)
+    on_unknown = models.CharField(
+        max_length=8,
+        choices=OnUnknown.choices,
+        blank=True,
+        help_text="What to do when the outcome of a send is unknown; empty means the provider's own rule.",
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    verified_at = models.DateTimeField(null=True, blank=True)
+    disabled_at = models.DateTimeField(null=True, blank=True)
+    disabled_reason = models.CharField(max_length=300, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)  # when the first try failed since one succeeded
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[Channel]] = ChannelQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["user", "id"], condition=Q(removed_at=None), name="channel_of_person"),
+            models.Index(fields=["disabled_at"], condition=Q(disabled_at__isnull=False), name="channel_disabled"),
+        ]
+        constraints = [
+            # A person has one inbox: two would show the same message twice.
+            models.UniqueConstraint(
+                fields=["user"], condition=Q(provider="inbox", removed_at=None), name="channel_one_inbox"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    def hold(self, destination: Destination) -> None:
+        """Take over the address and the secrets of `destination`; the caller saves."""
+        self.address = dict(destination.address)
+        self.sealed_secrets = secrets.seal(destination.secrets, self.id)
+
+    def destination(self) -> Destination:
+        """What the provider needs. Raises `secrets.Unreadable` when the key is not there."""
+        return Destination(self.address, secrets.unseal(self.sealed_secrets, self.id))
+
+    @property
+    def unreadable(self) -> str:
+        """Why the secrets cannot be read, fit for the channel's owner; empty when they can."""
+        try:
+            self.destination()
+        except secrets.Unreadable as error:
+            return str(error)
+        return ""
+
+    @property
+    def summary(self) -> str:
+        """The address in one line, fit for a list: never a secret."""
+        return providers.get(self.provider).summary(Destination(self.address))

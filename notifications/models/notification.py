@@ -1,0 +1,74 @@
+"""What is said once to one person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from notifications.ids import uuid7
+
+if TYPE_CHECKING:
+    from people.models import User
+
+
+class NotificationQuerySet(models.QuerySet["Notification"]):
+    def for_user(self, user: User) -> NotificationQuerySet:
+        return self.filter(user=user)
+
+
+class Notification(models.Model):
+    """What is said once to one person: subject and body as sent.
+
+    `batch_id` is the id of what caused it (an occurrence, an event), the same for all that it caused; unique with the
+    person, so that one cause never speaks twice to one person. `origin_id` is the schedule's id where a schedule spoke.
+    `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
+    `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
+    """
+
+    class Origin(models.TextChoices):
+        SCHEDULE = "schedule", "reminder"
+        TEST = "test", "test"
+        NOTICE = "notice", "notice from Carillon"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    batch_id = models.UUIDField(default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
+    origin = models.CharField(max_length=12, choices=Origin.choices)
+    origin_id = models.UUIDField(null=True, blank=True, editable=False)
+    slot = models.DateTimeField(null=True, blank=True)
+    urgent = models.BooleanField(db_default=False, help_text="Does not wait for the end of its person's quiet hours.")
+    subject = models.CharField(max_length=200)
+    body = models.TextField(blank=True)
+    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
+    escalate_after = models.PositiveIntegerField(null=True, editable=False)
+    # When the next channel in order is to be tried, or judged whether it is; set by a trigger when a delivery fails.
+    advance_at = models.DateTimeField(null=True, editable=False)
+    acknowledged_at = models.DateTimeField(null=True, editable=False)
+    snoozed_until = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager[Notification]] = NotificationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["user", "-id"], name="notification_history"),
+            models.Index(
+                fields=["origin_id", "-id"],
+                condition=Q(origin_id__isnull=False),
+                name="notification_of_origin",
+            ),
+            # fallback: whose next channel is to be tried
+            models.Index(fields=["advance_at"], condition=Q(advance_at__isnull=False), name="notification_to_advance"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person"),
+        ]
+
+    def __str__(self) -> str:
+        return self.subject
