@@ -71,6 +71,9 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 # Networks that channels may reach although they are private, as CIDR. Empty: the guard refuses all of them.
 ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")
 
+# The way out for all that is posted to services and webhooks; empty: straight.
+EGRESS_PROXY = env.proxy(env.secret("EGRESS_PROXY", ""))
+
 # Where services with one address of their own are reached; an own Bot API server, say, or a stand-in for tests.
 SERVICE_URLS = {
     "telegram": env.url("TELEGRAM_URL", "https://api.telegram.org").rstrip("/"),

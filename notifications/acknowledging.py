@@ -1,11 +1,12 @@
 """What a person answers to a notification: that they have seen it, or that it is to come again later.
 
-The first answer counts. It ends the trying of further channels, and cancels what has not gone out yet.
+The first answer counts. It ends the trying of further channels, and cancels what has not gone out yet; what is being
+sent at that moment is not tried again.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -14,6 +15,9 @@ from django.db.models.functions import Now
 from notifications import deliveries, outbox
 from notifications.ids import uuid7
 from notifications.models import Channel, Delivery, Notification
+
+LINK_LIFE = timedelta(days=30)
+"""How long after its notification was recorded a link to answer it is good for."""
 
 
 @transaction.atomic

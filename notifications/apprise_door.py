@@ -24,7 +24,6 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 from notifications import http
-from notifications.addresses import RefusedURL, check_url
 from notifications.apprise_services import SERVICES
 
 # It tells of addresses and payloads.
@@ -33,7 +32,7 @@ logging.getLogger("apprise").setLevel(logging.CRITICAL)
 
 @dataclass(slots=True)
 class Visit:
-    """What a service did at the door. `expires` is of the monotonic clock; with `looking`, nothing is sent."""
+    """What a service did at the door. `expires` is of the monotonic clock; with `looking`, nothing is said."""
 
     expires: float
     looking: bool = False
@@ -96,9 +95,9 @@ def _request(
     prepared = requests.Request(method, url, headers, files, data, params, auth, json=json).prepare()
     if under_way.looking:
         try:
-            check_url(prepared.url or "")
-        except RefusedURL as refusal:
-            under_way.refusal = under_way.refusal or str(refusal)
+            http.examine(prepared.url or "", max(0.0, under_way.expires - time.monotonic()))
+        except http.NotSent as refusal:
+            under_way.refusal = under_way.refusal or refusal.reason
         raise requests.ConnectionError("only looking")
     body = prepared.body or b""
     try:

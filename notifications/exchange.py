@@ -61,6 +61,18 @@ def within(seconds: float) -> Iterator[Exchange]:
         _current.reset(token)
 
 
+@contextmanager
+def unsaid() -> Iterator[None]:
+    """What is sent inside the block says nothing to the service, such as a word to a proxy: `sent` stays as it was."""
+    exchange = _current.get()
+    sent = exchange is not None and exchange.sent
+    try:
+        yield
+    finally:
+        if exchange:
+            exchange.sent = sent
+
+
 def under_way() -> bool:
     """Whether an exchange is, in this thread."""
     return _current.get() is not None
@@ -112,17 +124,26 @@ def tls_context() -> ssl.SSLContext:
     return context
 
 
+def look_up(host: str, port: int, permit: Callable[[str], bool] | None = None) -> _Found:
+    """Return the addresses of a host, as `socket.getaddrinfo` does.
+
+    `permit` judges each address found; one refusal refuses the name, whatever else it leads to, so that a
+    mixed answer gains nothing by luck. Raises RefusedAddress, socket.gaierror or TimeoutError.
+    """
+    found = _look_up(host, port, _current.get())
+    if permit and not all(permit(str(info[4][0])) for info in found):
+        raise RefusedAddress(host)
+    return found
+
+
 def dial(host: str, port: int, permit: Callable[[str], bool] | None = None) -> BoundedSocket:
     """Look the name up once and connect to an address found.
 
-    `permit` judges each address found; one refusal refuses the name, whatever else it leads to, so that a
-    mixed answer gains nothing by luck. A dead address gets its share of the time left, so that the next still
-    has its turn. Raises RefusedAddress, socket.gaierror, TimeoutError or another OSError.
+    A dead address gets its share of the time left, so that the next still has its turn. Raises what `look_up` does, or
+    another OSError.
     """
     exchange = _current.get()
-    found = _look_up(host, port, exchange)
-    if permit and not all(permit(str(info[4][0])) for info in found):
-        raise RefusedAddress(host)
+    found = look_up(host, port, permit)
     failure: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
     for position, (family, kind, protocol, _, address) in enumerate(found):
         dialled = BoundedSocket(family, kind, protocol)

@@ -32,21 +32,29 @@ def utf8(text: str) -> int:
 
 
 def fit(
-    text: str, limit: int | None, measure: Callable[[str], int] = len, escape: Callable[[str], str] = str
+    text: str,
+    limit: int | None,
+    measure: Callable[[str], int] = len,
+    escape: Callable[[str], str] = str,
+    foot: str = "",
 ) -> Fitted:
     """Return `text`, escaped, at most `limit` long as `measure` counts it once escaped.
 
     What is too long ends in “…” after the last whole grapheme cluster (UAX 29) that fits, so neither an escape nor an
     emoji of several code points is ever halved. Halves of surrogate pairs, which no service takes, become U+FFFD.
+    `foot` stands whole beneath the text, whatever is cut; one that takes more than half of the room is left off.
     """
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    whole = escape(text)
+    end_of_it = escape(f"\n\n{foot}" if text.strip() else foot) if foot else ""
+    if limit is not None and measure(end_of_it) > limit // 2:
+        end_of_it = ""
+    whole = escape(text) + end_of_it
     length = measure(whole)
     if limit is None or length <= limit:
         return Fitted(whole, length, limit)
 
     def cut(end: int) -> str:
-        return escape(text[:end].rstrip()) + MARK
+        return escape(text[:end].rstrip()) + MARK + end_of_it
 
     ends = [0, *(match.end() for match in regex.finditer(r"\X", text[:limit]))]
     if len(ends) == 2:

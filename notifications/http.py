@@ -13,9 +13,11 @@ import os
 import socket
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 import urllib3
@@ -23,9 +25,12 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from notifications.addresses import RefusedURL, allowed_networks, check_url, permitted
-from notifications.exchange import RefusedAddress, dial, tls_context, within
+from notifications.egress import ProxyRefused, reach
+from notifications.exchange import RefusedAddress, tls_context, within
 
 LARGEST_BODY = 64 * 1024
+
+_INSIDE = "The address leads into a private network, where Carillon does not post."
 
 # urllib3 names whole addresses in its log lines, and their queries hold people's tokens.
 logging.getLogger("urllib3").setLevel(logging.CRITICAL)
@@ -71,8 +76,7 @@ def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], d
         try:
             answer = _adapter().send(prepared, stream=True)
         except RefusedAddress:
-            reason = "The address leads into a private network, where Carillon does not post."
-            raise NotSent(reason, refused=True) from None
+            raise NotSent(_INSIDE, refused=True) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             # "from None": the chain holds the whole address, query included.
             if exchange.sent:
@@ -85,6 +89,28 @@ def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], d
             return Response(answer.status_code, answer.headers, _read(answer.raw))
         finally:
             answer.raw.close()  # whole bodies have given their connection back by now
+
+
+def examine(url: str, deadline: float) -> None:
+    """Connect, shake hands, say nothing and hang up. `deadline` is in seconds.
+
+    Raises NotSent for what would be so at every send: an address that the guard forbids, a certificate that is not
+    valid. Whatever else goes wrong may pass, and is not told.
+    """
+    try:
+        parts, networks = urlsplit(check_url(url)), allowed_networks()
+    except RefusedURL as refusal:
+        raise NotSent(str(refusal), refused=True) from None
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    with within(deadline), suppress(OSError):
+        try:
+            with reach(host, port, lambda address: permitted(address, networks)) as reached:
+                if parts.scheme == "https":
+                    tls_context().wrap_socket(reached, server_hostname=host.rstrip(".")).close()
+        except RefusedAddress:
+            raise NotSent(_INSIDE, refused=True) from None
+        except ssl.SSLCertVerificationError as error:
+            raise NotSent(_in_words(error, deadline)) from None
 
 
 def _prepare(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.PreparedRequest:
@@ -108,8 +134,10 @@ def _in_words(error: BaseException, deadline: float) -> str:
     """Say what failed for people to read. The causes are in the chain, under what urllib3 and requests made of them."""
     link: BaseException | None = error
     while link:
+        if isinstance(link, ProxyRefused):
+            return f"The proxy on the way out did not let it through: it answered {link}."
         if isinstance(link, ssl.SSLCertVerificationError):
-            return f"The receiver's certificate is not valid: {link.verify_message}."
+            return f"The receiver's certificate is not valid: {link.verify_message.rstrip('.')}."
         if isinstance(link, ssl.SSLError):
             return "The secure connection to the receiver failed."
         if isinstance(link, socket.gaierror):
@@ -133,7 +161,7 @@ def _in_words(error: BaseException, deadline: float) -> str:
 class _GuardedHTTP(HTTPConnection):
     def _new_conn(self) -> socket.socket:
         networks = allowed_networks()
-        return dial(self._dns_host, self.port, lambda address: permitted(address, networks))
+        return reach(self._dns_host, self.port, lambda address: permitted(address, networks))
 
 
 class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):

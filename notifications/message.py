@@ -18,8 +18,9 @@ class Message:
 
     `key` is the delivery's id. It is the idempotency key: the same at every try and every replay, so a receiver that
     remembers keys never acts twice. `slot` is the aware UTC instant at which the message was due, None when nothing
-    scheduled it. `unsubscribe_url` is an https address that ends these messages by a single POST (RFC 8058); empty
-    where the person cannot, or need not, end them so.
+    scheduled it. `unsubscribe_url` is the page at which whoever gets the messages ends them; where it is an https
+    address, a single POST does (RFC 8058). `answer_url` is the page at which whoever got the message acknowledges or
+    snoozes it; empty where nothing follows when nobody does.
     """
 
     key: UUID
@@ -27,7 +28,8 @@ class Message:
     body: str
     recipient: str
     slot: datetime | None = None
-    unsubscribe_url: str = ""
+    unsubscribe_url: str = field(default="", repr=False)
+    answer_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

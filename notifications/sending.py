@@ -44,6 +44,9 @@ def send(delivery_id: UUID, worker: str) -> None:
         if wait:  # the doorbell rang before its time: clocks differ, or the row was put off since
             outbox.ring([outbox.Ring(delivery_id, wait)])
         return
+    if claim.answered:
+        _withdraw(claim)
+        return
     if (quiet_hours := _quiet_hours(claim)) is not None:
         _give_back(claim, quiet_hours)
         return
@@ -117,11 +120,20 @@ def _quiet_hours(claim: Claim, wait: float = 0.0) -> quiet.Wait | None:
     return quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
 
 
-def _give_back(claim: Claim, quiet_hours: quiet.Wait) -> None:
-    seconds = (quiet_hours.until - claim.claimed_at).total_seconds()
+def _defer(claim: Claim, wait: float, note: str) -> None:
+    """Give it back until its time comes; the bell for a near one travels as a message, rescue rings for the others."""
+    near = wait <= outbox.EARLY
+    barriers.reach("deferring")
+    deferred = deliveries.defer(claim, wait, wait + outbox.UNHEARD if near else wait - outbox.EARLY, note)
+    if near and deferred:
+        outbox.ring([outbox.Ring(claim.delivery_id, wait, claim.person_id)])
+
+
+def _withdraw(claim: Claim) -> None:
+    """Cancel what was being tried when its person answered: by now there is nothing left to tell them."""
     with transaction.atomic():
-        if deliveries.release(claim.delivery_id, claim.token, quiet_hours.note):
-            deliveries.defer(claim.delivery_id, seconds, quiet_hours.note)
+        if deliveries.release(claim.delivery_id, claim.token, claim.answered):
+            deliveries.cancel([claim.delivery_id], claim.answered)
 
 
 def _may_repeat(claim: Claim) -> bool:

@@ -50,7 +50,7 @@ class ReminderForm(OrderForm, TimingForm):
         label="Text",
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="{name} and {slot} become your name and the time at which it was due.",
+        help_text="{name} becomes your name; {slot}, {date} and {time} when it was due; {schedule} the title.",
         validators=[
             MaxLengthValidator(
                 LONGEST_BODY, "This text is %(show_value)d characters long; at most %(limit_value)d are sent."

@@ -9,9 +9,14 @@ from datetime import datetime
 from difflib import get_close_matches
 from zoneinfo import ZoneInfo
 
+from notifications.fitting import fit
+
 # User text never reaches a template engine or str.format: only these names, and nothing nested in them.
-NAMES = ("name", "slot", "schedule")
+NAMES = ("name", "slot", "date", "time", "schedule")
+_THERE_ARE = f"There are {', '.join(f'{{{name}}}' for name in NAMES[:-1])} and {{{NAMES[-1]}}}."
 PLACEHOLDER = re.compile(rf"\{{({'|'.join(NAMES)})\}}")
+
+LONGEST_SUBJECT = 200
 
 _MEANT_FOR_ONE = re.compile(r"\{([A-Za-z][A-Za-z0-9_.-]{0,40})\}")
 
@@ -23,11 +28,12 @@ class Text:
 
 
 def compose(title: str, body: str, *, name: str, slot: datetime, time_zone: str) -> Text:
-    """Fill `{name}`, `{slot}` (in `time_zone`) and `{schedule}`; anything else in braces stays as it was typed."""
+    """Fill in the placeholders, instants in `time_zone`; anything else in braces stays as it was typed."""
     local = slot.astimezone(ZoneInfo(time_zone))
-    values = {"name": name, "slot": f"{local:%A} {local.day} {local:%B %Y, %H:%M}", "schedule": title}
+    date, hour = f"{local:%A} {local.day} {local:%B %Y}", f"{local:%H:%M}"
+    values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title}
     subject = _fill(title, values | {"schedule": ""})
-    return Text(" ".join(subject.split())[:200] or "Reminder", _fill(body, values))
+    return Text(fit(" ".join(subject.split()), LONGEST_SUBJECT).text or "Reminder", _fill(body, values))
 
 
 def check(template: str) -> list[str]:
@@ -37,8 +43,8 @@ def check(template: str) -> list[str]:
         if word in NAMES:
             continue
         near = get_close_matches(word.lower(), NAMES, n=1)
-        advice = f"Did you mean {{{near[0]}}}?" if near else "There are {name}, {slot} and {schedule}."
-        problems.append(f"{{{word}}} is no placeholder. {advice} A blank within the braces leaves it as it is.")
+        guess = f"Did you mean {{{near[0]}}}? " if near else ""
+        problems.append(f"{{{word}}} is no placeholder. {guess}{_THERE_ARE} A blank within the braces leaves it as it is.")
     return problems
 
 

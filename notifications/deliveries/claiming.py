@@ -32,7 +32,8 @@ class Claim:
     `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
     quiet hours that this delivery keeps: None where it is urgent, sent again by a person, or not caused by a reminder.
-    `failing`: nothing has arrived on its channel since a try failed.
+    `failing`: nothing has arrived on its channel since a try failed. `answered` says that its person has answered the
+    notification meanwhile, so that nothing more of it is to go out; empty where not, or where they sent it again.
     """
 
     delivery_id: UUID
@@ -48,6 +49,7 @@ class Claim:
     claimed_at: datetime
     quiet: Window | None
     failing: bool
+    answered: str
 
     def destination(self) -> Destination:
         """Raises `secrets.Unreadable` when the key is not there."""
@@ -77,7 +79,9 @@ SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE sub
             ELSE '' END,
        now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent AND claimed.replays = 0 THEN p.quiet_from END,
        p.quiet_until, p.time_zone, c.failing_since IS NOT NULL,
-       CASE WHEN n.escalate_after IS NOT NULL THEN n.id END
+       CASE WHEN n.escalate_after IS NOT NULL THEN n.id END,
+       CASE WHEN n.acknowledged_at IS NULL OR claimed.replays > 0 THEN ''
+            WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END
   FROM claimed
   JOIN notifications_notification n ON n.id = claimed.notification_id
   JOIN notifications_channel c ON c.id = claimed.channel_id
@@ -92,9 +96,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     if row is None:
         return None
     tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
-    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id = rest
-    if escalating_id is not None:
-        body = f"{body}\n\nAcknowledge or snooze: {answer_link.address(escalating_id)}".lstrip()
+    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, answered = rest
     barriers.reach("claimed")
     return Claim(
         delivery_id=delivery_id,
@@ -102,7 +104,14 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         tries=tries,
         provider=provider,
         channel_id=channel_id,
-        message=Message(key=delivery_id, subject=subject, body=body, recipient=name or email, slot=slot),
+        message=Message(
+            key=delivery_id,
+            subject=subject,
+            body=body,
+            recipient=name or email,
+            slot=slot,
+            answer_url="" if escalating_id is None else answer_link.address(escalating_id),
+        ),
         # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
         address=json.loads(address),
         sealed_secrets=sealed,
@@ -111,6 +120,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         claimed_at=claimed_at,
         quiet=quiet.window(quiet_from, quiet_until, zone),
         failing=failing,
+        answered=answered,
     )
 
 

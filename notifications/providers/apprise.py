@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from django import forms
 
 from notifications import apprise_door, http, posting
+from notifications.address_field import PATIENCE
 from notifications.apprise_services import SERVICES
-from notifications.fitting import fit
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from notifications.providers.base import Provider
+from notifications.providers.base import Limits, Provider, write
 
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 
@@ -49,7 +49,7 @@ class AppriseForm(forms.Form):
             shape = _shape(scheme)
             raise forms.ValidationError(f"This is not a whole address of {_name(scheme)}. Write it like {shape}")
         if refusal := _refusal(service):
-            raise forms.ValidationError(f"{refusal} Use an address that everybody reaches.")
+            raise forms.ValidationError(f"{refusal} Use one that everybody reaches, with a valid certificate.")
         return url
 
 
@@ -71,20 +71,22 @@ class Apprise(Provider):
         """Return the service's name."""
         return str(destination.address.get("service", ""))
 
+    def limits_for(self, destination: Destination) -> Limits:
+        """Return those of the service; none where the address is damaged, to which nothing is sent."""
+        service = _service(destination.secrets.get("url", ""))
+        return Limits() if service is None else _limits(service)
+
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send it, cut to what the service takes."""
         service = _service(destination.secrets.get("url", ""))
         if service is None:
             return _DAMAGED
-        if service.title_maxlen > 0:
-            title = fit(message.subject, service.title_maxlen).text
-            body = fit(message.body or message.subject, service.body_maxlen).text
-        else:
-            joined = "\n\n".join(filter(None, (message.subject, message.body)))
-            title, body = "", fit(joined, service.body_maxlen).text
+        written = write(message, _limits(service))
+        title, body = written.subject.text, written.body.text
         with apprise_door.visit(self.deadline) as visit:
             try:
-                done = bool(service.notify(body=body, title=title, notify_type="info", body_format="text"))
+                # Some services refuse a message without a body.
+                done = bool(service.notify(body=body or title, title=title, notify_type="info", body_format="text"))
             except Exception:  # of foreign code, on an answer that it did not expect: the visit tells what went out
                 done = False
         return _judge(done, visit, self.summary(destination))
@@ -127,9 +129,13 @@ def _service(url: str) -> Any:
     return service
 
 
+def _limits(service: Any) -> Limits:
+    return Limits(service.title_maxlen or None, service.body_maxlen, joined=service.title_maxlen <= 0)
+
+
 def _refusal(service: Any) -> str:
     """Return why the guard would refuse the first address that the service calls, or ""."""
-    with apprise_door.visit(0.0, looking=True) as visit:
+    with apprise_door.visit(PATIENCE, looking=True) as visit:
         try:
             service.notify(body="-", title="-", notify_type="info", body_format="text")
         except Exception:  # of foreign code, told that there is no connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -18,12 +18,14 @@ from notifications.message import Answer, Destination, Message
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `amount` sends in any `per_seconds`, counted over the service, the channel or the address's host."""
+    """At most `amount` sends in any `per_seconds`, counted over the service, the channel, the address's host or the
+    person who is sent to.
+    """
 
     name: str
     amount: int
     per_seconds: float
-    scope: Literal["service", "channel", "host"]
+    scope: Literal["service", "channel", "host", "person"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,18 @@ class Written:
 
     subject: Fitted
     body: Fitted
+
+
+def write(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Written:
+    """Return the message within `limits`. The address at which it is acknowledged ends the body, and is never cut."""
+    foot = f"Acknowledge or snooze: {message.answer_url}" if message.answer_url else ""
+    if limits.joined:
+        joined = "\n\n".join(filter(None, (message.subject, message.body)))
+        return Written(Fitted("", 0), fit(joined, limits.body, limits.measure, escape, foot))
+    return Written(
+        fit(message.subject, limits.subject, limits.measure, escape),
+        fit(message.body, limits.body, limits.measure, escape, foot),
+    )
 
 
 class Provider(ABC):
@@ -86,10 +100,17 @@ class Provider(ABC):
     revealed: ClassVar[str] = ""
     """The name of the secret that its owner is shown once, when the channel has been made. Empty: none is."""
 
+    overlap: ClassVar[timedelta] = timedelta(0)
+    """How long a `revealed` secret goes on signing beside the one that replaced it."""
+
     @property
     def rates(self) -> tuple[Rate, ...]:
-        """How fast the service says it may be sent to; all of them hold at once. Nothing waits for them yet."""
+        """How fast the service says it may be sent to; all of them hold at once. What comes sooner waits."""
         return ()
+
+    def limits_for(self, destination: Destination) -> Limits:
+        """Return the limits that hold at this destination: those of the kind, unless services differ."""
+        return self.limits
 
     @abstractmethod
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
@@ -112,20 +133,17 @@ class Provider(ABC):
         """Return the destination with a fresh `revealed` secret, None where Carillon makes none. `now` is aware."""
         return None
 
+    def overlaps(self, destination: Destination, now: datetime) -> list[datetime]:
+        """Return until when each `revealed` secret signs that was replaced, newest first."""
+        return []
+
     def escape(self, text: str) -> str:
         """Return `text` so that the service shows it as it was typed: without markup, mentions or commands."""
         return text
 
-    def written(self, message: Message) -> Written:
+    def written(self, message: Message, destination: Destination) -> Written:
         """Return what the service would be given of `message`, as `send` gives it: the preview is the sending."""
-        limits = self.limits
-        if limits.joined:
-            joined = "\n\n".join(filter(None, (message.subject, message.body)))
-            return Written(Fitted("", 0), fit(joined, limits.body, limits.measure, self.escape))
-        return Written(
-            fit(message.subject, limits.subject, limits.measure, self.escape),
-            fit(message.body, limits.body, limits.measure, self.escape),
-        )
+        return write(message, self.limits_for(destination), self.escape)
 
     def host(self, destination: Destination) -> str:
         """Return the host that rates of the scope "host" count by; it holds no secret."""

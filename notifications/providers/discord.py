@@ -27,6 +27,9 @@ _DAMAGED = Rejected("This channel's webhook is damaged. Remove the channel and a
 _SPECIAL = re.compile(r"(https?://[A-Za-z0-9_./?=&%+:,;~-]*[A-Za-z0-9_/])(?![^\s])|([\\*_~`|<>#\[\]()@:.+-])")
 
 _GONE = {10015: "The webhook was deleted in Discord.", 10003: "The webhook's channel was deleted in Discord."}
+_FORUM = "The webhook belongs to a forum, where each message would be a post of its own. Make one in a text channel."
+_BLOCKED = "The server's AutoMod does not let the message through. Ask those who run the server to allow it."
+_REFUSED = {220001: _FORUM, 200000: _BLOCKED, 200001: _BLOCKED}
 
 
 class DiscordForm(forms.Form):
@@ -83,7 +86,7 @@ class Discord(Provider):
         webhook = destination.secrets.get("webhook", "")
         if not _WEBHOOK.fullmatch(webhook):
             return _DAMAGED
-        written = self.written(message)
+        written = self.written(message, destination)
         embed = {"title": written.subject.text, "description": written.body.text}
         answer = posting.post_json(
             f"{settings.SERVICE_URLS['discord']}/api/webhooks/{webhook}?wait=true",
@@ -92,6 +95,8 @@ class Discord(Provider):
                 "allowed_mentions": {"parse": []},
             },
             self.deadline,
+            # https://docs.discord.com/developers/reference#user-agent: one of another shape may be blocked.
+            {"User-Agent": f"DiscordBot ({settings.BASE_URL}, 1)"},
         )
         return _judge(answer) if isinstance(answer, http.Response) else answer
 
@@ -105,6 +110,8 @@ def _judge(response: http.Response) -> Answer:
     code = document.get("code")
     if response.status == 404 and code in _GONE:
         return Rejected(_GONE[code], gone=True)
+    if response.status == 400 and code in _REFUSED:
+        return Rejected(_REFUSED[code])
     if response.status == 401:
         return Rejected("Discord does not accept the webhook's token. Copy its URL again, and add the channel anew.")
     return Rejected(f"Discord refused the message: {posting.in_words(response.status)}.")

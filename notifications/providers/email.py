@@ -110,6 +110,8 @@ def _letter(message: Message, address: str) -> mail.EmailMultiAlternatives:
         if url.startswith("https://"):  # RFC 8058, 3.1: one click needs it
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     letter = mail.EmailMultiAlternatives(subject=subject, body=body, to=[address], headers=headers)
+    if message.answer_url:
+        body = f"{body}\n\nAcknowledge or snooze: {message.answer_url}\n"
     letter.attach_alternative(
         render_to_string("notifications/mail.html", {"subject": subject, "message": message}), "text/html"
     )

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from django import forms
 
 from notifications import http, posting
-from notifications.addresses import RefusedURL, check_url
+from notifications.address_field import AddressField
 from notifications.fitting import utf8
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.providers.base import Limits, Provider, Rate
@@ -26,7 +26,7 @@ _DAMAGED = Rejected("This channel's server or topic is damaged. Remove the chann
 class NtfyForm(forms.Form):
     """The server, the topic, how loud, and the token of a topic that is protected."""
 
-    server = forms.CharField(
+    server = AddressField(
         label="Server",
         required=False,
         max_length=300,
@@ -59,11 +59,8 @@ class NtfyForm(forms.Form):
     )
 
     def clean_server(self) -> str:
-        """Return the server's address in its canonical form, without the slash at its end."""
-        try:
-            server = check_url(self.cleaned_data["server"] or PUBLIC)
-        except RefusedURL as refusal:
-            raise forms.ValidationError(str(refusal)) from None
+        """Return the server's address without the slash at its end."""
+        server: str = self.cleaned_data["server"] or f"{PUBLIC}/"
         parts = urlsplit(server)
         if parts.path != "/" or parts.query:
             raise forms.ValidationError(f"Leave out what follows the server's name; it looks like {PUBLIC}.")
@@ -124,7 +121,7 @@ class Ntfy(Provider):
         priority = destination.address.get("priority", 3)
         if not _TOPIC.fullmatch(topic) or priority not in range(1, 6) or not self.host(destination):
             return _DAMAGED
-        written = self.written(message)
+        written = self.written(message, destination)
         answer = posting.post_json(
             str(destination.address["url"]),
             {

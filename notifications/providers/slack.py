@@ -23,6 +23,7 @@ _DAMAGED = Rejected("This channel's webhook is damaged. Remove the channel and a
 _GONE = {
     "no_service": "The webhook was removed in Slack.",
     "no_service_id": "The webhook was removed in Slack.",
+    "no_active_hooks": "The webhook was removed in Slack.",
     "no_team": "The workspace does not exist any more.",
     "team_disabled": "The workspace does not exist any more.",
     "channel_not_found": "The webhook's channel was deleted in Slack.",
@@ -93,7 +94,7 @@ class Slack(Provider):
             return _DAMAGED
         answer = posting.post_json(
             f"{settings.SERVICE_URLS['slack']}/services/{webhook}",
-            {"text": self.written(message).body.text, "mrkdwn": False, "link_names": False, "unfurl_links": False},
+            {"text": self.written(message, destination).body.text, "mrkdwn": False, "link_names": False, "unfurl_links": False},
             self.deadline,
         )
         return _judge(answer) if isinstance(answer, http.Response) else answer

@@ -17,6 +17,7 @@ from notifications.providers.base import Limits, Provider, Rate
 
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,60}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
+_NO_RIGHTS = "The bot may not write in this chat. Let it post messages: in a channel, only an administrator may."
 _DAMAGED = Rejected("This channel's bot token or chat is damaged. Remove the channel and add it again.")
 
 
@@ -94,7 +95,7 @@ class Telegram(Provider):
             return _DAMAGED
         url = f"{settings.SERVICE_URLS['telegram']}/bot{token}/sendMessage"
         # No parse_mode: the text is shown as it is. No preview: Telegram would fetch what the text links to.
-        said = {"text": self.written(message).body.text, "link_preview_options": {"is_disabled": True}}
+        said = {"text": self.written(message, destination).body.text, "link_preview_options": {"is_disabled": True}}
         expires = time.monotonic() + self.deadline
         answer = posting.post_json(url, {"chat_id": chat, **said}, self.deadline)
         moved = _new_chat(answer) if isinstance(answer, http.Response) else None
@@ -131,7 +132,13 @@ def _judge(response: http.Response) -> Answer:
     if response.status == 403:
         if "initiate" in described:
             return Rejected("The bot may not write first. Send it a message in Telegram, then try again.")
+        if "not enough rights" in described:
+            return Rejected(_NO_RIGHTS)
+        if "deactivated" in described:
+            return Rejected("The Telegram account that the bot wrote to does not exist any more.", gone=True)
         return Rejected("The bot was blocked, or removed from the chat.", gone=True)
+    if "rights to send" in described:
+        return Rejected(_NO_RIGHTS)
     if "chat not found" in described:
         return Rejected("The bot finds no chat of this id. Send the bot a message, or add it to the group, first.")
     return Rejected(f"Telegram refused the message: {posting.in_words(response.status)}.")

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from django import forms
 
 from notifications import backoff, http, posting
-from notifications.addresses import RefusedURL, check_url
+from notifications.address_field import AddressField
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.providers.base import Provider, Rate
 
@@ -42,7 +42,7 @@ _OURS = re.compile(
 class WebhookForm(forms.Form):
     """The address to post to, and a secret if the receiver already has one."""
 
-    url = forms.CharField(
+    url = AddressField(
         label="Address",
         max_length=2000,
         widget=forms.URLInput(attrs={"placeholder": EXAMPLE}),
@@ -65,13 +65,6 @@ class WebhookForm(forms.Form):
         help_text="What the receiver asks for beside the signature, one a line, such as Authorization: Bearer …",
         error_messages={"max_length": "All headers together have at most %(limit_value)d characters."},
     )
-
-    def clean_url(self) -> str:
-        """Return the address in its canonical form."""
-        try:
-            return check_url(self.cleaned_data["url"])
-        except RefusedURL as refusal:
-            raise forms.ValidationError(str(refusal)) from None
 
     def clean_secret(self) -> str:
         """Return the secret, or "" where Carillon is to make one."""
@@ -205,6 +198,7 @@ def _document(message: Message, now: datetime) -> bytes:
     }
     return json.dumps({"type": "notification", "timestamp": slot or now.isoformat(), "data": data}).encode()
 
+        "answer_url": message.answer_url or None,
 
 def _signature(key_id: str, now: datetime, body: bytes, keys: list[bytes]) -> dict[str, str]:
     timestamp = str(int(now.timestamp()))

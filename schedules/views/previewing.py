@@ -49,13 +49,12 @@ def _reading(request: PersonRequest, form: TimingForm) -> Reading | None:
     typed, slots = request.POST, form.upcoming(1) if _is_right(form) else []
     if not typed.get("title", "").strip():
         return None
-    own = Channel.objects.for_user(request.user).values_list("id", "provider")
     chosen = set(typed.getlist("channels"))
-    kinds = dict.fromkeys(provider for channel_id, provider in own if str(channel_id) in chosen)
+    there = [channel for channel in Channel.objects.for_user(request.user) if str(channel.id) in chosen]
+    escalates = bool(typed.get("one_by_one") and typed.get("escalate_after", "").strip())
     zone = form.timetable.rule.timezone if form.timetable and slots else request.user.time_zone or "UTC"
-    return reading.read(
-        request.user, typed["title"], typed.get("body", ""), slots[0] if slots else form.now, zone, list(kinds)
-    )
+    slot = slots[0] if slots else form.now
+    return reading.read(request.user, typed["title"], typed.get("body", ""), slot, zone, there, escalates)
 
 
 def _edited(request: PersonRequest) -> Schedule | None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import hypothesis
 import pytest
+import regex
 from hypothesis import strategies
 
 from notifications.composers import text
@@ -22,6 +23,18 @@ def test_each_placeholder_becomes_what_it_names() -> None:
     composed = compose("Water for {name}", "{name}, it is {slot}: {schedule}.")
     assert composed.subject == "Water for Ada"
     assert composed.body == "Ada, it is Sunday 29 March 2026, 09:00: Water for {name}."
+
+
+def test_the_day_and_the_hour_can_stand_apart() -> None:
+    assert compose(body="{time} on {date}").body == "09:00 on Sunday 29 March 2026"
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "👨‍👩‍👧‍👦" * 60, "e\u0301" * 150])
+def test_a_title_that_grows_too_long_is_cut_with_a_mark_between_characters(name: str) -> None:
+    subject = compose("{name}", name=name).subject
+    assert len(subject) <= 200
+    assert name.startswith(subject.removesuffix("…"))
+    assert regex.match(r"\X", name[len(subject) - 1 :]) and subject.endswith(("x…", "👦…", "\u0301…"))
 
 
 def test_what_a_placeholder_becomes_is_not_read_again() -> None:
@@ -43,7 +56,8 @@ def test_what_is_no_attempt_at_a_placeholder_is_left_alone(template: str) -> Non
         ("{slots}", "Did you mean {slot}?"),
         ("{shedule}", "Did you mean {schedule}?"),
         ("{name.__class__}", "{name.__class__} is no placeholder."),
-        ("{wombat}", "There are {name}, {slot} and {schedule}."),
+        ("{wombat}", "There are {name}, {slot}, {date}, {time} and {schedule}."),
+        ("{nmae}", "There are {name}, {slot}, {date}, {time} and {schedule}."),
     ],
 )
 def test_an_unknown_placeholder_is_told_which_one_was_meant(template: str, said: str) -> None:
@@ -63,7 +77,7 @@ def test_each_unknown_placeholder_is_named() -> None:
 )
 def test_no_text_is_executed_as_a_template(title: str, body: str, name: str) -> None:
     composed = compose(title, body, name)
-    pieces = re.split(r"\{(?:name|slot|schedule)\}", body)
+    pieces = re.split(r"\{(?:name|slot|date|time|schedule)\}", body)
     rest = composed.body
     for piece in pieces:
         assert piece in rest, "what is no placeholder stays as it was typed"

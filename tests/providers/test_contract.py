@@ -120,12 +120,22 @@ def test_every_try_carries_the_same_key_where_the_service_has_a_place_for_one(pr
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
 def test_what_is_written_keeps_the_limits_of_the_service(provider: Provider) -> None:
     limits = provider.limits
-    written = provider.written(make_message(subject="*&_👨‍👩‍👧" * 300, body="<@>`👍🏽e\u0301" * 9_000))
+    message = make_message(subject="*&_👨‍👩‍👧" * 300, body="<@>`👍🏽e\u0301" * 9_000)
+    written = provider.written(message, Destination({}))
     assert (written.subject.text == "") == limits.joined
     for fitted, limit in [(written.body, limits.body), (written.subject, limits.subject)][: 1 if limits.joined else 2]:
         assert (fitted.length, fitted.limit) == (limits.measure(fitted.text), limit)
         assert fitted.cut == (limit is not None)
         assert limit is None or fitted.length <= limit
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_the_address_at_which_a_message_is_acknowledged_is_never_cut(provider: Provider) -> None:
+    url = f"https://carillon.example/answer/{'0a' * 48}/"
+    for body in ("", "The ferns.", "x" * 40_000):
+        written = provider.written(make_message(body=body, answer_url=url), Destination({})).body
+        assert written.text.endswith(url)
+        assert written.limit is None or written.length <= written.limit
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)

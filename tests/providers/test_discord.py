@@ -13,7 +13,7 @@ from notifications.fitting import utf16
 from notifications.message import Ambiguous, Delivered, Destination, Message, Rejected, Retryable
 from tests.providers.making import closed_port, make_message
 from tests.receivers import HTTPReceiver, Reply, Reset, discord
-from tests.receivers.discord import LIMITED, WEBHOOK
+from tests.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
 
 DISCORD = providers.get("discord")
 URL = f"https://discord.com/api/webhooks/{WEBHOOK}"
@@ -55,7 +55,7 @@ def api() -> Iterator[HTTPReceiver]:
 def worlds() -> Iterator[Destination]:
     """For the contract: destinations, each in another state of the world."""
     with HTTPReceiver(discord.answer) as receiver, service(receiver.origin):
-        for webhook in (WEBHOOK, LIMITED, WEBHOOK + "x", WEBHOOK.replace("1/", "2/")):
+        for webhook in (WEBHOOK, LIMITED, LIMITED_ALL, FORUM, WEBHOOK + "x", WEBHOOK.replace("1/", "2/")):
             yield make_destination(webhook)
         for told in (Reset(), Reply(200, body=b""), Reply(404, body=b"[]"), Reply(500), Reply(302), Reply(400)):
             receiver.answers.append(told)
@@ -75,6 +75,7 @@ def test_a_message_has_the_documented_shape(api: HTTPReceiver) -> None:
     [request] = api.requests
     assert (request.method, request.path) == ("POST", f"/api/webhooks/{WEBHOOK}?wait=true")
     assert request.headers["Content-Type"] == "application/json"
+    assert re.fullmatch(r"DiscordBot \(https?://\S+, 1\)", request.headers["User-Agent"])
     assert json.loads(request.body) == {
         "embeds": [{"title": "Water the plants", "description": "The ferns too\\. ☂"}],
         "allowed_mentions": {"parse": []},
@@ -85,6 +86,18 @@ def test_the_body_says_how_long_to_wait(api: HTTPReceiver) -> None:
     assert DISCORD.send(make_message(), make_destination(LIMITED)) == Retryable(
         "Discord answered 429 Too Many Requests.", 1.337
     )
+
+
+def test_a_limit_on_all_that_is_sent_is_kept_too(api: HTTPReceiver) -> None:
+    assert DISCORD.send(make_message(), make_destination(LIMITED_ALL)) == Retryable(
+        "Discord answered 429 Too Many Requests.", 64.57
+    )
+
+
+def test_a_webhook_of_a_forum_is_told_apart(api: HTTPReceiver) -> None:
+    answer = DISCORD.send(make_message(), make_destination(FORUM))
+    assert isinstance(answer, Rejected)
+    assert "Make one in a text channel" in answer.reason
 
 
 def test_a_limit_by_the_network_has_no_json_and_a_header(api: HTTPReceiver) -> None:

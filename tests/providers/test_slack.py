@@ -81,6 +81,7 @@ def test_a_message_has_the_documented_shape(api: HTTPReceiver) -> None:
     ("error", "gone"),
     [
         ("no_service", True),
+        ("no_active_hooks", True),
         ("no_team", True),
         ("channel_not_found", True),
         ("channel_is_archived", True),

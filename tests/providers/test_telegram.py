@@ -18,6 +18,8 @@ from tests.receivers.telegram import TOKEN
 
 TELEGRAM = providers.get("telegram")
 
+NO_RIGHTS = "The bot may not write in this chat. Let it post messages: in a channel, only an administrator may."
+
 VALID = [
     {"token": TOKEN, "chat": "123456789"},
     {"token": TOKEN, "chat": " -1001234567890 "},
@@ -55,7 +57,7 @@ def bot_api() -> Iterator[HTTPReceiver]:
 def worlds() -> Iterator[Destination]:
     """For the contract: destinations, each in another state of the world."""
     with HTTPReceiver(telegram.answer) as receiver, service(receiver.origin):
-        for chat in ("1", "-100123", "403", "4030", "404", "-4", "429", "500"):
+        for chat in ("1", "-100123", "@newsroom", "403", "4030", "4031", "-4032", "-4033", "404", "-4", "429", "500"):
             yield make_destination(chat)
         yield make_destination(token=TOKEN[:-1] + "y")
         for told in (Reset(), Reply(200, body=b""), Reply(400, body=b"[]"), Reply(302), Reply(418, body=b"\xff")):
@@ -88,6 +90,10 @@ def test_a_message_has_the_documented_shape(bot_api: HTTPReceiver) -> None:
     [
         ("403", Rejected("The bot was blocked, or removed from the chat.", gone=True)),
         ("4030", Rejected("The bot may not write first. Send it a message in Telegram, then try again.")),
+        ("4031", Rejected("The Telegram account that the bot wrote to does not exist any more.", gone=True)),
+        ("-4032", Rejected("The bot was blocked, or removed from the chat.", gone=True)),
+        ("-4033", Rejected(NO_RIGHTS)),
+        ("-4034", Rejected(NO_RIGHTS)),
         (
             "404",
             Rejected("The bot finds no chat of this id. Send the bot a message, or add it to the group, first."),

@@ -22,6 +22,7 @@ STATUSES = {
     "posting_to_general_channel_denied": 403,
     "channel_not_found": 404,
     "no_service": 404,
+    "no_active_hooks": 404,
     "no_team": 404,
     "channel_is_archived": 410,
     "rate_limited": 429,

@@ -1,7 +1,8 @@
 """Telegram's Bot API, as far as https://core.telegram.org/bots/api documents sendMessage.
 
 Tokens that it knows: `TOKEN`. Chats: 1 (a person), -100123 (a group), 403 (who blocked the bot), 404 (unknown), -4 (a
-group that became -1004), 429 (too many requests); a chat that would rather not be written to first is 4030.
+group that became -1004), 429 (too many requests), 500 (an error of its own); 4030 (a person whom it may not write to first), 4031 (a
+deleted account), -4032 (it was removed from the group), -4033 (a channel in which it may not post), -4034 (a group in which it may not).
 """
 
 from __future__ import annotations
@@ -35,6 +36,14 @@ def answer(request: Received) -> Reply:
             return _error(403, "Forbidden: bot was blocked by the user")
         case "4030":
             return _error(403, "Forbidden: bot can't initiate conversation with a user")
+        case "4031":
+            return _error(403, "Forbidden: user is deactivated")
+        case "-4032":
+            return _error(403, "Forbidden: bot was kicked from the supergroup chat")
+        case "-4033":
+            return _error(403, "Forbidden: not enough rights to send text messages to the chat")
+        case "-4034":
+            return _error(400, "Bad Request: not enough rights to send text messages to the chat")
         case "404":
             return _error(400, "Bad Request: chat not found")
         case "-4":
@@ -44,7 +53,10 @@ def answer(request: Received) -> Reply:
             return _error(429, "Too Many Requests: retry after 7", {"retry_after": 7})
         case "500":
             return _error(500, "Internal Server Error")
-    result = {"message_id": 5, "date": 1767225600, "chat": {"id": int(chat), "type": "private"}, "text": text}
+    there: dict[str, Any] = {"id": -100987, "type": "channel", "username": chat[1:]}
+    if not chat.startswith("@"):
+        there = {"id": int(chat), "type": "private" if int(chat) > 0 else "supergroup"}
+    result = {"message_id": 5, "date": 1767225600, "chat": there, "text": text}
     return _reply(200, {"ok": True, "result": result})
 
 
