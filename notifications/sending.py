@@ -120,13 +120,11 @@ def _quiet_hours(claim: Claim, wait: float = 0.0) -> quiet.Wait | None:
     return quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
 
 
-def _defer(claim: Claim, wait: float, note: str) -> None:
-    """Give it back until its time comes; the bell for a near one travels as a message, rescue rings for the others."""
-    near = wait <= outbox.EARLY
-    barriers.reach("deferring")
-    deferred = deliveries.defer(claim, wait, wait + outbox.UNHEARD if near else wait - outbox.EARLY, note)
-    if near and deferred:
-        outbox.ring([outbox.Ring(claim.delivery_id, wait, claim.person_id)])
+def _give_back(claim: Claim, quiet_hours: quiet.Wait) -> None:
+    seconds = (quiet_hours.until - claim.claimed_at).total_seconds()
+    with transaction.atomic():
+        if deliveries.release(claim.delivery_id, claim.token, quiet_hours.note):
+            deliveries.defer(claim.delivery_id, seconds, quiet_hours.note)
 
 
 def _withdraw(claim: Claim) -> None:
