@@ -136,6 +136,16 @@ def database(value: str) -> dict[str, Any]:
     }
 
 
+def proxy(value: str) -> str:
+    """A value of EGRESS_PROXY, checked: http:// with a host and a port, and a password where it asks for one."""
+    example = "http://user:password@proxy.internal:3128"
+    if value:
+        parts = _split("EGRESS_PROXY", value, example)
+        if parts.scheme != "http" or not parts.hostname or not parts.port:
+            raise Misconfigured("EGRESS_PROXY", "is not an address that starts with http:// and names a port", example)
+    return value
+
+
 @dataclass(frozen=True)
 class MailServer:
     """Where mail goes. `tls`: encrypted from the first byte; `starttls`: after a greeting in the clear."""
@@ -150,16 +160,6 @@ class MailServer:
 
 def mail(value: str) -> MailServer:
     """A value of EMAIL_URL: smtp:// (port 25), smtp+tls:// (STARTTLS, 587) or smtps:// (TLS, 465)."""
-def proxy(value: str) -> str:
-    """A value of EGRESS_PROXY, checked: http:// with a host and a port, and a password where it asks for one."""
-    example = "http://user:password@proxy.internal:3128"
-    if value:
-        parts = _split("EGRESS_PROXY", value, example)
-        if parts.scheme != "http" or not parts.hostname or not parts.port:
-            raise Misconfigured("EGRESS_PROXY", "is not an address that starts with http:// and names a port", example)
-    return value
-
-
     example = "smtp+tls://user:password@mail.example.org:587"
     parts = _split("EMAIL_URL", value, example)
     ports = {"smtp": 25, "smtp+tls": 587, "smtps": 465}

@@ -104,14 +104,14 @@ def _letter(message: Message, address: str) -> mail.EmailMultiAlternatives:
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
     # Django leaves an empty text out, and a mail of HTML alone is taken for an advertisement.
     body, headers = message.body or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
+    if message.answer_url:
+        body = f"{body}\n\nAcknowledge or snooze: {message.answer_url}\n"
     if url := message.unsubscribe_url:
         body = f"{body}\n\n-- \nStop these messages: {url}\n"
         headers["List-Unsubscribe"] = f"<{url}>"
         if url.startswith("https://"):  # RFC 8058, 3.1: one click needs it
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     letter = mail.EmailMultiAlternatives(subject=subject, body=body, to=[address], headers=headers)
-    if message.answer_url:
-        body = f"{body}\n\nAcknowledge or snooze: {message.answer_url}\n"
     letter.attach_alternative(
         render_to_string("notifications/mail.html", {"subject": subject, "message": message}), "text/html"
     )

@@ -195,10 +195,10 @@ def _document(message: Message, now: datetime) -> bytes:
         "body": message.body,
         "slot": slot,
         "recipient": message.recipient,
+        "answer_url": message.answer_url or None,
     }
     return json.dumps({"type": "notification", "timestamp": slot or now.isoformat(), "data": data}).encode()
 
-        "answer_url": message.answer_url or None,
 
 def _signature(key_id: str, now: datetime, body: bytes, keys: list[bytes]) -> dict[str, str]:
     timestamp = str(int(now.timestamp()))
