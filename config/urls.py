@@ -3,7 +3,6 @@ from django.contrib import admin
 from django.urls import include, path
 
 from config.health import clock, health
-from notifications.views import answering
 from schedules.admin.outages import screen
 
 # The admin's own sign-in would neither be throttled nor know of anything that allauth asks for.
@@ -15,9 +14,6 @@ urlpatterns = [
     path("account/", include("allauth.account.urls")),
     path("healthz", health, name="health"),
     path("healthz/clock", clock, name="health-clock"),
-    # Beside the pages behind the sign-in: the signature in the link is what lets somebody in.
-    path("answer/<str:token>/", answering.by_link, name="answer"),
-    path("history/<uuid:notification_id>/answer/", answering.own, name="answer-own"),
     path("", include("people.urls")),
     path("", include("notifications.urls")),
     path("", include("schedules.urls")),

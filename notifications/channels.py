@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from notifications import deliveries, outbox, providers, verification
@@ -21,6 +21,10 @@ class TooMany(Exception):
     """The person has as many channels as one may have; the message is for them."""
 
 
+class Refused(Exception):
+    """Whoever reads the address has asked for nothing more from this person; the message is for them."""
+
+
 class AlreadyThere(Exception):
     """The person has their inbox already; a second one would show each message twice."""
 
@@ -30,7 +34,7 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
 
     It is to be verified before it is used, unless nothing is left to prove.
 
-    Raises AlreadyThere for a second inbox, TooMany, `providers.UnknownProvider`.
+    Raises AlreadyThere for a second inbox, Refused, TooMany, `providers.UnknownProvider`.
     """
     if Channel.objects.for_user(user).count() >= settings.MOST_CHANNELS:
         raise TooMany(
@@ -42,6 +46,11 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
     channel.hold(provider.destination(cleaned))
     if verification.is_proven(user, kind, channel.address.get("address")):
         channel.verified_at = Now()
+    elif verification.is_refused(user, kind, channel.address.get("address")):
+        raise Refused(
+            "Whoever reads this address has asked for no more codes from you. Write another one, or let it be added "
+            "again by the link in the message that arrived there."
+        )
     try:
         with transaction.atomic():
             channel.save(force_insert=True)
@@ -72,21 +81,19 @@ def remove(channel: Channel) -> None:
 def disable(ids: Iterable[UUID], reason: str) -> list[UUID]:
     """Send nothing to these channels until `enable`. Returns those that were enabled and not removed."""
     working = Channel.objects.filter(id__in=ids, disabled_at=None)
-    return _mark(working, disabled_at=Now(), disabled_reason=reason[:300], failing_since=None)
+    return _mark(working, disabled_at=Now(), disabled_reason=reason[:300], failing_since=None, unsubscribed_at=None)
 
 
 def enable(ids: Iterable[UUID]) -> list[UUID]:
     """Undo `disable`; what it had failed before is forgotten. Returns those that were disabled and not removed."""
     disabled = Channel.objects.filter(id__in=ids, disabled_at__isnull=False)
-    return _mark(disabled, disabled_at=None, disabled_reason="", failing_since=None)
+    return _mark(disabled, disabled_at=None, disabled_reason="", failing_since=None, unsubscribed_at=None)
 
 
 def try_anew(channel: Channel) -> bool:
-    """Enable a channel that its own answers have disabled, for its owner; False for one that an operator disabled.
-
-    Only the former has a record of failures: `disable` ends it.
-    """
-    return bool(enable(Channel.objects.filter(id=channel.id, failing_since__isnull=False).values_list("id", flat=True)))
+    """Enable a channel that its own answers or its reader have disabled; False for one that an operator disabled."""
+    marked = Q(failing_since__isnull=False) | Q(unsubscribed_at__isnull=False)
+    return bool(enable(Channel.objects.filter(marked, id=channel.id).values_list("id", flat=True)))
 
 
 @transaction.atomic
@@ -94,6 +101,12 @@ def _mark(channels: QuerySet[Channel], **fields: Any) -> list[UUID]:
     found = list(channels.filter(removed_at=None).order_by("id").select_for_update().values_list("id", flat=True))
     Channel.objects.filter(id__in=found).update(**fields)
     return found
+
+
+def move(channel_id: UUID, address: Mapping[str, Any], moved_to: Mapping[str, Any]) -> bool:
+    """Change what of `address` has moved for good, as its service says; False where it is another one by now."""
+    here = Channel.objects.filter(id=channel_id, address=dict(address))
+    return here.update(address={**address, **moved_to}) == 1
 
 
 def send_test(channel: Channel, now: datetime) -> UUID:

@@ -93,7 +93,7 @@ def _disabled() -> Iterable[News]:
             uuid5(_NOTICES, f"{channel.id} disabled {channel.disabled_at}"),
             f"“{channel.label}” is disabled"[:200],
             f"Nothing is sent to it any more. {channel.disabled_reason}\n\n"
-            f"Once it works again, enable it: {settings.BASE_URL}{page}",
+            f"To have messages there again, enable it: {settings.BASE_URL}{page}",
         )
 
 

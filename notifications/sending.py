@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from notifications import backoff, barriers, deliveries, fallback, outbox, providers, secrets
+from notifications import backoff, barriers, channels, deliveries, fallback, outbox, providers, secrets
 from notifications.deliveries import Claim
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
 from notifications.models import Attempt, Channel
@@ -94,11 +94,13 @@ def _let_go(claim: Claim, asked: bool) -> None:
 def settle(claim: Claim, answer: Answer) -> None:
     """Write what the answer means; for another try, raise `SendAgain` instead."""
     match answer:
-        case Delivered(receipt):
+        case Delivered(receipt, moved_to):
             settled = deliveries.deliver(claim, receipt)
         case Rejected(reason, gone):
             settled = deliveries.reject(claim, reason, gone, asked=not isinstance(answer, NotAsked))
         case Ambiguous(reason) if not _may_repeat(claim):
+            if moved_to:
+                channels.move(claim.channel_id, claim.address, moved_to)
             settled = deliveries.hold(claim, reason)
         case Ambiguous() | Retryable():
             raise SendAgain(claim, answer)

@@ -26,6 +26,14 @@ def is_proven(user: User, kind: str, address: object) -> bool:
     return kind == "email" and bool(own.exists())
 
 
+def is_refused(user: User, kind: str, address: object) -> bool:
+    """Whether whoever reads this mail address has removed it by the link in the code that this person had sent."""
+    removed = Channel.objects.filter(
+        user=user, provider="email", removed_at__isnull=False, unsubscribed_at__isnull=False, verified_at=None
+    )
+    return kind == "email" and removed.filter(address__address__iexact=str(address)).exists()
+
+
 def send_code(channel: Channel, now: datetime) -> None:
     """Send a code to `channel`; the last one works no more. Raises `codes.TooSoon`, TooMany."""
     spend_test(channel.user, now)

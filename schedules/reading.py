@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from notifications import answer_link, providers, secrets
+from notifications import providers, secrets
 from notifications.composers import text
 from notifications.message import Destination, Message
 from notifications.models import Channel
+from notifications.signed_link import ANSWER
 from people.models import User
 
 LONGEST_TITLE = 200
@@ -48,7 +49,7 @@ def read(
     said = text.compose(
         title[:LONGEST_TITLE], body[:LONGEST_BODY], name=user.name or user.email, slot=slot, time_zone=time_zone
     )
-    answer = answer_link.address(UUID(int=0)) if escalates else ""  # as long as that of any other id
+    answer = ANSWER.address(UUID(int=0)) if escalates else ""  # as long as that of any other id
     message = Message(UUID(int=0), said.subject, said.body, user.name or user.email, slot, answer_url=answer)
     return Reading(said.subject, said.body, [_length(message, channel) for channel in channels])
 

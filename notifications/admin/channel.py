@@ -57,7 +57,8 @@ class ChannelAdmin(Record):
     fieldsets = (
         (None, {"fields": (("label", "provider_name"), "address_summary", ("person", "state"), "rows")}),
         ("When a send's outcome is unknown", {"fields": ("on_unknown",)}),
-        ("Instants", {"fields": (("created", "verified"), ("failing", "disabled"), "disabled_reason", "removed")}),
+        ("Instants", {"fields": (("created", "verified"), ("failing", "disabled"), "disabled_reason")}),
+        ("Ended", {"fields": (("unsubscribed", "removed"),)}),
     )
     readonly_fields = (
         "provider_name",
@@ -69,6 +70,7 @@ class ChannelAdmin(Record):
         "verified",
         "failing",
         "disabled",
+        "unsubscribed",
         "removed",
     )
     search_fields = ("id",)
@@ -156,6 +158,10 @@ class ChannelAdmin(Record):
     @admin.display(description="disabled")
     def disabled(self, channel: Channel) -> SafeString:
         return links.instant(channel.disabled_at)
+
+    @admin.display(description="unsubscribed")
+    def unsubscribed(self, channel: Channel) -> SafeString:
+        return links.instant(channel.unsubscribed_at)
 
     @admin.display(description="removed")
     def removed(self, channel: Channel) -> SafeString:

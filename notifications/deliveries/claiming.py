@@ -15,9 +15,10 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from notifications import answer_link, barriers, secrets
+from notifications import barriers, secrets
 from notifications.message import Destination, Message
 from notifications.reconnect import persist
+from notifications.signed_link import ANSWER, UNSUBSCRIBE
 from people import codes, quiet
 from people.quiet import Window
 
@@ -110,7 +111,8 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
             body=body,
             recipient=name or email,
             slot=slot,
-            answer_url="" if escalating_id is None else answer_link.address(escalating_id),
+            unsubscribe_url=UNSUBSCRIBE.address(channel_id),
+            answer_url="" if escalating_id is None else ANSWER.address(escalating_id),
         ),
         # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
         address=json.loads(address),
@@ -134,9 +136,12 @@ def _claim(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | Non
 def _with_code(
     nonce: str | None, tries: int, provider: str, channel_id: UUID, subject: str, body: str, *rest: Any
 ) -> tuple[Any, ...]:
-    """No table holds the code that verifies a channel: it is put into the message here."""
+    """No table holds the code that verifies a channel: it is put into the message here.
+
+    So is the link that ends it, which a mail carries beside its text: whoever gets a code may be a stranger to it all.
+    """
     if nonce is not None:
-        body = codes.reveal(body, channel_id, nonce)
+        body = f"{codes.reveal(body, channel_id, nonce)}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(channel_id)}"
     return (tries, provider, channel_id, subject, body, *rest)
 
 

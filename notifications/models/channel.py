@@ -27,7 +27,8 @@ class Channel(models.Model):
     """A person's own address on a provider.
 
     `address` is public to its owner; `sealed_secrets` is ciphertext, written by `hold()` only.
-    A removed channel keeps its row, because the history of what went out refers to it.
+    A removed channel keeps its row, because the history of what went out refers to it. `unsubscribed_at` is when
+    whoever reads it disabled or removed it by the link in a message.
     """
 
     class OnUnknown(models.TextChoices):
@@ -51,6 +52,7 @@ class Channel(models.Model):
     disabled_at = models.DateTimeField(null=True, blank=True)
     disabled_reason = models.CharField(max_length=300, blank=True)
     failing_since = models.DateTimeField(null=True, blank=True)  # when the first try failed since one succeeded
+    unsubscribed_at = models.DateTimeField(null=True, blank=True)
     removed_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[Channel]] = ChannelQuerySet.as_manager()
@@ -79,6 +81,11 @@ class Channel(models.Model):
     def destination(self) -> Destination:
         """What the provider needs. Raises `secrets.Unreadable` when the key is not there."""
         return Destination(self.address, secrets.unseal(self.sealed_secrets, self.id))
+
+    @property
+    def is_owners_to_enable(self) -> bool:
+        """Whether its own answers or its reader disabled it: what an operator disables leaves neither mark."""
+        return self.disabled_at is not None and (self.failing_since or self.unsubscribed_at) is not None
 
     @property
     def unreadable(self) -> str:

@@ -107,7 +107,8 @@ def _letter(message: Message, address: str) -> mail.EmailMultiAlternatives:
     if message.answer_url:
         body = f"{body}\n\nAcknowledge or snooze: {message.answer_url}\n"
     if url := message.unsubscribe_url:
-        body = f"{body}\n\n-- \nStop these messages: {url}\n"
+        if url not in body:
+            body = f"{body}\n\n-- \nStop these messages: {url}\n"
         headers["List-Unsubscribe"] = f"<{url}>"
         if url.startswith("https://"):  # RFC 8058, 3.1: one click needs it
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"

@@ -24,9 +24,6 @@ from notifications.providers.base import Provider, Rate
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 EXAMPLE = "https://example.org/hooks/carillon"
 
-OVERLAP = timedelta(hours=24)
-"""How long a secret goes on signing beside the one that replaced it."""
-
 MOST_HEADERS = 10
 
 _HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*([\x21-\x7e](?:[\x20-\x7e]{0,999}[\x21-\x7e])?)")
@@ -109,6 +106,7 @@ class Webhook(Provider):
     form: ClassVar[type[forms.Form]] = WebhookForm
     revealed = "secret"
 
+    overlap = timedelta(hours=24)
     @property
     def rates(self) -> tuple[Rate, ...]:
         """Return what a receiver that nobody has asked can be expected to bear."""
@@ -129,19 +127,19 @@ class Webhook(Provider):
         return Destination(address={"url": origin, "hint": _hint(parts.path)}, secrets=kept)
 
     def rotated(self, destination: Destination, now: datetime) -> Destination:
-        """Return the destination with a fresh secret; until OVERLAP after `now` (aware) the one before signs too."""
+        """Return the destination with a fresh secret; `overlap` from `now` (aware) on, those before sign too."""
+        before = [(destination.secrets.get("secret", ""), now + self.overlap), *_replaced(destination, now)]
+        replaced = json.dumps([(secret, until.isoformat()) for secret, until in before])
         return Destination(
-            destination.address,
-            {
-                **destination.secrets,
-                "secret": _fresh_secret(),
-                "previous_secret": destination.secrets.get("secret", ""),
-                "previous_until": (now + OVERLAP).isoformat(),
-            },
+            destination.address, {**destination.secrets, "secret": _fresh_secret(), "replaced": replaced}
         )
 
     def summary(self, destination: Destination) -> str:
         """Return the host, and of the path what may be shown."""
+    def overlaps(self, destination: Destination, now: datetime) -> list[datetime]:
+        """Return until when each secret signs that was replaced, newest first."""
+        return [until for _, until in _replaced(destination, now)]
+
         try:
             host = urlsplit(str(destination.address.get("url", ""))).netloc.rpartition("@")[2]
         except ValueError:
@@ -177,10 +175,13 @@ def _hint(path: str) -> str:
 
 
 def _secrets(destination: Destination, now: datetime) -> list[str]:
-    kept = destination.secrets
-    until = kept.get("previous_until")
-    before = [kept["previous_secret"]] if until and now < datetime.fromisoformat(until) else []
-    return [kept.get("secret", ""), *before]
+    return [destination.secrets.get("secret", ""), *(secret for secret, _ in _replaced(destination, now))]
+
+
+def _replaced(destination: Destination, now: datetime) -> list[tuple[str, datetime]]:
+    """Return the secrets that were replaced and still sign, newest first, each with the instant at which it stops."""
+    kept = json.loads(destination.secrets.get("replaced", "[]"))
+    return [(secret, until) for secret, at in kept if now < (until := datetime.fromisoformat(at))]
 
 
 def _fresh_secret() -> str:

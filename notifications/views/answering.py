@@ -11,14 +11,15 @@ from zoneinfo import ZoneInfo
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
-from notifications import acknowledging, answer_link
+from notifications import acknowledging
 from notifications.models import Notification
+from notifications.signed_link import ANSWER
+from notifications.views.holding import holder_of
 from people import civil
 from people.models import User
 from people.requests import PersonRequest
@@ -27,20 +28,16 @@ MORNING = time(8)
 _LENGTHS = {"10-minutes": timedelta(minutes=10), "1-hour": timedelta(hours=1)}
 
 
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def by_link(request: HttpRequest, token: str) -> HttpResponse:
+@holder_of(ANSWER)
+def by_link(request: HttpRequest, notification_id: UUID) -> HttpResponse:
     """For whoever has the message; the link is good for one notification and a limited time."""
-    notification_id = answer_link.read(token)
-    if notification_id is None:
-        raise Http404
     found = get_object_or_404(Notification.objects.select_related("user"), id=notification_id)
-    if timezone.now() > found.created_at + answer_link.LIFE:
+    if timezone.now() > found.created_at + acknowledging.LINK_LIFE:
         return render(request, "notifications/answer_expired.html", status=410)
     with timezone.override(_zone(found.user)):
         if request.method == "POST":
             _act(request, found, timezone.now())
-            return redirect("answer", token)
+            return redirect(request.path)
         return render(request, "notifications/answer.html", {"notification": found})
 
 

@@ -17,11 +17,8 @@ from notifications.deliveries.judging import PATIENCE
 from notifications.forms import LabelForm, RenameForm
 from notifications.models import Channel
 from notifications.providers.base import Provider
-from notifications.views import verifying
+from notifications.views import secret, verifying
 from people.requests import PersonRequest
-
-# The session's key for the channel whose secret is about to be shown: its id, never the secret.
-_TO_REVEAL = "channel_to_reveal"
 
 
 @login_required
@@ -63,35 +60,18 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         except channels.AlreadyThere:
             messages.info(request, "You have your inbox already.")
             return redirect("notifications:channels")
-        except channels.TooMany as refusal:
+        except (channels.TooMany, channels.Refused) as refusal:
             details.add_error(None, str(refusal))
             return _ask(request, provider, details, label)
         if channel.verified_at is None:
             verifying.send(request, channel)
         if provider.revealed:
-            request.session[_TO_REVEAL] = str(channel.id)
-            return redirect("notifications:channel-secret", channel.id)
+            return secret.to_page(request, channel)
         if channel.verified_at is None:
             return redirect("notifications:channel-verify", channel.id)
         messages.success(request, f"“{channel.label}” is ready. Send a test to see it arrive.")
         return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
     return _ask(request, provider, details, label)
-
-
-@login_required
-@require_safe
-def secret(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    """The secret of a channel that was just made, this once; afterwards the page says that it is gone."""
-    channel = _own(request, channel_id)
-    provider = _provider(channel.provider)
-    fresh = request.session.get(_TO_REVEAL) == str(channel.id)
-    if fresh:
-        del request.session[_TO_REVEAL]
-    shown = fresh and provider.revealed and not channel.unreadable
-    revealed = channel.destination().secrets[provider.revealed] if shown else ""
-    response = render(request, "notifications/channel_secret.html", {"channel": channel, "secret": revealed})
-    response["Cache-Control"] = "no-store"
-    return response
 
 
 @login_required

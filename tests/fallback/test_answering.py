@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from notifications import acknowledging, answer_link, deliveries, fallback, sending
+from notifications import acknowledging, deliveries, fallback, sending
 from notifications.message import Rejected
 from notifications.models import Delivery, Notification
+from notifications.signed_link import ANSWER
 from notifications.views import answering
 from tests.fallback.making import deliver_first, first_of, make_fired, minutes_pass, tried
 from tests.make import make_user
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 
 def link(notification: Notification) -> str:
-    return f"/answer/{answer_link.token(notification.id)}/"
+    return f"/answer/{ANSWER.token(notification.id)}/"
 
 
 def test_acknowledging_ends_the_escalation_and_cancels_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +109,7 @@ def test_an_answer_that_is_none_of_the_buttons_does_nothing(client: Client) -> N
 def test_a_link_is_good_for_its_own_notification_alone(client: Client) -> None:
     mine, _ = make_fired()
     other, _ = make_fired()
-    token = answer_link.token(mine.id)
+    token = ANSWER.token(mine.id)
     forged = [other.id.hex + token[32:], token[:-1] + ("0" if token[-1] != "0" else "1"), token[:-2], "x", token + "00"]
     assert {client.post(f"/answer/{each}/", {"answer": "acknowledge"}).status_code for each in forged} == {404}
     assert not Notification.objects.filter(acknowledged_at__isnull=False).exists()

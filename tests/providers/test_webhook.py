@@ -232,13 +232,16 @@ def test_a_day_later_only_the_new_secret_signs(receiver: HTTPReceiver) -> None:
         receiver.requests[0].verified(SECRET)
 
 
-def test_rotating_twice_keeps_the_two_newest(receiver: HTTPReceiver) -> None:
-    second = WEBHOOK.rotated(make_destination(receiver.url), datetime.now(UTC))
+def test_rotating_twice_breaks_no_promise_to_a_receiver_that_has_not_changed_over(receiver: HTTPReceiver) -> None:
+    now = datetime.now(UTC)
+    second = WEBHOOK.rotated(make_destination(receiver.url), now - timedelta(hours=23))
     assert second is not None
-    third = WEBHOOK.rotated(second, datetime.now(UTC))
+    third = WEBHOOK.rotated(second, now)
     assert third is not None
+    assert WEBHOOK.overlaps(third, now) == [now + timedelta(hours=24), now + timedelta(hours=1)]
     WEBHOOK.send(make_message(), third)
-    for secret in (second.secrets["secret"], third.secrets["secret"]):
+    for secret in (SECRET, second.secrets["secret"], third.secrets["secret"]):
         assert receiver.requests[0].verified(secret)
-    with pytest.raises(WebhookVerificationError):
-        receiver.requests[0].verified(SECRET)
+    fourth = WEBHOOK.rotated(third, now + timedelta(hours=2))
+    assert fourth is not None
+    assert SECRET not in fourth.secrets["replaced"]
