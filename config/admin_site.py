@@ -1,13 +1,24 @@
-"""The admin's side bar, in the order in which an operator works, and its style sheet."""
+"""The admin's door, its side bar, in the order in which an operator works, and its style sheet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from allauth.account.decorators import secure_admin_login
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.html import format_html
+
+from people import second_factor
+from people.models import User
 
 # (title, model, icon)
 _PLACES = [
@@ -28,6 +39,56 @@ _BEHIND = [
     ("E-mail addresses", "account.emailaddress", "alternate_email"),
     ("Groups", "auth.group", "group"),
 ]
+
+_TOLD = "told of the second factor"
+
+
+def guard(site: AdminSite) -> None:
+    """Let in staff who have signed in through the house's one door, which throttles; where strangers reach it, with a
+    second factor. Those who have none are led to set one up, those who have not shown theirs to show it."""
+    stock_permission, stock_login, stock_index = site.has_permission, secure_admin_login(site.login), site.index
+
+    def has_permission(request: HttpRequest) -> bool:
+        return stock_permission(request) and not _lacks_factor(request)
+
+    def login(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if stock_permission(request) and _lacks_factor(request):
+            return _led_to_factor(request)
+        answer: HttpResponse = stock_login(request, extra_context)
+        return answer
+
+    def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _TOLD not in request.session:
+            request.session[_TOLD] = True
+            messages.info(request, _offer())
+        return stock_index(request, extra_context)
+
+    site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
+
+
+def _staff(request: HttpRequest) -> User:
+    """Whoever the stock admin would let in."""
+    return cast(User, request.user)
+
+
+def _lacks_factor(request: HttpRequest) -> bool:
+    return settings.SECOND_FACTOR_FOR_STAFF and not second_factor.was_shown(request, _staff(request))
+
+
+def _led_to_factor(request: HttpRequest) -> HttpResponse:
+    if second_factor.is_set_up(_staff(request)):
+        after = {"next": request.GET.get("next") or reverse("admin:index")}
+        return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode(after)}")
+    messages.info(request, "Staff need a second factor here: the admin opens once you have set one up.")
+    return redirect("mfa_activate_totp")
+
+
+def _offer() -> str:
+    return format_html(
+        'You signed in with your password alone. <a class="text-link" href="{}">Set up a second factor</a>; '
+        "with an https address, staff must have one.",
+        reverse("mfa_activate_totp"),
+    )
 
 
 def style(request: HttpRequest) -> str:

@@ -95,6 +95,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "csp",
     "django_htmx",
     "django_celery_beat",
@@ -103,7 +104,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.policy.Policy",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -158,7 +159,19 @@ ACCOUNT_EMAIL_VERIFICATION = "optional"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _https else "http"
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # of each change to how somebody signs in
 SIGN_UP = env.flag("SIGN_UP", True)
+# Codes of an authenticator app, and recovery codes. Staff must have one wherever strangers reach the sign-in.
+MFA_ADAPTER = "people.second_factor.Adapter"
+MFA_TOTP_ISSUER = "Carillon"
+MFA_TOTP_TOLERANCE = 1  # periods of 30 s on either side, for clocks that differ
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # the form asks what is asked here, and knows staff
+MFA_FORMS = {
+    "activate_totp": "people.factor_forms.SetUpForm",
+    "authenticate": "people.factor_forms.CodeForm",
+    "reauthenticate": "people.factor_forms.CodeAgainForm",
+}
+SECOND_FACTOR_FOR_STAFF = _https
 # allauth throttles sign-in, sign-up and password reset by what it counts in the cache, which all web processes share.
 # Whose address counts: the one that the proxy has seen, where there is one.
 CACHES = {

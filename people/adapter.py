@@ -1,13 +1,33 @@
-"""allauth's hooks: who may sign up."""
+"""allauth's hooks: who may sign up, and what is said at the door."""
 
 from __future__ import annotations
+
+import logging
+from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.http import HttpRequest
 
+log = logging.getLogger(__name__)
+
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
+    # Both limits count over five minutes at most (ACCOUNT_RATE_LIMITS, "login_failed").
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "email_password_mismatch": "There is no account with this e-mail address and this password.",
+        "incorrect_password": "This is not your password.",
+        "too_many_login_attempts": "Too many failed tries. Wait five minutes, then try again.",
+        "rate_limited": "Too many tries. Wait five minutes, then try again.",
+    }
+
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """The operator may close sign-up (SIGN_UP=off); people who have an account still sign in."""
         return bool(settings.SIGN_UP)
+
+    def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
+        """What was changed stays changed while the mail server is away."""
+        try:
+            super().send_notification_mail(*args, **kwargs)
+        except Exception as error:
+            log.warning("Nobody was told by mail of a change to an account (%s)", type(error).__name__)

@@ -5,3 +5,6 @@ class PeopleConfig(AppConfig):
     name = "people"
     verbose_name = "People"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from people import second_factor  # noqa: F401  # it listens

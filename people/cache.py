@@ -1,7 +1,8 @@
 """The cache in which sign-in attempts are counted: Redis, shared by all web processes.
 
 It fails open. While Redis is away nobody is throttled, rather than everybody locked out: passwords are hashed slowly
-all the same, and an attacker who can take Redis away could do worse.
+all the same, and an attacker who can take Redis away could do worse. Codes of a second factor are short and quick to
+check; they are not taken meanwhile (see `answers`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,13 @@ class Cache(RedisCache):
 
     def delete(self, key: Any, version: Any = None) -> bool:
         return _open(lambda: super(Cache, self).delete(key, version), False)
+
+    def answers(self) -> bool:
+        """Whether what is counted here is counted now, for those who would rather refuse than not count."""
+        try:
+            return bool(self._cache.get_client().ping())
+        except RedisError:
+            return False
 
     def clear(self) -> None:
         """The stock one empties the whole database, and with it the broker."""

@@ -7,10 +7,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from notifications import rotating
+from people import second_factor
 
 
 class Command(BaseCommand):
-    help = "Seal every channel's secrets with the first of ENCRYPTION_KEYS. May be interrupted and run again."
+    help = (
+        "Seal the secrets of every channel and of every second factor with the first of ENCRYPTION_KEYS. "
+        "May be interrupted and run again."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         sealed = sealed_before = unreadable = 0
@@ -21,7 +25,15 @@ class Command(BaseCommand):
                 self.stderr.write(f"channel {channel_id}: no key opens its secrets; it is left as it is")
             self.stdout.write(f"{sealed + sealed_before + unreadable} looked at …")
         self.stdout.write(f"{sealed} sealed with the first key, {sealed_before} were already, {unreadable} unreadable")
-        if unreadable:
+        factors = second_factor.rotate()
+        for email in factors.unreadable:
+            self.stderr.write(f"second factor of {email}: no key opens it; it is left as it is")
+        self.stdout.write(
+            f"second factors: {factors.sealed} sealed with the first key, {factors.sealed_before} were already, "
+            f"{len(factors.unreadable)} unreadable"
+        )
+        if unreadable or factors.unreadable:
             raise CommandError(
-                f"{unreadable} channels cannot be read; put the key that is missing back, and run this again"
+                f"{unreadable} channels cannot be read, and {len(factors.unreadable)} secrets of second factors; "
+                "put the key that is missing back, and run this again"
             )
