@@ -10,11 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from notifications import acknowledging, deliveries, fallback, sending
-from notifications.message import Rejected
+from notifications.message import Delivered, Rejected, Retryable
 from notifications.models import Delivery, Notification
 from notifications.signed_link import ANSWER
 from notifications.views import answering
-from tests.fallback.making import deliver_first, first_of, make_fired, minutes_pass, tried
+from tests.fallback.making import answers, deliver_first, first_of, make_fired, minutes_pass, tried
 from tests.make import make_user
 
 pytestmark = pytest.mark.django_db
@@ -150,3 +150,28 @@ def test_the_history_says_why_it_fell_back(client: Client, monkeypatch: pytest.M
     for path in ("/history/", f"/history/{notification.id}/"):
         page = client.get(path).content.decode()
         assert "Fell back to Email because Inbox failed: The address is gone." in page
+
+
+@pytest.mark.parametrize(("answer", "said"), [("acknowledge", "Acknowledged."), ("1-hour", "Snoozed.")])
+def test_what_was_being_sent_when_its_person_answered_is_not_tried_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
+) -> None:
+    notification, _ = make_fired()
+    claim = deliveries.claim(first_of(notification).id, "worker")
+    assert claim is not None
+    client.post(link(notification), {"answer": answer})
+    sending.put_off(sending.SendAgain(claim, Retryable("Later.")), 0.0)
+    sent = answers(monkeypatch, Delivered())
+    sending.send(claim.delivery_id, "worker")
+    [cancelled] = notification.deliveries.all()
+    assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", said)
+    assert list(cancelled.history.values_list("outcome", flat=True)) == ["retryable", "released"]
+
+
+def test_what_its_person_sends_again_goes_out_though_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired()
+    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    acknowledging.acknowledge(notification.id)
+    deliveries.replay([first_of(notification).id])
+    deliver_first(notification, monkeypatch, Delivered())
+    assert first_of(notification).state == "delivered"

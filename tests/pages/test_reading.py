@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 from django.test import Client
 
+from notifications.signed_link import ANSWER
 from people.models import User
 from tests.make import make_channel, make_user
 
@@ -26,12 +29,15 @@ def test_nothing_is_shown_before_there_is_a_title(browser: Client) -> None:
     assert "What it says" not in preview(browser, title=" ", body="x")
 
 
-def test_each_kind_of_channel_tells_the_length_there(browser: Client, ada: User) -> None:
-    chosen = [make_channel(ada, kind).id for kind in ("telegram", "ntfy", "inbox", "telegram")]
+def test_each_channel_tells_the_length_there(browser: Client, ada: User) -> None:
+    chosen = [make_channel(ada, kind).id for kind in ("telegram", "ntfy", "inbox")]
+    url = "pover://uplanteduplanteduplanteduplant@aplantedaplantedaplantedaplant"
+    chosen.append(make_channel(ada, "apprise", {"url": url}, label="Pager").id)
     make_channel(ada, "slack")
     page = preview(browser, title="Ferns", body="ä", channels=chosen)
     assert page.count("Telegram: 8 of 4096 characters") == 1
-    assert "ntfy: 2 of 4096 bytes" in page
+    assert "Pager: 1 of 1024 characters" in page
+    assert "Ntfy: 2 of 4096 bytes" in page
     assert "Inbox: 1 character<" in page
     assert "Slack" not in page
     assert "cut to fit" not in page
@@ -50,3 +56,12 @@ def test_another_persons_channel_tells_nothing(browser: Client) -> None:
 def test_text_without_a_right_timing_is_shown_all_the_same(browser: Client) -> None:
     page = preview(browser, title="Ferns {slot}", time="nonsense", time_zone="Nowhere/At")
     assert "<strong>Ferns " in page
+
+
+def test_a_reminder_that_asks_for_an_answer_is_as_long_as_with_its_link(browser: Client, ada: User) -> None:
+    chosen = [make_channel(ada, "telegram").id]
+    alone = preview(browser, title="Ferns", channels=chosen, one_by_one="", escalate_after="10")
+    asking = preview(browser, title="Ferns", channels=chosen, one_by_one="order", escalate_after="10")
+    assert "Telegram: 5 of 4096" in alone
+    link = ANSWER.address(uuid4())
+    assert f"Telegram: {len('Ferns') + len(f'{chr(10) * 2}Acknowledge or snooze: {link}')} of 4096" in asking
