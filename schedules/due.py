@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, time
+from datetime import date, datetime, time
 from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
@@ -31,6 +31,7 @@ class Due(NamedTuple):
     time_zone: str
     starts_at: datetime | None
     ends_at: datetime | None
+    excluded: list[date]
     max_count: int | None
     spread: int
     misfire: str
@@ -49,7 +50,7 @@ class Due(NamedTuple):
 
     def timetable(self) -> recurrence.Timetable:
         """Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
-        return _timetable(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at)
+        return _timetable(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, frozenset(self.excluded))
 
     def place(self, channel: tuple[UUID, str]) -> int:
         """Where a channel (id, provider) stands in the order; one that was added beside the order comes last."""
@@ -65,16 +66,21 @@ class Due(NamedTuple):
 
 @lru_cache(maxsize=10_000)
 def _timetable(
-    kind: str, rule: str, time_zone: str, starts_at: datetime | None, ends_at: datetime | None
+    kind: str,
+    rule: str,
+    time_zone: str,
+    starts_at: datetime | None,
+    ends_at: datetime | None,
+    excluded: frozenset[date],
 ) -> recurrence.Timetable:
-    return recurrence.Timetable(recurrence.parse(kind, json.loads(rule), time_zone), starts_at, ends_at)
+    return recurrence.Timetable(recurrence.parse(kind, json.loads(rule), time_zone), starts_at, ends_at, excluded)
 
 
 _READ = """
 SELECT s.id, s.user_id, coalesce(nullif(u.name, ''), split_part(u.email, '@', 1)), s.title, s.body, s.kind,
-       s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.max_count, s.spread, s.misfire, s.grace, s.stale_after,
-       s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from, u.quiet_until,
-       u.time_zone, s.channel_order, s.escalate_after
+       s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
+       s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
+       u.quiet_until, u.time_zone, s.channel_order, s.escalate_after
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """
 _TAKE = """s.next_fire_at <= %(now)s {only}

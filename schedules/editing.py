@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from typing import cast
 from uuid import UUID
 
 from django.db import transaction
@@ -23,7 +24,7 @@ from schedules.models import Occurrence, Schedule, ScheduleEvent
 
 What = ScheduleEvent.What
 
-_TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "max_count")
+_TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
 _SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "channel_order", "escalate_after")
 _OF_A_COPY = (*_TIMING, *_SENDING, "user_id", "title", "body")
 
@@ -40,7 +41,8 @@ class Conflict(Exception):
 class Draft:
     """What a person has decided about a schedule, validated. `rule` is the canonical JSON of `kind`.
 
-    Where `in_order`, the channels are tried in the order given; `escalate_after` is in minutes.
+    Where `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace` and `spread`
+    are in seconds.
     """
 
     title: str
@@ -51,10 +53,14 @@ class Draft:
     channels: Sequence[Channel]
     starts_at: datetime | None = None
     ends_at: datetime | None = None
+    excluded: Sequence[date] = ()
     max_count: int | None = None
     urgent: bool = False
     in_order: bool = False
     escalate_after: int | None = None
+    misfire: Schedule.Misfire = Schedule.Misfire.LATEST
+    grace: int = 60
+    spread: int = 0
 
 
 @transaction.atomic
@@ -148,15 +154,33 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
 
 
 @transaction.atomic
-def run_now(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
+    """Undo `skip_next` of a slot that is still to come. Raises `Conflict` when it was not skipped by a person, or has
+    passed meanwhile."""
+    schedule = _lock(schedule_id, now)
+    if slot <= now or schedule.deleted_at is not None:
+        raise Conflict(schedule)
+    if not schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).delete()[0]:
+        raise Conflict(schedule)
+    if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
+        aim_or_break(schedule, now)
+    _note(_save(schedule), What.UNSKIPPED, now, by, slot=slot.isoformat())
+    return schedule
+
+
+@transaction.atomic
+def run_now(schedule_id: UUID, now: datetime, by: User | None = None, run_as: UUID | None = None) -> Schedule:
     """Fire once, now, whatever the state: an occurrence of its own, marked as manual. The timetable, its count and the
-    version stay. Raises `Conflict` when the schedule has been deleted, `recurrence.InvalidRule` when its rule, or the
-    zone in which it would say the time, cannot be read."""
+    version stay. `run_as` is the id that a button gave the occurrence: pressed twice, it fires once. Raises `Conflict`
+    when the schedule has been deleted, `recurrence.InvalidRule` when its rule, or the zone in which it would say the
+    time, cannot be read."""
     schedule = _lock(schedule_id, now)
     if schedule.deleted_at is not None:
         raise Conflict(schedule)
     schedule.timetable()
-    outbox.ring_after_commit(firing.fire_by_hand(schedule_id, now))
+    if run_as is not None and Occurrence.objects.filter(id=run_as).exists():
+        return schedule
+    outbox.ring_after_commit(firing.fire_by_hand(schedule_id, now, run_as or uuid7()))
     _note(schedule, What.RUN, now, by)
     return schedule
 
@@ -195,6 +219,8 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.title, schedule.body = draft.title, draft.body
     schedule.kind, schedule.rule, schedule.time_zone = draft.kind, draft.rule, draft.time_zone
     schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
+    schedule.excluded = list(draft.excluded)
+    schedule.misfire, schedule.grace, schedule.spread = draft.misfire, draft.grace, draft.spread
     schedule.urgent = draft.urgent
     schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
     schedule.escalate_after = draft.escalate_after
@@ -243,4 +269,5 @@ def _note(schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User 
 
 
 def _written(timing: dict[str, object]) -> dict[str, object]:
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in timing.items()}
+    written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in timing.items()}
+    return written | {"excluded": [day.isoformat() for day in cast(list[date], timing["excluded"])]}

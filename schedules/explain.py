@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from schedules import clock_notes, heartbeat
+from schedules import clock_notes, heartbeat, leaving_out
 from schedules.heartbeat import Outage
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.recurrence import InvalidRule, Timetable, civil
@@ -77,8 +77,9 @@ def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, li
 
 
 def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[SlotStory]:
-    """Up to `limit` next slots, with what clock changes do to them; those that a person skips among them."""
-    if schedule.next_fire_at is None:
+    """Up to `limit` next slots, with what clock changes do to them; those that a person skips among them, and beside
+    them each date that is left out, with its first slot."""
+    if schedule.deleted_at is not None or schedule.state not in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         return []
     try:
         timetable = schedule.timetable()
@@ -88,22 +89,32 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[SlotStory
     skipped = {row.scheduled_for: row for row in ahead}
     witness = _witness(schedule, list(skipped.values()), now)
     stories = {slot: _story(row, witness) for slot, row in skipped.items()}
-    left = limit if schedule.max_count is None else min(limit, schedule.max_count - schedule.fired_count)
-    for slot in timetable.upcoming(schedule.next_fire_at - civil.TICK, left):
+    for slot in _upcoming(schedule, timetable, limit):
         stories.setdefault(slot, SlotStory(slot, "coming", note=clock_notes.note(timetable, slot)))
-    return [stories[slot] for slot in sorted(stories)[:limit]]
+    shown = sorted(stories)[:limit]
+    since = max(now, schedule.snoozed_until or now)
+    for slot in leaving_out.between(timetable, since, shown[-1]) if shown else []:
+        stories[slot] = SlotStory(slot, "skipped", [Because(leaving_out.WHY)])
+    return [stories[slot] for slot in sorted(stories) if slot <= shown[-1]]
+
+
+def _upcoming(schedule: Schedule, timetable: Timetable, limit: int) -> list[datetime]:
+    if schedule.next_fire_at is None:
+        return []
+    left = limit if schedule.max_count is None else min(limit, schedule.max_count - schedule.fired_count)
+    return timetable.upcoming(schedule.next_fire_at - civil.TICK, left)
 
 
 def _silent(schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int) -> Iterator[SlotStory]:
-    left = limit
+    found: list[datetime] = []
     for silence in silences(schedule, now):
         first, last = max(silence.first, since), min(silence.last, until)
-        if left <= 0:
+        if len(found) >= limit and last <= sorted(found)[-limit]:
             return
         if first >= last:
             continue
         slots = last_slots(silence.timetable, first, last, limit)
-        left -= len(slots)
+        found += slots
         because = [Because(silence.what, silence.began, silence.ended, silence.by)]
         for slot in slots:
             yield SlotStory(slot, "skipped", because, note=clock_notes.note(silence.timetable, slot))

@@ -126,13 +126,13 @@ def fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None =
     )
 
 
-def fire_by_hand(schedule_id: UUID, now: datetime) -> list[Ring]:
-    """Fire a locked schedule at `now`, beside its timetable. At an instant that has an occurrence, nothing more."""
+def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Ring]:
+    """Fire a locked schedule at `now`, beside its timetable, as the batch of that id, which is new. At an instant that
+    has an occurrence, nothing more."""
     schedule = due.as_if_due(schedule_id, now)
     channels = _channels([schedule])[schedule.id]
     reason = Occurrence.Reason.MANUAL if channels else Occurrence.Reason.NO_CHANNEL
     decision = Decision(now, bool(channels), reason)
-    batch_id = uuid7()
     if not _insert_occurrences([(batch_id, Move(schedule, [decision]), decision)]) or not decision.fire:
         return []
     return outbox.record([_saying(batch_id, schedule, now, channels, now)])

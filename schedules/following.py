@@ -1,13 +1,12 @@
 """Follow those who enable or disable a mirror row: in the admin, by a queryset, or in SQL.
 
-A database trigger notes each such change (migration 0006); here it becomes what a person could have done: `pause` or
-`resume`, as of the instant of the change.
+A database trigger notes each such change (migrations 0006 and 0011), but for those of a beat; here it becomes what a
+person could have done: `pause` or `resume`, as of the instant of the change.
 """
 
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
 
 from django.db import DataError, IntegrityError, connection, transaction
 
@@ -17,8 +16,6 @@ from schedules.models import MirrorChange, Schedule
 log = logging.getLogger(__name__)
 
 BATCH = 100
-# The stock scheduler disables the row of a one-off once it has sent it, by its machine's clock.
-CLOCKS_DIFFER = timedelta(seconds=10)
 _LOCK = 0x6D6972726F72  # "mirror": one follower at a time keeps the order of changes
 
 
@@ -48,12 +45,7 @@ def _apply(change: MirrorChange) -> None:
     active = schedule.next_fire_at is not None
     if change.enabled and not active and schedule.deleted_at is None:
         editing.resume(schedule.id, change.at)
-    elif not change.enabled and active and not _sent(schedule, change):
+    elif not change.enabled and active:
         editing.pause(schedule.id, change.at)
     else:
         mirror.set_enabled(schedule)
-
-
-def _sent(schedule: Schedule, change: MirrorChange) -> bool:
-    due = schedule.next_fire_at
-    return schedule.kind == "once" and due is not None and due <= change.at + CLOCKS_DIFFER

@@ -17,6 +17,7 @@ from notifications.models import Channel
 from people.models import User
 from schedules import allowance
 from schedules.editing import Draft
+from schedules.late_form import LateForm
 from schedules.models import Schedule
 from schedules.order_form import OrderForm
 from schedules.reading import LONGEST_BODY, LONGEST_TITLE
@@ -35,7 +36,7 @@ class TextField(forms.CharField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
-class ReminderForm(OrderForm, TimingForm):
+class ReminderForm(OrderForm, LateForm, TimingForm):
     title = forms.CharField(
         label="Title",
         max_length=LONGEST_TITLE,
@@ -91,6 +92,9 @@ class ReminderForm(OrderForm, TimingForm):
                 "urgent": schedule.urgent,
                 "one_by_one": "order" if schedule.channel_order else "",
                 "escalate_after": schedule.escalate_after,
+                "misfire": schedule.misfire,
+                "grace": schedule.grace,
+                "spread": schedule.spread,
                 "version": schedule.version,
             }
         own = Channel.objects.for_user(user).filter(usable)
@@ -110,6 +114,7 @@ class ReminderForm(OrderForm, TimingForm):
         """What a valid form decides."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
+        misfire, grace, spread = self.late()
         return Draft(
             title=cleaned["title"],
             body=cleaned["body"],
@@ -119,8 +124,12 @@ class ReminderForm(OrderForm, TimingForm):
             channels=self.ordered(),
             starts_at=self.timetable.starts,
             ends_at=self.timetable.ends,
+            excluded=cleaned["excluded"],
             max_count=cleaned["max_count"],
             urgent=cleaned["urgent"],
             in_order=self.in_order(),
             escalate_after=cleaned["escalate_after"],
+            misfire=misfire,
+            grace=grace,
+            spread=spread,
         )

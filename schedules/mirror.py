@@ -52,6 +52,13 @@ def set_enabled(schedule: Schedule) -> None:
         PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(enabled=schedule.next_fire_at is not None)
 
 
+def sign_as_beat(connection: Any, **_: Any) -> None:
+    """Say on a database connection that a beat speaks: a stock scheduler disables rows that have run or expired, which
+    is nobody's wish for us to follow. The name holds through a connection pooler too."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET application_name = 'carillon beat'")
+
+
 @contextmanager
 def _own() -> Iterator[None]:
     """Within it, changes of mirror rows are ours, and not somebody's wish for us to follow (see `following`)."""

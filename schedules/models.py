@@ -60,6 +60,8 @@ class Schedule(models.Model):
     time_zone = models.CharField(max_length=64)
     starts_at = models.DateTimeField(null=True, blank=True)
     ends_at = models.DateTimeField(null=True, blank=True)
+    # Dates on the wall clock of its zone.
+    excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
     max_count = models.PositiveIntegerField(null=True, blank=True)
     spread = models.PositiveIntegerField(default=0, help_text="Jitter window in seconds.")
     misfire = models.CharField(max_length=8, choices=Misfire.choices, default=Misfire.LATEST)
@@ -98,7 +100,10 @@ class Schedule(models.Model):
         indexes = [
             # fire_due: what is due, oldest first
             models.Index(fields=["next_fire_at"], condition=Q(next_fire_at__isnull=False), name="schedule_due"),
-            models.Index(fields=["user", "-id"], condition=Q(deleted_at=None), name="schedule_of_person"),
+            # a person's list, in the order in which it is shown
+            models.Index(
+                fields=["user", "next_fire_at", "-id"], condition=Q(deleted_at=None), name="schedule_of_person_next"
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -121,7 +126,10 @@ class Schedule(models.Model):
     def timetable(self) -> recurrence.Timetable:
         """The rule within its window. Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
         return recurrence.Timetable(
-            recurrence.parse(self.kind, self.rule, self.time_zone), self.starts_at, self.ends_at
+            recurrence.parse(self.kind, self.rule, self.time_zone),
+            self.starts_at,
+            self.ends_at,
+            frozenset(self.excluded),
         )
 
     def place(self, channel: Channel) -> int:
@@ -191,6 +199,7 @@ class ScheduleEvent(models.Model):
         RESUMED = "resumed", "resumed"
         SNOOZED = "snoozed", "snoozed"
         SKIPPED = "skipped", "next one skipped"
+        UNSKIPPED = "unskipped", "skip undone"
         RUN = "run", "run now"
         DELETED = "deleted", "deleted"
         RESTORED = "restored", "restored"

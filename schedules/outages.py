@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -10,6 +11,7 @@ from django.db import connection
 
 from schedules import firing
 from schedules.heartbeat import Outage
+from schedules.misfire import MOST_SENT
 from schedules.models import Schedule
 
 # What an outage leaves behind is caught up within this time, at a thousand schedules a second.
@@ -60,11 +62,13 @@ def handled(outage: Outage, now: datetime) -> list[Handled]:
         return [Handled(Schedule.Misfire(policy), sent, skipped) for policy, sent, skipped in cursor.fetchall()]
 
 
-def settle(now: datetime, policy: Schedule.Misfire) -> int:
-    """Handle all that waits by one `policy` instead of each owner's: an operator's "send the latest, all, or none".
-    One-offs too. Returns how many schedules were moved on; those within their grace fire as ever."""
-    settled = 0
-    while moved := firing.fire_due(now, policy=policy):
+def settle(now: datetime, policy: Schedule.Misfire, seconds: float) -> int:
+    """Handle what waits by one `policy` instead of each owner's: an operator's "send the latest, all, or none".
+    One-offs too. Returns how many schedules were moved on; those within their grace fire as ever. Begins no further
+    batch after so many `seconds`: the rest waits on."""
+    settled, end = 0, time.monotonic() + seconds
+    limit = firing.BATCH if policy != Schedule.Misfire.ALL else firing.BATCH // MOST_SENT
+    while time.monotonic() < end and (moved := firing.fire_due(now, limit=limit, policy=policy)):
         settled += moved
     return settled
 

@@ -1,4 +1,4 @@
-"""The times in which a schedule was not enabled, from what was done to it: paused, snoozed, deleted.
+"""The times in which a schedule did not fire, by what was done to it: paused, snoozed, deleted; dates left out.
 
 Its slots in them have no occurrence. They are those of the rule that was in force at the time.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
-from schedules import recurrence
+from schedules import leaving_out, recurrence
 from schedules.models import Schedule, ScheduleEvent
 from schedules.recurrence import Timetable, civil
 
@@ -23,11 +23,11 @@ _MOST = 1_000
 class Silence:
     """A time in [first, last) in which slots of `timetable` did not fire, because of what `by` did at `began`.
 
-    `ended` is None while it lasts; instants are aware.
+    `ended` is None while it lasts; instants are aware. Of an excluded date, `began` is None.
     """
 
     what: str
-    began: datetime
+    began: datetime | None
     ended: datetime | None
     by: str
     timetable: Timetable
@@ -44,16 +44,38 @@ class _Range:
     last: datetime | None
 
 
-def silences(schedule: Schedule, now: datetime) -> Iterator[Silence]:
-    """Up to `now`, newest first; one for each rule that was in force in each of the times."""
+def silences(schedule: Schedule, now: datetime) -> list[Silence]:
+    """Up to `now`, the one that ends last first; one for each rule that was in force in each of the times."""
+    return sorted(_silences(schedule, now), key=lambda silence: silence.last, reverse=True)
+
+
+def _silences(schedule: Schedule, now: datetime) -> Iterator[Silence]:
     events = list(schedule.events.select_related("by").order_by("-id")[:_MOST])[::-1]
     end = now + civil.TICK
     timings = list(_timings(schedule, events, end))
-    for silent in sorted(_ranges(events), key=lambda silent: silent.began, reverse=True):
-        for timetable, since, until in timings[::-1]:
+    for silent in _ranges(events):
+        for timetable, since, until in timings:
             first, last = max(silent.began, since) + civil.TICK, min(silent.last or end, until)
             if timetable is not None and first < last:
                 yield Silence(silent.what, silent.began, silent.ended, silent.by, timetable, first, last)
+    made = events[0].at if events else schedule.created_at
+    for timetable, since, until in timings:
+        if timetable is not None:
+            yield from _left_out(timetable, max(since, made), min(until, _over(schedule) or until))
+
+
+def _left_out(timetable: Timetable, since: datetime, until: datetime) -> Iterator[Silence]:
+    for day in timetable.excluded:
+        begins, ends = leaving_out.hours(timetable, day)
+        first, last = max(begins, since + civil.TICK), min(ends, until)
+        if first < last:
+            yield Silence(leaving_out.WHY, None, None, "", leaving_out.with_them(timetable), first, last)
+
+
+def _over(schedule: Schedule) -> datetime | None:
+    """When its last slot fired, where it has fired as often as it may."""
+    used_up = schedule.max_count is not None and schedule.fired_count >= schedule.max_count
+    return schedule.last_fired_at if used_up else None
 
 
 def _ranges(events: Sequence[ScheduleEvent]) -> Iterator[_Range]:
@@ -96,17 +118,22 @@ def _timings(
     yield timetable_of({name: getattr(schedule, name) for name in _FIELDS}), since, end
 
 
-_FIELDS = ("kind", "rule", "time_zone", "starts_at", "ends_at")
+_FIELDS = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded")
 
 
 def timetable_of(timing: Mapping[str, Any]) -> Timetable | None:
     """The timetable of what an edit's event says the timing was; None for one that cannot be read any more."""
     starts, ends = (_instant(timing[name]) for name in ("starts_at", "ends_at"))
+    excluded = frozenset(_date(day) for day in timing.get("excluded", []))
     try:
-        return Timetable(recurrence.parse(timing["kind"], timing["rule"], timing["time_zone"]), starts, ends)
+        return Timetable(recurrence.parse(timing["kind"], timing["rule"], timing["time_zone"]), starts, ends, excluded)
     except recurrence.InvalidRule:
         return None
 
 
 def _instant(written: str | datetime | None) -> datetime | None:
     return datetime.fromisoformat(written) if isinstance(written, str) else written
+
+
+def _date(written: str | date) -> date:
+    return date.fromisoformat(written) if isinstance(written, str) else written

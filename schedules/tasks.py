@@ -5,8 +5,19 @@ from __future__ import annotations
 from uuid import UUID
 
 from celery import shared_task
+from celery.signals import beat_init
+from django.db import connection
+from django.db.backends.signals import connection_created
 
 from schedules import firing, following, mirror
+
+
+@beat_init.connect
+def sign(**_: object) -> None:
+    """In the process of a beat, of ours or of the stock scheduler."""
+    connection_created.connect(mirror.sign_as_beat)
+    if connection.connection is not None:
+        mirror.sign_as_beat(connection)
 
 
 @shared_task(name=mirror.FIRE, ignore_result=True)

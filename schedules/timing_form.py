@@ -8,7 +8,8 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from schedules import recurrence
+from schedules import leaving_out, recurrence
+from schedules.dates_field import DatesField
 from schedules.models import Schedule
 from schedules.recurrence import InvalidRule, Timetable, civil, words
 
@@ -111,6 +112,12 @@ class TimingForm(forms.Form):
     )
     starts_at = _moment("Not before")
     ends_at = _moment("Not after")
+    excluded = DatesField(
+        label="Not on",
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "2026-12-25, 2027-01-01", "autocomplete": "off"}),
+        help_text="Dates on which nothing fires, with commas between them.",
+    )
     max_count = forms.IntegerField(
         label="At most",
         required=False,
@@ -172,7 +179,9 @@ class TimingForm(forms.Form):
             return None
         try:
             rule = recurrence.parse(cleaned["kind"], self._parameters(cleaned), zone)
-            timetable = Timetable(rule, cleaned["starts_at"], cleaned["ends_at"])
+            timetable = Timetable(
+                rule, cleaned["starts_at"], cleaned["ends_at"], frozenset(cleaned.get("excluded") or [])
+            )
         except InvalidRule as error:
             name = _FIELD.get(error.field, error.field)
             self._refuse(name if name in self.fields else "kind", str(error))
@@ -209,6 +218,8 @@ class TimingForm(forms.Form):
             self._refuse("max_count", f"It has fired {self.fired} times already. Write more than that, or nothing.")
         elif timetable.next_after(self.now) is not None:
             return
+        elif leaving_out.with_them(timetable).next_after(self.now) is not None:
+            self._refuse("excluded", "Whatever is still due falls on one of these dates. Leave fewer of them out.")
         elif timetable.rule.next_after(self.now) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
             self._refuse(at_fault, "Nothing is due within this window. Choose an earlier start or a later end.")
@@ -222,20 +233,21 @@ class TimingForm(forms.Form):
 def typed(schedule: Schedule) -> dict[str, Any]:
     """What a person would have typed to make `schedule`: initial values of the form.
 
-    Of a rule that cannot be read, only the kind and the zone: the form is where it is mended.
+    Of a rule that cannot be read, neither its parameters nor its window: the form is where it is mended.
     """
+    readable = ("kind", "time_zone", "max_count", "excluded")
     try:
         zone = schedule.timetable().rule.zone
     except InvalidRule:
-        return {"kind": schedule.kind, "time_zone": schedule.time_zone, "max_count": schedule.max_count}
-    values: dict[str, Any] = {**schedule.rule, "kind": schedule.kind, "time_zone": schedule.time_zone}
+        return {name: getattr(schedule, name) for name in readable}
+    values: dict[str, Any] = schedule.rule | {name: getattr(schedule, name) for name in readable}
     moments = {"starts_at": schedule.starts_at, "ends_at": schedule.ends_at}
     if schedule.kind == "interval":
         moments["anchor"] = datetime.fromisoformat(schedule.rule["anchor"])
     for name, moment in moments.items():
         if moment is not None:
             values[name] = civil.local(zone, moment).isoformat()
-    return values | {"max_count": schedule.max_count}
+    return values
 
 
 def _number(text: str) -> int | str:

@@ -11,6 +11,7 @@ urlpatterns = [
     path("reminders/<uuid:schedule_id>/edit/", editing.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/explain/", explaining.of_reminder, name="explain"),
     path("reminders/<uuid:schedule_id>/skip/", next_firing.skip, name="skip"),
+    path("reminders/<uuid:schedule_id>/unskip/", next_firing.unskip, name="unskip"),
     path("reminders/<uuid:schedule_id>/run/", next_firing.run, name="run"),
     path("reminders/<uuid:schedule_id>/snooze/", next_firing.snooze, name="snooze"),
     path("reminders/<uuid:schedule_id>/duplicate/", next_firing.duplicate, name="duplicate"),

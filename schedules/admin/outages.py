@@ -20,6 +20,7 @@ from schedules.models import Schedule
 log = logging.getLogger(__name__)
 
 _SHOWN = 10
+_LONGEST = 10.0  # seconds that a press of a button may take
 _BUTTONS = {
     Schedule.Misfire.LATEST: "Send the newest of each",
     Schedule.Misfire.ALL: "Send all of them",
@@ -70,10 +71,13 @@ def screen(request: HttpRequest) -> HttpResponse:
 
 
 def _settle(request: HttpRequest, policy: Schedule.Misfire) -> HttpResponse:
-    settled = outages.settle(firing.read_clock().now, policy)
+    now = firing.read_clock().now
+    settled = outages.settle(now, policy, _LONGEST)
     log.info("Person %s settled %d waiting schedules by the policy %s", request.user.pk, settled, policy)
     schedules = "schedule was" if settled == 1 else "schedules were"
     messages.success(request, f"{settled} {schedules} moved on: “{_BUTTONS[policy]}”.")
+    if left := outages.waiting(now).schedules:
+        messages.warning(request, f"{left} still wait: there are too many for one go. Press again to go on.")
     return redirect("outages")
 
 

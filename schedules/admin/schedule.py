@@ -59,7 +59,19 @@ class ScheduleAdmin(Record):
     arrivals = ("user__id__exact", "channels__id__exact")
     fieldsets = (
         (None, {"fields": ("title", "body", ("person", "state_label"), "error", "rows")}),
-        ("When", {"fields": ("words", ("kind", "time_zone"), "rule", ("starts", "ends"), ("max_count", "urgent"))}),
+        (
+            "When",
+            {
+                "fields": (
+                    "words",
+                    ("kind", "time_zone"),
+                    "rule",
+                    ("starts", "ends"),
+                    "excluded",
+                    ("max_count", "urgent"),
+                )
+            },
+        ),
         ("Slots", {"fields": (("next_slot", "last_fired"), ("fired_count", "snoozed"))}),
         ("Late, missed, spread", {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
         ("Sends to", {"fields": ("to_channels",)}),

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest
 from schedules import allowance, editing, firing
+from schedules.dates_field import written
 from schedules.forms import ReminderForm
 from schedules.models import Schedule
 
@@ -135,12 +136,20 @@ def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, st
         ("When", schedule.when, mine.when),
         ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
         ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
+        ("Not on", written(schedule.excluded), written(draft.excluded)),
         ("At most", str(schedule.max_count or ""), str(draft.max_count or "")),
+        ("If it was missed", schedule.get_misfire_display(), draft.misfire.label),
+        ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
+        ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
         ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
         ("Channels", *(", ".join(sorted(channel.label for channel in side)) for side in (saved, typed))),
         ("State", schedule.get_state_display(), schedule.get_state_display()),
     ]
     return [row for row in rows if row[1] or row[2]]  # type: ignore[misc]  # each has three
+
+
+def _seconds(count: int) -> str:
+    return f"{count} s" if count else ""
 
 
 def _yes(value: bool) -> str:

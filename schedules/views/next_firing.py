@@ -58,10 +58,26 @@ def skip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+def unskip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    """Let a slot that was skipped fire after all."""
+    schedule = _own(request, schedule_id)
+    try:
+        slot = datetime.fromisoformat(request.POST.get("slot", ""))
+        schedule = editing.unskip(schedule.id, slot, firing.read_clock().now, request.user)
+    except (ValueError, TypeError, editing.Conflict):
+        messages.error(request, _CHANGED.format(schedule.title))
+    else:
+        if not _has_broken(request, schedule):
+            messages.success(request, f"It fires on {timezone.localtime(slot):%a %-d %b, %H:%M} after all.")
+    return redirect("schedules:detail", schedule.id)
+
+
+@login_required
+@require_POST
 def run(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = _own(request, schedule_id)
     try:
-        editing.run_now(schedule.id, firing.read_clock().now, request.user)
+        editing.run_now(schedule.id, firing.read_clock().now, request.user, _run_as(request))
     except editing.Conflict as conflict:
         raise Http404 from conflict  # deleted just now
     except recurrence.InvalidRule as error:
@@ -104,6 +120,14 @@ def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     copy = editing.duplicate(_own(request, schedule_id).id, firing.read_clock().now, request.user)
     messages.success(request, "This is the copy. It is paused: change what should differ, then resume it.")
     return redirect("schedules:edit", copy.id)
+
+
+def _run_as(request: PersonRequest) -> UUID | None:
+    """What the button on this very page gave the run: pressed twice, it is the same one."""
+    try:
+        return UUID(request.POST.get("run_as", ""))
+    except ValueError:
+        return None
 
 
 def _has_broken(request: PersonRequest, schedule: Schedule) -> bool:

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from notifications.ids import uuid7
 from people.requests import PersonRequest
 from schedules import explain, firing
 from schedules.models import Schedule
@@ -52,6 +53,7 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     now = firing.read_clock().now
     context = {
         "schedule": schedule,
+        "run_as": uuid7(),
         "channels": sorted(schedule.channels.filter(removed_at=None), key=schedule.place),
         "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
         "coming": explain.coming(schedule, now, _COMING),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django_celery_beat.models import PeriodicTask
 
+from notifications.ids import uuid7
 from notifications.models import Delivery, Notification
 from schedules import editing, firing
 from schedules.models import Schedule
@@ -62,6 +63,52 @@ def test_a_skip_outlives_later_changes(change: str) -> None:
     assert changed.next_fire_at == NINE + DAY
 
 
+def test_a_skip_that_is_undone_fires_after_all() -> None:
+    schedule = make_schedule(make_user())
+    editing.skip_next(schedule.id, NINE, NOON)
+    undone = editing.unskip(schedule.id, NINE, NOON)
+    assert (undone.next_fire_at, undone.version) == (NINE, 3)
+    firing.fire_due(NINE)
+    assert slots(schedule) == [(NINE, "fired", "")]
+
+
+def test_undoing_a_skip_leaves_the_others_skipped() -> None:
+    schedule = make_schedule(make_user())
+    editing.skip_next(schedule.id, NINE, NOON)
+    editing.skip_next(schedule.id, NINE + DAY, NOON)
+    assert editing.unskip(schedule.id, NINE + DAY, NOON).next_fire_at == NINE + DAY
+    assert slots(schedule) == [(NINE, "skipped", "asked")]
+
+
+def test_undoing_the_skip_of_a_one_off_makes_it_go_on() -> None:
+    schedule = make_schedule(make_user(), kind="once", rule={"at": "2026-06-02T09:00:00"})
+    editing.skip_next(schedule.id, NINE, NOON)
+    undone = editing.unskip(schedule.id, NINE, NOON)
+    assert (undone.state, undone.next_fire_at) == ("active", NINE)
+
+
+def test_undoing_a_skip_of_a_paused_schedule_does_not_resume_it() -> None:
+    schedule = make_schedule(make_user())
+    editing.skip_next(schedule.id, NINE, NOON)
+    editing.pause(schedule.id, NOON)
+    assert editing.unskip(schedule.id, NINE, NOON).state == "paused"
+    assert editing.resume(schedule.id, NOON).next_fire_at == NINE
+
+
+@pytest.mark.parametrize(
+    ("slot", "now"),
+    [(NINE + DAY, NOON), (NINE, NINE), (NINE, NINE + DAY), (NOON, NOON)],
+    ids=["another slot", "just passed", "long passed", "run by hand"],
+)
+def test_what_was_not_skipped_or_has_passed_cannot_be_undone(slot: datetime, now: datetime) -> None:
+    schedule = make_schedule(make_user())
+    editing.run_now(schedule.id, NOON)
+    editing.skip_next(schedule.id, NINE, NOON)
+    with pytest.raises(editing.Conflict):
+        editing.unskip(schedule.id, slot, now)
+    assert (NINE, "skipped", "asked") in slots(schedule)
+
+
 def test_a_skip_after_the_clock_was_set_back_opens_no_slot_of_before() -> None:
     schedule = make_schedule(make_user())
     editing.pause(schedule.id, NOON)
@@ -90,6 +137,14 @@ def test_running_now_twice_at_one_instant_says_it_once() -> None:
     editing.run_now(schedule.id, NOON)
     editing.run_now(schedule.id, NOON)
     assert Delivery.objects.count() == 1
+
+
+def test_the_same_press_of_the_button_runs_once() -> None:
+    schedule, press = make_schedule(make_user()), uuid7()
+    for seconds in range(2):
+        editing.run_now(schedule.id, NOON + timedelta(seconds=seconds), run_as=press)
+    assert slots(schedule) == [(NOON, "fired", "manual")]
+    assert events(schedule) == [("created", 1), ("run", 1)]
 
 
 def test_running_at_the_instant_of_a_slot_fires_that_slot() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from celery import Celery
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.backends.signals import connection_created
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 from django_celery_beat.schedulers import DatabaseScheduler
@@ -47,6 +49,16 @@ def by_sql(schedule: Schedule, enabled: bool) -> None:
             "UPDATE django_celery_beat_periodictask SET enabled = %s WHERE id = %s",
             [enabled, schedule.periodic_task_id],
         )
+
+
+def as_beat(disable: Any, schedule: Schedule) -> None:
+    """As the stock scheduler does in its own process."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW application_name")
+        before = cursor.fetchone()[0]
+        mirror.sign_as_beat(connection)
+        disable(schedule, False)
+        cursor.execute("SELECT set_config('application_name', %s, false)", [before])
 
 
 WAYS: list[Any] = [by_save, by_queryset, by_sql]
@@ -132,6 +144,10 @@ def stock_beat() -> DatabaseScheduler:
     return DatabaseScheduler(app=app)
 
 
+def stock_beat_with_our_entries() -> DatabaseScheduler:
+    return DatabaseScheduler(app=celery_app)
+
+
 def work(beat: DatabaseScheduler) -> int:
     """Do what the messages in the stock beat's queue say; returns how many there were."""
     done = 0
@@ -152,8 +168,24 @@ def one_off_due() -> Schedule:
     )
 
 
+@pytest.fixture
+def signed() -> Iterator[None]:
+    """This process's connection is that of a beat."""
+    tasks.sign()
+    yield
+    connection_created.disconnect(mirror.sign_as_beat)
+    connection.close()
+
+
+def test_a_beat_signs_each_connection_that_it_opens(signed: None) -> None:
+    connection.close()
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW application_name")
+        assert cursor.fetchone() == ("carillon beat",)
+
+
 @pytest.mark.parametrize("beats", ["ours", "stock", "both"])
-def test_a_one_off_is_said_once_and_its_row_is_true(beats: str) -> None:
+def test_a_one_off_is_said_once_and_its_row_is_true(beats: str, signed: None) -> None:
     schedule = one_off_due()
     stock = stock_beat() if beats != "ours" else None
     ours = Scheduler(app=celery_app) if beats != "stock" else None
@@ -176,20 +208,65 @@ def test_a_one_off_is_said_once_and_its_row_is_true(beats: str) -> None:
 
 def test_a_row_that_the_stock_scheduler_disabled_before_the_worker_came_loses_nothing() -> None:
     schedule = one_off_due()
-    by_save(schedule, False)
+    as_beat(by_save, schedule)
     following.follow()
+    assert fresh(schedule).state == "active"
     tasks.sweep()
     assert schedule.occurrences.count() == Delivery.objects.filter(state="pending").count() == 1
     assert fresh(schedule).state == "finished"
 
 
-def test_the_sweep_fires_what_no_crontab_can_say() -> None:
+@pytest.mark.parametrize("change", WAYS)
+def test_a_one_off_that_somebody_disables_just_before_it_is_due_does_not_fire(change: Any) -> None:
     now = firing.read_clock().now
-    rule = {"expression": f"{now.minute} {now.hour} L * *"}
-    schedule = make_schedule(make_user(), now=now, kind="cron", rule=rule)
-    Schedule.objects.filter(id=schedule.id).update(next_fire_at=now - timedelta(seconds=1))
+    at = now + timedelta(seconds=2)
+    schedule = make_schedule(make_user(), now=now, kind="once", rule={"at": f"{at:%Y-%m-%dT%H:%M:%S.%f}"})
+    change(schedule, False)
+    following.follow()
+    assert fresh(schedule).state == "paused"
+    assert firing.fire_due(at) == 0
+
+
+def test_a_row_that_has_expired_before_its_last_slot_was_fired_loses_nothing() -> None:
+    now = firing.read_clock().now.replace(microsecond=0)
+    rule = {"every": 1, "unit": "minutes", "anchor": (now - timedelta(minutes=1)).isoformat()}
+    schedule = make_schedule(
+        make_user(), now=now - timedelta(seconds=90), kind="interval", rule=rule, ends_at=now - timedelta(seconds=1)
+    )
+    as_beat(by_save, schedule)
+    following.follow()
     tasks.sweep()
-    assert schedule.occurrences.count() == 1
+    assert [slot for (slot,) in schedule.occurrences.values_list("scheduled_for")] == [now - timedelta(minutes=1)]
+    assert (fresh(schedule).state, row(schedule).enabled) == ("finished", False)
+
+
+BERLIN = {"time_zone": "Europe/Berlin"}
+# Rules at an instant at which their mirrored crontab rings on another day, at another time, or not at all.
+UNSAID: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "cron", "rule": {"expression": "0 9 L * *"}}, "2026-02-28T09:00+00:00"),
+    ({"kind": "cron", "rule": {"expression": "0 9 13 * fri"}}, "2026-01-16T09:00+00:00"),
+    ({"kind": "cron", "rule": {"expression": "30 2 * * *"}} | BERLIN, "2026-03-29T01:00+00:00"),
+    ({"kind": "daily", "rule": {"time": "02:30"}} | BERLIN, "2026-03-29T01:00+00:00"),
+    (
+        {"kind": "rrule", "rule": {"rule": "DTSTART:20260105T090000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR"}},
+        "2026-01-30T09:00+00:00",
+    ),
+]
+
+
+@pytest.mark.parametrize(("timing", "slot"), UNSAID)
+def test_the_sweep_fires_what_no_crontab_can_say(timing: dict[str, Any], slot: str) -> None:
+    at = datetime.fromisoformat(slot)
+    schedule = make_schedule(make_user(), now=at - timedelta(minutes=1), grace=10**9, **timing)
+    assert schedule.next_fire_at == at
+    tasks.sweep()
+    assert Occurrence.objects.get(scheduled_for=at).outcome == "fired"
+
+
+def test_the_stock_loop_sweeps_every_five_seconds() -> None:
+    make_schedule(make_user())
+    entry = stock_beat_with_our_entries().schedule["sweep"]
+    assert (entry.task, entry.schedule.seconds) == ("schedules.sweep", 5.0)
 
 
 def test_drift_is_found_and_mended() -> None:

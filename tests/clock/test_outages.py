@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,7 +58,19 @@ def test_an_operators_word_goes_over_the_owners_policies(policy: Schedule.Misfir
     make_missed(misfire=SKIP)
     at = now - timedelta(hours=2)
     once = make_schedule(make_user(), now=now - DAY, kind="once", rule={"at": f"{at:%Y-%m-%dT%H:%M:%S}"})
-    assert outages.settle(now, policy) == 3
+    assert outages.settle(now, policy, seconds=60) == 3
     assert Delivery.objects.count() == sent
     assert once.occurrences.count() == 1
     assert outages.waiting(now).schedules == 0
+
+
+def test_what_one_go_has_no_time_for_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = firing.read_clock().now
+    for _ in range(3):
+        make_missed()
+    monkeypatch.setattr(firing, "BATCH", 2)
+    assert outages.settle(now, LATEST, seconds=0) == 0
+    clock = iter([0.0, 1.0, 11.0])
+    monkeypatch.setattr(outages, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    assert outages.settle(now, LATEST, seconds=10) == 2
+    assert outages.waiting(now).schedules == 1

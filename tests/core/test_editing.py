@@ -29,6 +29,10 @@ def draft_of(schedule: Schedule, **changes: Any) -> Draft:
         rule=schedule.rule,
         time_zone=schedule.time_zone,
         channels=list(schedule.channels.all()),
+        excluded=schedule.excluded,
+        misfire=Schedule.Misfire(schedule.misfire),
+        grace=schedule.grace,
+        spread=schedule.spread,
     )
     return replace(draft, **changes)
 

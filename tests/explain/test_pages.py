@@ -61,6 +61,41 @@ def test_skipping_the_next_one_skips_that_one_alone(browser: Client, ada: User, 
     assert "Skipped by Ada." in page
 
 
+def test_a_skip_can_be_undone_where_it_is_shown(browser: Client, ada: User, now: datetime) -> None:
+    schedule = hourly(ada, now)
+    page = act(browser, schedule, "skip", slot=(now + HOUR).isoformat())
+    assert f'action="/reminders/{schedule.id}/unskip/"' in page
+    page = act(browser, schedule, "unskip", slot=(now + HOUR).isoformat())
+    assert " after all." in page
+    assert schedule.next_fire_at == now + HOUR
+    assert "unskip" not in page
+
+
+@pytest.mark.parametrize("slot", ["", "soon", "2026-01-01T09:00:00+00:00", "2999-01-01T09:00:00", "9999-99-99"])
+def test_a_slot_that_was_not_skipped_is_not_undone(browser: Client, ada: User, now: datetime, slot: str) -> None:
+    schedule = hourly(ada, now)
+    assert "Nothing was done: “Stretch” has changed" in act(browser, schedule, "unskip", slot=slot)
+
+
+def test_run_now_pressed_twice_on_one_page_runs_once(browser: Client, ada: User, now: datetime) -> None:
+    schedule = hourly(ada, now)
+    page = browser.get(f"/reminders/{schedule.id}/").content.decode()
+    [press] = re.findall(r'name="run_as" value="([^"]+)"', page)
+    for _ in range(2):
+        assert "is on its way" in act(browser, schedule, "run", run_as=press)
+    assert Delivery.objects.count() == 1
+    assert press not in browser.get(f"/reminders/{schedule.id}/").content.decode()
+
+
+def test_a_press_with_the_id_of_somebody_elses_run_changes_nothing_of_theirs(
+    browser: Client, ada: User, now: datetime
+) -> None:
+    theirs = hourly(make_user(), now)
+    editing.run_now(theirs.id, now)
+    act(browser, hourly(ada, now), "run", run_as=str(theirs.occurrences.get().id))
+    assert Delivery.objects.count() == 1
+
+
 @pytest.mark.parametrize("slot", ["", "soon", "2026-01-01T09:00:00+00:00", "2026-01-01T09:00:00", "9999-99-99"])
 def test_a_slot_that_is_not_the_next_one_is_not_skipped(browser: Client, ada: User, now: datetime, slot: str) -> None:
     schedule = hourly(ada, now)

@@ -1,0 +1,45 @@
+"""A form's field of several dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+MOST = 366
+_LONGEST = 6_000
+_EXAMPLE = "Write dates such as 2026-12-25, 2027-01-01"
+
+
+class DatesField(forms.CharField):
+    """Dates with commas or blanks between them; cleaned to a list of them, in order, each once."""
+
+    def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
+        typed = str(super().to_python(value) or "")
+        if len(typed) > _LONGEST:
+            raise ValidationError(f"This is too long; at most {MOST} dates can be left out.")
+        words = [word for word in re.split(r"[\s,;]+", typed) if word]
+        days = sorted({self._date(word) for word in words})
+        if len(days) > MOST:
+            raise ValidationError(f"These are {len(days)} dates; at most {MOST} can be left out.")
+        return days
+
+    def prepare_value(self, value: Any) -> Any:
+        return value if isinstance(value, str) or value is None else written(value)
+
+    @staticmethod
+    def _date(word: str) -> date:
+        try:
+            if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word, re.ASCII):
+                return date.fromisoformat(word)
+        except ValueError:
+            pass
+        raise ValidationError(f"“{word[:40]}” is no date of the calendar. {_EXAMPLE}.")
+
+
+def written(days: Iterable[date]) -> str:
+    return ", ".join(day.isoformat() for day in days)
