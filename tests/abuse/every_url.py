@@ -1,0 +1,83 @@
+"""Every URL that the project has, the admin's and allauth's among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls.resolvers import RoutePattern
+
+from people.models import User
+from schedules.models import Schedule
+from tests.make import make_channel, make_delivery, make_schedule
+
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+@dataclass(frozen=True)
+class Url:
+    """`name` with its namespaces; `template` is its path, with its parameters as `<converter:name>`."""
+
+    name: str
+    template: str
+
+    @property
+    def takes(self) -> list[str]:
+        return _PARAMETER.findall(self.template)
+
+    def path(self, values: Mapping[str, object]) -> str:
+        """Raises KeyError for a parameter that `values` lacks."""
+        return _PARAMETER.sub(lambda found: str(values[found[1]]), self.template)
+
+
+def every_url() -> list[Url]:
+    return list(_walk(get_resolver().url_patterns, "", "/"))
+
+
+def _walk(patterns: list[Any], names: str, prefix: str) -> Iterator[Url]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            inner = f"{names}{pattern.namespace}:" if pattern.namespace else names
+            yield from _walk(pattern.url_patterns, inner, prefix + _template(pattern))
+        else:
+            yield Url(f"{names}{pattern.name or pattern.lookup_str}", prefix + _template(pattern))
+
+
+def _template(pattern: URLPattern | URLResolver) -> str:
+    """A regular expression is written like a route: its groups become parameters."""
+    if isinstance(pattern.pattern, RoutePattern):
+        return str(pattern.pattern)
+    return re.sub(r"\(\?P(<\w+>)(?:\[[^]]*\]|\.)[+*]\)", r"\1", str(pattern.pattern)).strip("^$")
+
+
+def values_of(owner: User) -> dict[str, object]:
+    """For each parameter that a URL may take, what names something of the owner's."""
+    inbox = make_channel(owner)
+    message = make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z")
+    schedule = make_schedule(owner, [inbox])
+    return {
+        "schedule_id": schedule.id,
+        "channel_id": inbox.id,
+        "delivery_id": message.id,
+        "notification_id": message.notification_id,
+        "kind": "email",
+        # the admin's, allauth's, and what a signature must hold for
+        "object_id": owner.pk,
+        "id": owner.pk,
+        "content_type_id": 1,
+        "app_label": "people",
+        "cause": "0",
+        "url": "nowhere/",
+        "key": "x",
+        "uidb36": "1",
+        "pk": owner.pk,
+        "token": f"{message.notification_id.hex}{uuid4().hex * 2}",
+    }
+
+
+def delete_schedules() -> None:
+    Schedule.objects.update(deleted_at="2026-06-01T12:00Z", next_fire_at=None)
