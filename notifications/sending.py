@@ -96,11 +96,11 @@ def settle(claim: Claim, answer: Answer) -> None:
     match answer:
         case Delivered(receipt, moved_to):
             settled = deliveries.deliver(claim, receipt)
+            if moved_to:
+                channels.move(claim.channel_id, claim.address, moved_to)
         case Rejected(reason, gone):
             settled = deliveries.reject(claim, reason, gone, asked=not isinstance(answer, NotAsked))
         case Ambiguous(reason) if not _may_repeat(claim):
-            if moved_to:
-                channels.move(claim.channel_id, claim.address, moved_to)
             settled = deliveries.hold(claim, reason)
         case Ambiguous() | Retryable():
             raise SendAgain(claim, answer)
