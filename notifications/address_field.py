@@ -13,7 +13,7 @@ PATIENCE = 5.0
 """Seconds that a person waits at most, until the address is taken as it stands."""
 
 _REMEDY = {
-    True: "Use an address that everybody reaches.",
+    True: "Use a public address.",
     False: "Use one whose certificate is valid, or have this one renewed.",
 }
 

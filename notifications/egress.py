@@ -1,7 +1,7 @@
 """The way out to services: straight to an address that the guard permits, or through the operator's proxy.
 
-The proxy is given the address that was checked here, never the name: a proxy inside the network would otherwise look the
-name up itself, and could be led to what the guard forbids. TLS is spoken through it, so it reads nothing of that.
+The proxy is given the address that was checked here, never the name: a proxy inside the network would otherwise look
+the name up itself, and could be led to what the guard forbids. TLS is spoken through it, so it reads nothing of that.
 """
 
 from __future__ import annotations

@@ -44,6 +44,9 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://"),
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://[::1"),
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://host:notaport"),
+        (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "https://proxy:3128"),
+        (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "http://proxy"),
+        (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "proxy:3128"),
     ],
 )
 def test_a_wrong_value_is_said_in_one_line_with_an_example(
@@ -102,8 +105,17 @@ def test_a_database_url_becomes_an_entry_of_django() -> None:
         "PASSWORD": "p@ss/word",
         "HOST": "db.example",
         "PORT": "5433",
-        "OPTIONS": {"sslmode": "require"},
+        "OPTIONS": {**env.NOT_FOR_EVER, "sslmode": "require"},
     }
+
+
+def test_a_database_that_falls_silent_is_not_waited_for_for_ever_unless_its_url_says_so() -> None:
+    url = "postgresql://me@db.example/carillon"
+    ours = env.database(url)["OPTIONS"]
+    assert (ours["connect_timeout"], ours["tcp_user_timeout"], ours["keepalives_idle"]) == ("5", "10000", "10")
+    assert "idle_in_transaction_session_timeout=60s" in ours["options"]
+    theirs = env.database(f"{url}?tcp_user_timeout=60000&options=")["OPTIONS"]
+    assert (theirs["tcp_user_timeout"], theirs["options"], theirs["connect_timeout"]) == ("60000", "", "5")
 
 
 def test_a_database_url_may_name_the_directory_of_a_socket() -> None:

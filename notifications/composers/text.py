@@ -44,7 +44,9 @@ def check(template: str) -> list[str]:
             continue
         near = get_close_matches(word.lower(), NAMES, n=1)
         guess = f"Did you mean {{{near[0]}}}? " if near else ""
-        problems.append(f"{{{word}}} is no placeholder. {guess}{_THERE_ARE} A blank within the braces leaves it as it is.")
+        problems.append(
+            f"{{{word}}} is no placeholder. {guess}{_THERE_ARE} A blank within the braces leaves it as it is."
+        )
     return problems
 
 

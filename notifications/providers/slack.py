@@ -94,7 +94,12 @@ class Slack(Provider):
             return _DAMAGED
         answer = posting.post_json(
             f"{settings.SERVICE_URLS['slack']}/services/{webhook}",
-            {"text": self.written(message, destination).body.text, "mrkdwn": False, "link_names": False, "unfurl_links": False},
+            {
+                "text": self.written(message, destination).body.text,
+                "mrkdwn": False,
+                "link_names": False,
+                "unfurl_links": False,
+            },
             self.deadline,
         )
         return _judge(answer) if isinstance(answer, http.Response) else answer

@@ -34,6 +34,14 @@ def test_a_mail_can_be_ended_by_a_click_or_a_link() -> None:
     assert 'href="https://carillon.example/unsubscribe/abc?x=1&amp;y=2"' in text_of(mail.message, "html")
 
 
+def test_what_waits_for_an_answer_carries_a_link_to_it_in_both_parts() -> None:
+    url = "https://carillon.example/answer/0a1b/"
+    [mail] = sent(answer_url=url, unsubscribe_url=URL).mails
+    text = text_of(mail.message, "plain")
+    assert text.index("The ferns") < text.index(f"Acknowledge or snooze: {url}\n") < text.index("Stop these messages")
+    assert f'href="{url}">Acknowledge or snooze</a>' in text_of(mail.message, "html")
+
+
 def test_one_click_is_not_promised_without_encryption() -> None:
     [mail] = sent(unsubscribe_url="http://127.0.0.1:8000/unsubscribe/abc").mails
     assert mail.message["List-Unsubscribe"] == "<http://127.0.0.1:8000/unsubscribe/abc>"

@@ -14,6 +14,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from pytest_django.fixtures import Settings
 
 from notifications import http, providers
 from notifications.exchange import tls_context
@@ -22,6 +23,7 @@ from notifications.message import Ambiguous, Delivered, Retryable
 from tests.providers.making import make_message, raw_server
 from tests.providers.test_email import ADA, mail_server
 from tests.receivers import DROP, HTTPReceiver, SMTPReceiver
+from tests.receivers.proxy import ProxyReceiver
 
 
 class Authority:
@@ -126,6 +128,15 @@ def test_an_unknown_authority_is_refused(tmp_path: Path) -> None:
         post("hooks.example", receiver.port)
 
 
+def test_the_guard_and_the_certificate_hold_behind_a_proxy(authority: Authority, settings: Settings) -> None:
+    with HTTPReceiver(tls=authority.context("hooks.example")) as receiver, ProxyReceiver() as proxy:
+        settings.EGRESS_PROXY = f"http://127.0.0.1:{proxy.port}"
+        assert post("hooks.example", receiver.port).status == 200
+        with pytest.raises(NotSent, match="Hostname mismatch"):
+            post("other.example", receiver.port)
+        assert [lines[0].split()[1] for lines in proxy.asked] == [f"127.0.0.1:{receiver.port}"] * 2
+
+
 def test_a_server_without_tls_is_not_sent() -> None:
     with (
         raw_server(lambda client: client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port,
@@ -144,6 +155,26 @@ def test_a_handshake_that_hangs_ends_at_the_deadline() -> None:
         with pytest.raises(NotSent, match="did not answer within"):
             post("twice.example", port, deadline=0.4)  # a first address of two is dialled for half the time
         assert 0.4 <= time.monotonic() - start < 2
+
+
+FORMS = {
+    "webhook": ("url", "https://{}/hook", {}),
+    "ntfy": ("server", "https://{}", {"topic": "planted"}),
+    "apprise": ("url", "gotifys://{}/Aplanted-token1", {}),
+}
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_a_certificate_that_is_not_valid_is_told_at_the_field(authority: Authority, kind: str) -> None:
+    field, address, others = FORMS[kind]
+    said = {}
+    for host, days in (("good.example", 30), ("old.example", -1)):
+        with HTTPReceiver(tls=authority.context(host, days)) as receiver:
+            form = providers.get(kind).form({field: address.format(f"{host}:{receiver.port}"), **others})
+            said[host] = " ".join(form.errors.get(field, []))
+            assert receiver.requests == []
+    assert said["good.example"] == ""
+    assert "certificate is not valid: certificate has expired. Use one" in said["old.example"]
 
 
 @pytest.mark.parametrize("way", ["tls", "starttls"])

@@ -1,7 +1,7 @@
 """Discord's Execute Webhook, as https://docs.discord.com/developers/resources/webhook documents it.
 
-Webhooks that it knows: `WEBHOOK`; `LIMITED`, which allows no more for now, and `LIMITED_ALL`, whose sender has asked too
-much of Discord as a whole; `FORUM`, of a forum. One with another id was deleted; one with another token is refused.
+Webhooks that it knows: `WEBHOOK`; `LIMITED`, which allows no more for now, and `LIMITED_ALL`, whose sender has asked
+too much of Discord as a whole; `FORUM`, of a forum. One with another id was deleted; one with another token is refused.
 """
 
 from __future__ import annotations

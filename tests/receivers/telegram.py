@@ -1,8 +1,9 @@
 """Telegram's Bot API, as far as https://core.telegram.org/bots/api documents sendMessage.
 
-Tokens that it knows: `TOKEN`. Chats: 1 (a person), -100123 (a group), 403 (who blocked the bot), 404 (unknown), -4 (a
-group that became -1004), 429 (too many requests), 500 (an error of its own); 4030 (a person whom it may not write to first), 4031 (a
-deleted account), -4032 (it was removed from the group), -4033 (a channel in which it may not post), -4034 (a group in which it may not).
+Tokens that it knows: `TOKEN`. Chats: 1 (a person), -100123 (a group), @newsroom (a channel), 404 (unknown), -4 (a group
+that became -1004), 429 (too many requests), 500 (an error of its own). Nobody to write to: 403 (who blocked the bot),
+4030 (a person whom it may not write to first), 4031 (a deleted account), -4032 (a group that it was removed from),
+-4033 and -4034 (a channel and a group in which it may not post).
 """
 
 from __future__ import annotations
