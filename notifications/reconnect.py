@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, NotSupportedError, OperationalError, connection
 
 # Shorter than what is left of a lease (90 s) after the longest send (60 s).
 PATIENCE = 25.0  # seconds
@@ -19,6 +19,8 @@ T = TypeVar("T")
 def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) -> T:
     """Run `statement`, which commits by itself, on a new connection whenever the one it has breaks.
 
+    So it does where a migration has changed a table under a prepared statement (NotSupportedError).
+
     A connection that breaks during a commit does not say whether it was one: `again` runs instead from the second time
     on, where the statement must not simply run twice. Raises the database's error after `PATIENCE` seconds, and at once
     within a transaction, for what came before it in there is lost.
@@ -27,7 +29,7 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
     while True:
         try:
             return statement()
-        except (OperationalError, InterfaceError):
+        except (OperationalError, InterfaceError, NotSupportedError):
             if connection.in_atomic_block:
                 raise
             now = time.monotonic()

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from notifications import barriers, secrets
+from notifications import barriers, prepared, secrets
 from notifications.message import Destination, Message
 from notifications.reconnect import persist
 from notifications.signed_link import ANSWER, UNSUBSCRIBE
@@ -127,7 +127,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
 
 
 def _claim(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_CLAIM, {"id": delivery_id, "token": token, "lease": LEASE, "worker": worker[:120]})
         row: tuple[Any, ...] | None = cursor.fetchone()
     return None if row is None else _with_code(*row)

@@ -8,9 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from django.db import connection
-
-from notifications import barriers
+from notifications import barriers, prepared
 from notifications.deliveries import judging
 from notifications.deliveries.claiming import Claim
 from notifications.models import Attempt, Delivery
@@ -83,7 +81,7 @@ def _settle(
 
 
 def _write(statement: str, values: dict[str, Any]) -> bool:
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(statement, values)
         closed: int = cursor.rowcount
         return closed == 1
