@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -9,7 +10,8 @@ from django.core import mail
 from django.urls import reverse
 
 from notifications import deadletters
-from notifications.deadletters import Which
+from notifications.deadletters import Group, Which
+from notifications.models import Summary
 from people.models import User
 
 _MOST_CAUSES = 20
@@ -18,11 +20,38 @@ _MOST_CAUSES = 20
 def send(now: datetime) -> int:
     """Mail each member of staff with an address what waits, and what has died in the 24 hours before `now`.
 
-    Returns how many were written to; nobody is when nothing waits. Each gets a mail of their own.
+    Returns how many were written to; nobody is when nothing waits. Each gets one mail a day (UTC), however often and by
+    however many this is called: a mail that may have gone is not sent again, for tomorrow's says all that still waits.
+    Raises OSError when the mail server has refused one; whoever was not written to is at the next call.
     """
     groups = deadletters.groups()
     if not groups:
         return 0
+    subject, body = _words(groups, now)
+    told, refused = 0, None
+    post = mail.get_connection()
+    post.open()
+    try:
+        for reader in User.objects.filter(is_staff=True, is_active=True).exclude(email="").order_by("pk"):
+            summary, fresh = Summary.objects.get_or_create(day=now.date(), reader=reader)
+            if not fresh:
+                continue
+            try:
+                post.send_messages([mail.EmailMessage(subject, body, settings.DEFAULT_FROM_EMAIL, [reader.email])])
+            except OSError as error:
+                refused = error
+                if not getattr(post, "in_doubt", True):
+                    summary.delete()
+            else:
+                told += 1
+    finally:
+        post.close()
+    if refused is not None:
+        raise refused
+    return told
+
+
+def _words(groups: Sequence[Group], now: datetime) -> tuple[str, str]:
     waiting = sum(group.count for group in groups)
     new = Which(since=now - timedelta(days=1)).rows().count()
     lines = [
@@ -31,9 +60,6 @@ def send(now: datetime) -> int:
     ]
     if len(groups) > _MOST_CAUSES:
         lines.append(f"… and {len(groups) - _MOST_CAUSES} causes more")
-    subject = f"[Carillon] Dead letters: {waiting:,} wait, {new:,} of them new"
     page = f"{settings.BASE_URL}{reverse('admin:notifications_deadletter_causes')}"
-    body = "\n\n".join([*lines, f"Replay or discard them: {page}"])
-    staff = User.objects.filter(is_staff=True, is_active=True).exclude(email="").values_list("email", flat=True)
-    mails = [mail.EmailMessage(subject, body, settings.DEFAULT_FROM_EMAIL, [address]) for address in staff]
-    return mail.get_connection().send_messages(mails) or 0
+    lines.append(f"Replay or discard them: {page}")
+    return f"[Carillon] Dead letters: {waiting:,} wait, {new:,} of them new", "\n\n".join(lines)

@@ -65,6 +65,12 @@ def tell_owners() -> int:
     return notices.tell_owners(timezone.now())
 
 
-@shared_task(name="notifications.tell_operators")
+@shared_task(
+    name="notifications.tell_operators",
+    autoretry_for=(OSError,),
+    retry_backoff=60,
+    retry_backoff_max=300,
+    max_retries=9,
+)
 def tell_operators() -> int:
     return summary.send(timezone.now())

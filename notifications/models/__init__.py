@@ -1,4 +1,4 @@
-"""Rows: channels, notifications, deliveries, attempts and interventions, with the constraints that hold them.
+"""Rows: what is said, where to, what became of it, and what people did, with the constraints that hold them.
 
 Every change of a delivery's state is a verb in `deliveries/`; nothing else writes `state`.
 """
@@ -8,5 +8,6 @@ from notifications.models.channel import Channel
 from notifications.models.delivery import Delivery
 from notifications.models.intervention import Intervention
 from notifications.models.notification import Notification
+from notifications.models.summary import Summary
 
-__all__ = ["Attempt", "Channel", "Delivery", "Intervention", "Notification"]
+__all__ = ["Attempt", "Channel", "Delivery", "Intervention", "Notification", "Summary"]

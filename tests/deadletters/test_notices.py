@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import smtplib
+from collections.abc import Callable
 from datetime import time, timedelta
 
 import pytest
 from django.core import mail
+from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
 from notifications import channels, notices, summary
@@ -110,6 +113,40 @@ def test_staff_are_mailed_what_waits_each_their_own(chat: Channel) -> None:
     assert message.subject == "[Carillon] Dead letters: 4 wait, 3 of them new"
     assert "webhook: The bot was blocked." in message.body
     assert "/admin/notifications/deadletter/causes/" in message.body
+
+
+def test_staff_are_mailed_once_a_day_however_often_the_task_comes(chat: Channel) -> None:
+    make_user(email="op@example.org", is_staff=True)
+    make_dead(chat)
+    noon = timezone.now().replace(hour=12)
+    assert [summary.send(at) for at in (noon, noon + timedelta(hours=1), noon + timedelta(days=1))] == [1, 0, 1]
+    assert len(mail.outbox) == 2
+
+
+def refusing(address: str, in_doubt: bool) -> Callable[..., int]:
+    send = EmailBackend.send_messages
+
+    def refuse(self: EmailBackend, messages: list[mail.EmailMessage]) -> int:
+        if messages[0].to == [address]:
+            self.in_doubt = in_doubt  # type: ignore[attr-defined]
+            raise smtplib.SMTPServerDisconnected("Connection unexpectedly closed")
+        return send(self, messages)
+
+    return refuse
+
+
+@pytest.mark.parametrize(("in_doubt", "again"), [(False, 1), (True, 0)])
+def test_an_operator_whose_mail_was_refused_is_written_to_later_and_holds_up_nobody(
+    chat: Channel, monkeypatch: pytest.MonkeyPatch, in_doubt: bool, again: int
+) -> None:
+    for email in ("full@example.org", "op@example.org"):
+        make_user(email=email, is_staff=True)
+    make_dead(chat)
+    with monkeypatch.context() as patch, pytest.raises(smtplib.SMTPServerDisconnected):
+        patch.setattr(EmailBackend, "send_messages", refusing("full@example.org", in_doubt))
+        summary.send(timezone.now())
+    assert [message.to for message in mail.outbox] == [["op@example.org"]]
+    assert summary.send(timezone.now()) == again  # one that may have gone is not sent again
 
 
 def test_nobody_is_mailed_when_nothing_waits(chat: Channel) -> None:
