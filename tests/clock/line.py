@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import socket
+import struct
 import threading
 from contextlib import suppress
 
+# Linux: a packet filter on a socket, here one that lets nothing in, so that the kernel acknowledges nothing either.
+_SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27
+_RETURN_0 = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0), 8)
+_NOTHING = struct.pack("HP", 1, ctypes.addressof(_RETURN_0))
+
 
 class Line:
-    """A TCP port that forwards to `target`: the path of a Unix socket, or (host, port). Cut: refuses and hangs up."""
+    """A TCP port that forwards to `target`: the path of a Unix socket, or (host, port). Cut: refuses and hangs up.
+    Silenced: answers nothing any more, not even by a refusal, as a machine that has lost its power."""
 
     def __init__(self, target: str | tuple[str, int]) -> None:
         self._target = target
@@ -32,6 +40,17 @@ class Line:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
         self._open.clear()
+
+    def silence(self) -> None:
+        assert self._listener is not None
+        for end in [self._listener, *self._open]:
+            if end.family == socket.AF_INET:
+                end.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _NOTHING)
+
+    def let_in_again(self) -> None:
+        """New connections after a silence; those of before stay silent."""
+        assert self._listener is not None
+        self._listener.setsockopt(socket.SOL_SOCKET, _SO_DETACH_FILTER, 0)
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):

@@ -198,6 +198,43 @@ def test_a_beat_survives_the_loss_of_postgresql_and_of_redis(tmp_path: Path) -> 
     assert Occurrence.objects.count() == 2
 
 
+def test_a_beat_gives_up_a_database_that_has_fallen_silent_and_goes_on_with_a_new_connection(tmp_path: Path) -> None:
+    database, broker = lines()
+    database.mend()
+    options = "?connect_timeout=2&tcp_user_timeout=1500&keepalives_idle=1&keepalives_interval=1"
+    with running_beat(database, broker, tmp_path / "log", options) as beat:
+        early = due_in(-0.1)
+        wait_for(early.occurrences.exists)
+        database.silence()
+        missed = due_in(0.1)
+        wait_for(lambda: "cannot be read" in (tmp_path / "log").read_text(), within=15)
+        assert not missed.occurrences.exists()
+        database.let_in_again()
+        wait_for(missed.occurrences.exists, within=15)
+        assert beat.poll() is None
+    database.cut()
+    broker.cut()
+
+
+def test_what_a_beat_holds_that_stands_still_is_fired_by_another(tmp_path: Path) -> None:
+    database, broker = lines()
+    database.mend()
+    (tmp_path / "recorded").write_text("stop-group")
+    held = due_in(-0.1)
+    options = "?options=-c%20idle_in_transaction_session_timeout%3D2s"
+    with running_beat(database, broker, tmp_path / "log", options, CARILLON_BARRIERS=str(tmp_path)) as beat:
+        wait_for(lambda: not (tmp_path / "recorded").exists())
+        now = firing.read_clock().now
+        assert firing.fire_due(now) == 0  # its row is locked
+        wait_for(lambda: firing.fire_due(now) == 1)
+        os.kill(beat.pid, signal.SIGCONT)
+        later = due_in(0.1)
+        wait_for(later.occurrences.exists)
+        assert held.occurrences.count() == 1
+    database.cut()
+    broker.cut()
+
+
 def test_a_beat_that_waits_for_its_database_stops_when_told_to(tmp_path: Path) -> None:
     database, broker = lines()
     with running_beat(database, broker, tmp_path / "log") as beat:
@@ -220,14 +257,19 @@ def lines() -> tuple[Line, Line]:
 
 
 @contextmanager
-def running_beat(database: Line, broker: Line, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running_beat(
+    database: Line, broker: Line, log: Path, options: str = "", **more: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A beat in a process group of its own, with `options` to its database's URL and `more` in its environment."""
     held, url = connection.settings_dict, urlsplit(settings.CELERY_BROKER_URL)
     login = url.netloc.rpartition("@")[0]
     environment = os.environ | {
-        "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@127.0.0.1:{database.port}/{held['NAME']}",
+        "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@127.0.0.1:{database.port}/{held['NAME']}"
+        + options,
         "REDIS_URL": f"redis://{login + '@' if login else ''}127.0.0.1:{broker.port}{url.path}",
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
+        **more,
     }
     with log.open("wb") as file:
         beat = subprocess.Popen(
@@ -236,6 +278,7 @@ def running_beat(database: Line, broker: Line, log: Path) -> Iterator[subprocess
             stdout=file,
             stderr=subprocess.STDOUT,
             cwd=settings.BASE_DIR,
+            start_new_session=True,
         )
         try:
             yield beat
@@ -243,6 +286,7 @@ def running_beat(database: Line, broker: Line, log: Path) -> Iterator[subprocess
             print(log.read_text()[-4000:])  # noqa: T201 - what pytest shows beside the failure
             raise
         finally:
+            beat.send_signal(signal.SIGCONT)
             beat.send_signal(signal.SIGTERM)
             beat.wait(timeout=10)
 
