@@ -1,4 +1,4 @@
-"""The admin's door, its side bar, in the order in which an operator works, and its style sheet."""
+"""The admin's door, its side bar, in the order in which an operator works, and its look."""
 
 from __future__ import annotations
 
@@ -91,8 +91,21 @@ def _offer() -> str:
     )
 
 
+def icon(request: HttpRequest) -> str:
+    return static("bell.svg")
+
+
 def style(request: HttpRequest) -> str:
     return static("carillon-admin.css")
+
+
+def script(request: HttpRequest) -> str:
+    return static("carillon-admin.js")
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """The colours are in our style sheet; on the page, they would need an exception of the policy."""
+    return {"colors": None}
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:

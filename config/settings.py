@@ -272,7 +272,10 @@ UNFOLD = {
     "SITE_HEADER": "Carillon",
     "SITE_SUBHEADER": "Scheduled notifications that ring once",
     "SIDEBAR": {"navigation": "config.admin_site.navigation"},
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_site.icon"}],
     "STYLES": ["config.admin_site.style"],
+    "SCRIPTS": ["config.admin_site.script"],
+    "GLOBAL_CALLBACK": "config.admin_site.context",
 }
 LOGGING = {
     "version": 1,

@@ -31,8 +31,9 @@ def test_the_admin_gets_what_its_face_needs_and_no_more(client: Client) -> None:
     client.force_login(staff, backend="django.contrib.auth.backends.ModelBackend")
     told = policy(client, "/admin/")
     assert told["script-src"] == "'self' 'unsafe-eval'"
-    assert told["style-src"] == "'self' 'unsafe-inline'"
+    assert (told["style-src"], told["style-src-attr"]) == ("'self'", "'unsafe-inline'")
     assert told["default-src"] == "'none'"
+    assert policy(client, "/admin/outages/") == told
 
 
 def test_cookies_are_out_of_the_reach_of_scripts_and_of_other_sites() -> None:
