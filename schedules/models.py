@@ -137,6 +137,10 @@ class Schedule(models.Model):
         order = self.channel_order
         return order.index(channel.id) if channel.id in order else len(order)
 
+    def ordered_channels(self) -> list[Channel]:
+        """The channels that are not removed, in the order in which they are tried where there is one."""
+        return sorted((one for one in self.channels.all() if one.removed_at is None), key=self.place)
+
     @property
     def when(self) -> str:
         """The rule in plain words, for lists; a rule that cannot be read says so instead of failing the page."""

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from notifications.admin import showing
-from notifications.models import Delivery, Notification
+from notifications.models import Channel, Delivery, Notification
 from people.admin import links, searching
 from people.admin.badge import badge
 from people.admin.house import Record, RecordInline
@@ -60,10 +60,20 @@ class NotificationAdmin(Record):
     fieldsets = (
         (
             None,
-            {"fields": ("subject", "body", ("person", "origin"), ("due", "recorded"), ("cause", "urgent"), "batch_id")},
+            {
+                "fields": (
+                    "subject",
+                    "body",
+                    ("person", "origin"),
+                    ("due", "recorded"),
+                    ("cause", "urgent"),
+                    "order",
+                    "batch_id",
+                )
+            },
         ),
     )
-    readonly_fields = ("person", "cause", "due", "recorded", "batch_id")
+    readonly_fields = ("person", "cause", "due", "recorded", "order", "batch_id")
     search_fields = ("id",)
     search_help_text = "A notification's id, a batch, or the beginning of a person's e-mail address."
     nothing = "Nothing has been said yet. A notification is recorded when a reminder fires."
@@ -86,6 +96,13 @@ class NotificationAdmin(Record):
     @admin.display(description="slot")
     def due(self, notification: Notification) -> SafeString:
         return links.instant(notification.slot)
+
+    @admin.display(description="channels one after the other")
+    def order(self, notification: Notification) -> SafeString:
+        if not notification.channel_order:
+            return SafeString(links.NONE)
+        found = Channel.objects.in_bulk(notification.channel_order)
+        return links.many(*(showing.channel(found[key]) for key in notification.channel_order if key in found))
 
     @admin.display(description="recorded")
     def recorded(self, notification: Notification) -> SafeString:

@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from notifications.ids import uuid7
 
 if TYPE_CHECKING:
+    from notifications.models.delivery import Delivery
     from people.models import User
 
 
@@ -72,3 +73,8 @@ class Notification(models.Model):
 
     def __str__(self) -> str:
         return self.subject
+
+    def ordered_deliveries(self) -> list[Delivery]:
+        """Its deliveries, in the order in which their channels are tried where there is one."""
+        place = {channel_id: number for number, channel_id in enumerate(self.channel_order)}
+        return sorted(self.deliveries.all(), key=lambda delivery: place.get(delivery.channel_id, len(place)))

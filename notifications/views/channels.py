@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -20,10 +21,13 @@ from notifications.providers.base import Provider
 from notifications.views import secret, verifying
 from people.requests import PersonRequest
 
+_USES = 20
+
 
 @login_required
 @require_safe
 def channel_list(request: PersonRequest) -> HttpResponse:
+    search = request.GET.get("q", "").strip()[:200]
     own = channels.with_last_result(request.user)
     own_address = any(channel.address.get("address") == request.user.email for channel, _ in own)
     return render(
@@ -31,8 +35,11 @@ def channel_list(request: PersonRequest) -> HttpResponse:
         "notifications/channel_list.html",
         {
             "rows": [
-                {"channel": channel, "provider": providers.get(channel.provider), "last": last} for channel, last in own
+                {"channel": channel, "provider": providers.get(channel.provider), "last": last}
+                for channel, last in own
+                if _matches(channel, search)
             ],
+            "search": search,
             "offer_email": not own_address,
             "offer_inbox": all(channel.provider != "inbox" for channel, _ in own),
             "notices": [notice for provider in providers.all() if (notice := provider.notice())],
@@ -83,7 +90,7 @@ def rename(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         messages.success(request, f"The channel is now called “{form.cleaned_data['label']}”.")
         return redirect("notifications:channels")
     context = {"channel": channel, "provider": _provider(channel.provider), "form": form, "patience": PATIENCE}
-    return render(request, "notifications/channel_rename.html", context)
+    return render(request, "notifications/channel_rename.html", context | _uses(channel))
 
 
 @login_required
@@ -93,9 +100,23 @@ def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         channels.remove(channel)
         messages.success(request, f"“{channel.label}” is removed. Its history stays.")
         return redirect("notifications:channels")
-    used = channel.schedules.filter(deleted_at=None)
-    context = {"channel": channel, "reminders": used[:20], "more": max(0, used.count() - 20)}
-    return render(request, "notifications/channel_remove.html", context)
+    return render(request, "notifications/channel_remove.html", {"channel": channel} | _uses(channel))
+
+
+def _uses(channel: Channel) -> dict[str, Any]:
+    """The reminders that use it, and its place where one tries its channels one after the other."""
+    found = channel.schedules.filter(deleted_at=None)
+    uses = []
+    for reminder in found.prefetch_related("channels")[:_USES]:
+        order = reminder.ordered_channels() if reminder.channel_order else []
+        uses.append({"reminder": reminder, "place": order.index(channel) + 1 if order else 0, "of": len(order)})
+    return {"uses": uses, "more": max(0, found.count() - _USES)}
+
+
+def _matches(channel: Channel, search: str) -> bool:
+    """Whether what the list shows of it has these words; one person has too few channels to ask the database."""
+    shown = f"{channel.label} {providers.get(channel.provider).label} {channel.summary}"
+    return search.casefold() in shown.casefold()
 
 
 def _ask(request: PersonRequest, provider: Provider, details: Form, label: LabelForm) -> HttpResponse:

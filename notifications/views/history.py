@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from notifications import paging
-from notifications.models import Delivery, Notification
+from notifications.models import Channel, Delivery, Notification
 from people.requests import PersonRequest
 
 _STATE = Delivery.State
@@ -50,7 +50,9 @@ def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
         Notification.objects.for_user(request.user).prefetch_related(Prefetch("deliveries", deliveries)),
         id=notification_id,
     )
-    return render(request, "notifications/notification.html", {"notification": found})
+    labels = dict(Channel.objects.filter(user=request.user, id__in=found.channel_order).values_list("id", "label"))
+    order = [labels[channel_id] for channel_id in found.channel_order if channel_id in labels]
+    return render(request, "notifications/notification.html", {"notification": found, "order": order})
 
 
 def _found(request: PersonRequest, search: str, state: str) -> QuerySet[Notification]:

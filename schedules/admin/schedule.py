@@ -74,7 +74,7 @@ class ScheduleAdmin(Record):
         ),
         ("Slots", {"fields": (("next_slot", "last_fired"), ("fired_count", "snoozed"))}),
         ("Late, missed, spread", {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
-        ("Sends to", {"fields": ("to_channels",)}),
+        ("Sends to", {"fields": ("to_channels", "how_many")}),
         ("Its row", {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
     )
     readonly_fields = (
@@ -89,6 +89,7 @@ class ScheduleAdmin(Record):
         "last_fired",
         "snoozed",
         "to_channels",
+        "how_many",
         "made",
         "changed",
         "deleted",
@@ -160,7 +161,16 @@ class ScheduleAdmin(Record):
 
     @admin.display(description="channels")
     def to_channels(self, schedule: Schedule) -> SafeString:
-        return links.many(*(showing.channel(channel) for channel in schedule.channels.all()))
+        return links.many(*(showing.channel(channel) for channel in schedule.ordered_channels()))
+
+    @admin.display(description="how many of them")
+    def how_many(self, schedule: Schedule) -> str:
+        if not schedule.channel_order:
+            return "all of them"
+        minutes = schedule.escalate_after
+        return "one after the other, until one arrives" + (
+            f"; the next one too if nobody acknowledges within {minutes} min" if minutes else ""
+        )
 
     @admin.display(description="starts")
     def starts(self, schedule: Schedule) -> SafeString:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from notifications.models import Channel
 from people.requests import PersonRequest
 from schedules import allowance, editing, firing
 from schedules.dates_field import written
@@ -129,7 +131,6 @@ def _back(request: PersonRequest, schedule: Schedule) -> HttpResponse:
 def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, str, str]]:
     """Label, saved now, typed: of everything that the form asks for."""
     mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone)
-    saved, typed = schedule.channels.filter(removed_at=None), draft.channels
     rows = [
         ("Title", schedule.title, draft.title),
         ("Text", schedule.body, draft.body),
@@ -142,7 +143,12 @@ def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, st
         ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
         ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
         ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
-        ("Channels", *(", ".join(sorted(channel.label for channel in side)) for side in (saved, typed))),
+        (
+            "Channels",
+            _names(schedule.ordered_channels(), bool(schedule.channel_order)),
+            _names(draft.channels, draft.in_order),
+        ),
+        ("Minutes until the next one", str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
         ("State", schedule.get_state_display(), schedule.get_state_display()),
     ]
     return [row for row in rows if row[1] or row[2]]  # type: ignore[misc]  # each has three
@@ -150,6 +156,11 @@ def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, st
 
 def _seconds(count: int) -> str:
     return f"{count} s" if count else ""
+
+
+def _names(channels: Sequence[Channel], in_order: bool) -> str:
+    labels = [channel.label for channel in channels]
+    return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
 
 
 def _yes(value: bool) -> str:

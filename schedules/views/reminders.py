@@ -54,7 +54,7 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     context = {
         "schedule": schedule,
         "run_as": uuid7(),
-        "channels": sorted(schedule.channels.filter(removed_at=None), key=schedule.place),
+        "channels": schedule.ordered_channels(),
         "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
         "coming": explain.coming(schedule, now, _COMING),
         "past": with_notifications(

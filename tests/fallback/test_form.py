@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from notifications.models import Channel
+from notifications.models import Channel, Notification
 from people.models import User
 from schedules.models import Schedule
 from tests.make import make_channel, make_user
@@ -96,3 +96,35 @@ def test_places_are_numbers_each_of_which_stands_once(
 def test_one_channel_alone_has_no_next(browser: Client, channels: list[Channel]) -> None:
     response = browser.post("/reminders/new/", typed(channels[0], one_by_one="order"))
     assert "There is no next channel" in response.content.decode()
+
+
+def test_two_editors_at_once_see_both_orders(browser: Client, channels: list[Channel]) -> None:
+    inbox, mail, hook = channels
+    browser.post("/reminders/new/", typed(*channels, one_by_one="order", **places((hook, 1), (inbox, 2), (mail, 3))))
+    schedule = Schedule.objects.get()
+    Schedule.objects.update(version=2, escalate_after=15)
+    mine = typed(*channels, one_by_one="order", version="1", **places((mail, 1), (inbox, 2), (hook, 3)))
+    answer = browser.post(f"/reminders/{schedule.id}/edit/", mine)
+    assert answer.status_code == 409
+    rows = {label: (saved, typed_here) for label, saved, typed_here in answer.context["differences"]}
+    assert rows["Channels"] == ("Webhook, then Inbox, then Email", "Email, then Inbox, then Webhook")
+    assert rows["Minutes until the next one"] == ("15", "")
+
+
+def test_lists_history_and_admin_show_the_channels_in_order(
+    browser: Client, ada: User, channels: list[Channel]
+) -> None:
+    inbox, mail, hook = channels
+    browser.post("/reminders/new/", typed(*channels, one_by_one="order", **places((hook, 1), (inbox, 3), (mail, 2))))
+    schedule = Schedule.objects.get()
+    browser.post(f"/reminders/{schedule.id}/run/")
+    said = Notification.objects.get()
+    history = browser.get(f"/history/{said.id}/").content.decode()
+    assert "until one arrives: Webhook, then Email, then Inbox." in history
+    listed = browser.get("/reminders/").content.decode().split('aria-label="Channels"')[1]
+    assert listed.index("Webhook") < listed.index("Email") < listed.index("Inbox")
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+    for model, row in (("schedules/schedule", schedule), ("notifications/notification", said)):
+        page = browser.get(f"/admin/{model}/{row.id}/change/").content.decode()
+        assert page.index(f"{hook.id}/change/") < page.index(f"{mail.id}/change/") < page.index(f"{inbox.id}/change/")

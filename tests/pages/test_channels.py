@@ -133,3 +133,27 @@ def test_the_list_says_what_became_of_the_last_delivery(browser: Client, ada: Us
     make_delivery(channel, state="delivered", settled_at="2026-06-01T12:00Z")
     make_delivery(channel, state="dead", settled_at="2026-06-01T12:00Z")
     assert "last: dead" in browser.get("/channels/").content.decode()
+
+
+@pytest.mark.parametrize("search", ["phone", "TELEGRAM", "4711"])
+def test_a_channel_is_found_by_what_the_list_shows_of_it(browser: Client, ada: User, search: str) -> None:
+    make_channel(ada, "telegram", label="Phone", address={"chat": "4711"})
+    make_channel(ada, label="Pigeonhole")
+    page = browser.get("/channels/", {"q": search}).content.decode()
+    assert "Phone</h2>" in page and "Pigeonhole</h2>" not in page
+    assert f'value="{search}"' in page
+    nothing = browser.get("/channels/", {"q": "pager<\0"}).content.decode()
+    assert "No channel matches" in nothing and "Phone</h2>" not in nothing
+
+
+def test_a_channels_pages_say_which_reminders_use_it_and_where_it_stands_in_their_order(
+    browser: Client, ada: User
+) -> None:
+    inbox, mail, gone = make_channel(ada), make_channel(ada, "email"), make_channel(ada, "webhook")
+    make_schedule(ada, [gone, mail, inbox], title="Rent", in_order=True)
+    make_schedule(ada, [mail, inbox], title="Ferns")
+    channels.remove(gone)
+    for path in (f"/channels/{inbox.id}/", f"/channels/{inbox.id}/remove/"):
+        page = browser.get(path).content.decode()
+        assert "Ferns</a></li>" in page
+        assert 'Rent</a> <span class="help">one after the other: number 2 of 2</span>' in page
