@@ -35,7 +35,10 @@ print(json.dumps([answers, sorted(set(sys.modules) - before)]))
 @pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
 def test_a_first_message_waits_for_nothing_to_be_loaded(gone: bool) -> None:
     with HTTPReceiver(gotify.answer) as pushes, HTTPReceiver() as hook, SMTPReceiver() as post:
-        ports = {name: closed_port() if gone else server.port for name, server in zip("phm", (pushes, hook, post))}
+        ports = {
+            name: closed_port() if gone else server.port
+            for name, server in zip("phm", (pushes, hook, post), strict=True)
+        }
         channels = [
             ("webhook", {"url": f"http://127.0.0.1:{ports['h']}/"}, {"secret": "whsec_" + "c2VjcmV0" * 4}),
             ("email", {"address": "ada@example.org"}, {}),
