@@ -1,6 +1,6 @@
 """The Celery application.
 
-Workers: `celery -A config worker -Q deliveries,maintenance`. Clock: `celery -A config beat`.
+Workers: `celery -A config worker -Q deliveries,bulk,maintenance`. Clock: `celery -A config beat`.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Server:
         self.web = Child("web", [python, "-m", *web, "--timeout-graceful-shutdown", "5"], ready_check=self._web_answers)
         self.worker = Child(
             "worker",
-            [*celery, "worker", "-Q", "deliveries,maintenance", "--without-mingle", "--without-gossip", *level],
+            [*celery, "worker", "-Q", "deliveries,bulk,maintenance", "--without-mingle", "--without-gossip", *level],
             ready_sign=" ready.",
         )
         self.beat = Child("beat", [*celery, "beat", *level], ready_sign="beat: Starting...")

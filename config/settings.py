@@ -81,6 +81,10 @@ SERVICE_URLS = {
     "slack": env.url("SLACK_URL", "https://hooks.slack.com").rstrip("/"),
 }
 
+# How fast is sent to what says no limit of its own; 0: as fast as it goes.
+EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)
+WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # to one host
+
 # --- The house -------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "people",
@@ -183,6 +187,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 TESTS_A_DAY = env.integer("TESTS_A_DAY", 100)
+SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # tests and inboxes apart
 
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"

@@ -65,7 +65,7 @@ class Stage:
         web = ["uvicorn", "config.asgi:application", "--host", "127.0.0.1", "--port", str(self.port)]
         self.web = self._child("web", [*python, *web, "--lifespan", "off"], ready_check=self._web_answers)
         celery = [*python, "celery", "-A", "config"]
-        queues = ["-Q", "deliveries,maintenance"]
+        queues = ["-Q", "deliveries,bulk,maintenance"]
         self.worker = self._child("worker", [*celery, "worker", *queues, *level], ready_sign=" ready.")
         self.beat = self._child("beat", [*celery, "beat", *level], ready_sign="beat: Starting...")
 

@@ -21,20 +21,21 @@ MARKER = Queue("marker")
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """`waiting`: messages in the queue that nobody has taken. `forgot`: it was emptied or is new."""
+    """`waiting`: messages in the queues that nobody has taken. `forgot`: it was emptied or is new."""
 
     waiting: int
     forgot: bool
 
 
-def look(task: str) -> Broker | None:
-    """The broker as it is for the queue of `task`; None when it cannot be reached."""
-    queue = current_app.amqp.router.route({}, task)["queue"]
+def look(task: str, bulk: str) -> Broker | None:
+    """The broker as it is for the queue of `task` and the one named `bulk`; None when it cannot be reached."""
+    queues = (current_app.amqp.router.route({}, task)["queue"], current_app.amqp.queues[bulk])
     with current_app.connection_for_write() as connection:
         away: tuple[type[BaseException], ...] = (OperationalError, *connection.connection_errors)
         try:
             connection.connect()  # tries once: rescue comes again in seconds
-            return Broker(waiting=_count(connection, queue), forgot=_count(connection, MARKER) == 0)
+            waiting = sum(_count(connection, queue) for queue in queues)
+            return Broker(waiting, forgot=_count(connection, MARKER) == 0)
         except away as error:
             log.warning("The broker cannot be reached, so nothing is rung: %s", error)
             return None

@@ -26,8 +26,8 @@ class Unreachable(Exception):
     """The broker does not take messages."""
 
 
-def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]]) -> None:
-    """One message a call: the argument's id, and the seconds to wait (0: none).
+def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]], queue: str | None = None) -> None:
+    """One message a call: the argument's id, and the seconds to wait (0: none); to `queue`, or the task's own.
 
     Raises Unreachable when the broker is away, at once; some messages may then have gone out.
     """
@@ -40,12 +40,12 @@ def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]]) -> None
         with app.producer_or_acquire() as producer:
             # Without this, kombu goes on trying for seconds, and the clock stands still meanwhile.
             producer.connection.ensure_connection(max_retries=0)
-            _publish(app, producer, task, calls)
+            _publish(app, producer, task, calls, queue)
     except away as error:
         raise Unreachable(str(error)) from error
 
 
-def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, float]]) -> None:
+def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, float]], name: str | None) -> None:
     message = app.amqp.as_task_v2(
         _PLACE,
         task,
@@ -55,7 +55,7 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
         soft_time_limit=app.conf.task_soft_time_limit,
     )
     body, argument_shown = dumps(message.body), message.headers["argsrepr"]
-    queue = app.amqp.router.route({}, task)["queue"]
+    queue = app.amqp.queues[name] if name else app.amqp.router.route({}, task)["queue"]
     now = app.now()
     producer.maybe_declare(queue)
     with producer.batch():

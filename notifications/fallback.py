@@ -91,7 +91,7 @@ SELECT id, notification_id, channel_id, provider, 'pending', now(), now() + %s *
        0, 0, '', because
   FROM step WHERE id IS NOT NULL
 ON CONFLICT (notification_id, channel_id) DO NOTHING
-RETURNING id
+RETURNING id, (SELECT user_id FROM notifications_notification n WHERE n.id = notification_id)
 """
 
 
@@ -138,7 +138,7 @@ def advance(limit: int = BATCH) -> int:
                     outbox.UNHEARD,
                 ],
             )
-            rings = [outbox.Ring(delivery_id) for (delivery_id,) in cursor.fetchall()]
+            rings = [outbox.Ring(delivery_id, 0.0, person_id) for delivery_id, person_id in cursor.fetchall()]
         barriers.reach("advancing")
         outbox.ring_after_commit(rings)
     return len(rings)

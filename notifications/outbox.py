@@ -7,6 +7,7 @@ The rows are the outbox. A Celery message only says "look at delivery X": losing
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +30,12 @@ DELIVER = "notifications.deliver"
 LONGEST_COUNTDOWN = 300.0
 # Seconds that a rung delivery may stay unclaimed before rescue rings again.
 UNHEARD = 10.0
+# Seconds before a wait in the table is over at which rescue, which comes by every 5 s, rings with a countdown.
+EARLY = 6.0
+# The queue for all but the first few bells of one person in one batch. Workers take from both queues in turn, so that
+# nobody waits behind another's thousands.
+BULK = "bulk"
+FIRST_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +64,11 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """A delivery to ring for, `wait` seconds from now."""
+    """A delivery to ring for, `wait` seconds from now. `person_id` is whose it is, None where nobody has looked."""
 
     delivery_id: UUID
     wait: float = 0.0
+    person_id: int | None = None
 
 
 _RECORD = """
@@ -85,7 +93,7 @@ SELECT d.id, d.notification_id, d.channel_id, d.provider, 'pending', greatest(d.
   FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[], %s::text[])
        AS d(id, notification_id, channel_id, provider, available_at, expires_at, reason)
   JOIN said ON said.id = d.notification_id
-RETURNING id, extract(epoch FROM available_at - now())::float
+RETURNING id, extract(epoch FROM available_at - now())::float, notification_id
 """
 
 
@@ -124,7 +132,8 @@ def record(sayings: Iterable[Saying]) -> list[Ring]:
                 *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 7),
             ],
         )
-        return [Ring(delivery_id, wait) for delivery_id, wait in cursor.fetchall()]
+        whose = {notification_id: saying.user_id for notification_id, saying in told}
+        return [Ring(delivery_id, wait, whose[said]) for delivery_id, wait, said in cursor.fetchall()]
 
 
 def _order(saying: Saying) -> str:
@@ -140,13 +149,20 @@ def _wait(saying: Saying, provider: str) -> tuple[datetime | None, datetime | No
 
 
 def ring(rings: Iterable[Ring]) -> bool:
-    """Publish one task a delivery, in one pipeline. False when the broker cannot be reached: rescue will ring again."""
+    """Publish one task a delivery, in one pipeline a queue. False when the broker is away: rescue will ring again."""
     near = [ring for ring in rings if ring.wait <= LONGEST_COUNTDOWN]
     if not near:
         return True
     barriers.reach("ringing")
+    rung: Counter[int | None] = Counter()
+    queues: dict[str | None, list[tuple[UUID, float]]] = {}
+    for bell in near:
+        rung[bell.person_id] += 1
+        queue = BULK if rung[bell.person_id] > FIRST_FEW else None
+        queues.setdefault(queue, []).append((bell.delivery_id, bell.wait))
     try:
-        doorbell.publish(current_app, DELIVER, [(bell.delivery_id, bell.wait) for bell in near])
+        for queue, calls in queues.items():
+            doorbell.publish(current_app, DELIVER, calls, queue)
     except doorbell.Unreachable as error:
         log.warning("The broker cannot be reached; %d deliveries wait for rescue to ring: %s", len(near), error)
         return False

@@ -42,7 +42,7 @@ def rescue() -> Rescued:
 
 
 def _ring() -> int:
-    found = broker.look(outbox.DELIVER)
+    found = broker.look(outbox.DELIVER, outbox.BULK)
     if found is None:
         return 0  # the rows stay due for a ring, and are rung as soon as it is back
     if found.forgot:
@@ -52,7 +52,7 @@ def _ring() -> int:
     rung = 0
     for room in range(ENOUGH - found.waiting, 0, -BATCH):
         unheard = persist(partial(deliveries.due_for_a_ring, min(room, BATCH)))
-        outbox.ring(outbox.Ring(delivery_id) for delivery_id in unheard)
+        outbox.ring(outbox.Ring(*bell) for bell in unheard)
         rung += len(unheard)
         if len(unheard) < BATCH:
             break

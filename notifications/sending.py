@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from notifications import backoff, barriers, channels, deliveries, fallback, outbox, providers, secrets
+from notifications import backoff, barriers, channels, deliveries, fallback, limiting, outbox, providers, secrets
 from notifications.deliveries import Claim
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
 from notifications.models import Attempt, Channel
@@ -48,7 +48,10 @@ def send(delivery_id: UUID, worker: str) -> None:
         _withdraw(claim)
         return
     if (quiet_hours := _quiet_hours(claim)) is not None:
-        _give_back(claim, quiet_hours)
+        _defer(claim, (quiet_hours.until - claim.claimed_at).total_seconds(), quiet_hours.note)
+        return
+    if (limited := limiting.limited(claim)) is not None:
+        _defer(claim, limited.wait, limited.note)
         return
     lend_connection()
     settle(claim, ask_provider(claim))
@@ -122,11 +125,13 @@ def _quiet_hours(claim: Claim, wait: float = 0.0) -> quiet.Wait | None:
     return quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
 
 
-def _give_back(claim: Claim, quiet_hours: quiet.Wait) -> None:
-    seconds = (quiet_hours.until - claim.claimed_at).total_seconds()
-    with transaction.atomic():
-        if deliveries.release(claim.delivery_id, claim.token, quiet_hours.note):
-            deliveries.defer(claim.delivery_id, seconds, quiet_hours.note)
+def _defer(claim: Claim, wait: float, note: str) -> None:
+    """Give it back until its time comes; the bell for a near one travels as a message, rescue rings for the others."""
+    near = wait <= outbox.EARLY
+    barriers.reach("deferring")
+    deferred = deliveries.defer(claim, wait, wait + outbox.UNHEARD if near else wait - outbox.EARLY, note)
+    if near and deferred:
+        outbox.ring([outbox.Ring(claim.delivery_id, wait, claim.person_id)])
 
 
 def _withdraw(claim: Claim) -> None:

@@ -35,6 +35,8 @@ class Claim:
     quiet hours that this delivery keeps: None where it is urgent, sent again by a person, or not caused by a reminder.
     `failing`: nothing has arrived on its channel since a try failed. `answered` says that its person has answered the
     notification meanwhile, so that nothing more of it is to go out; empty where not, or where they sent it again.
+    `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
+    `released`: how often it was given back before anything was sent.
     """
 
     delivery_id: UUID
@@ -51,6 +53,10 @@ class Claim:
     quiet: Window | None
     failing: bool
     answered: str
+    person_id: int
+    zone: str
+    is_test: bool
+    released: int
 
     def destination(self) -> Destination:
         """Raises `secrets.Unreadable` when the key is not there."""
@@ -82,7 +88,8 @@ SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE sub
        p.quiet_until, p.time_zone, c.failing_since IS NOT NULL,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END,
        CASE WHEN n.acknowledged_at IS NULL OR claimed.replays > 0 THEN ''
-            WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END
+            WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END,
+       p.id, n.origin = 'test', claimed.released
   FROM claimed
   JOIN notifications_notification n ON n.id = claimed.notification_id
   JOIN notifications_channel c ON c.id = claimed.channel_id
@@ -97,7 +104,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     if row is None:
         return None
     tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
-    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, answered = rest
+    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, answered, person_id, is_test, released = rest
     barriers.reach("claimed")
     return Claim(
         delivery_id=delivery_id,
@@ -123,6 +130,10 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         quiet=quiet.window(quiet_from, quiet_until, zone),
         failing=failing,
         answered=answered,
+        person_id=person_id,
+        zone=zone,
+        is_test=is_test,
+        released=released,
     )
 
 
@@ -151,11 +162,12 @@ def _claim_again(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...]
     return _claim(delivery_id, token, worker)
 
 
-_RELEASE = """
+_GIVE_BACK = """
 WITH given_back AS (
     UPDATE notifications_delivery
        SET state = 'pending', tries = tries - 1, released = released + 1, lease_token = NULL, lease_until = NULL,
-           available_at = now(), ring_at = now(), rings = 0
+           available_at = now() + %(wait)s * interval '1 second',
+           ring_at = now() + %(ring)s * interval '1 second', rings = 0, reason = coalesce(%(note)s, reason)
      WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
  RETURNING id
 )
@@ -169,30 +181,25 @@ def release(delivery_id: UUID, token: UUID, reason: str) -> bool:
 
     False when the lease of `token` is no longer there.
     """
+    return _give_back(delivery_id, token, reason, None, 0.0, 0.0)
+
+
+def defer(claim: Claim, wait: float, ring: float, note: str) -> bool:
+    """sending -> pending: it must not go out now (a rate limit, quiet hours), but `wait` seconds later, and says why.
+
+    Nothing was sent, so the try does not count. Rescue rings after `ring` seconds. False when the claim's lease is no
+    longer there.
+    """
+    # A database that is away for a moment must not let the lease expire: that would count as sent, for all we know.
+    return persist(partial(_give_back, claim.delivery_id, claim.token, note, note, wait, ring))
+
+
+def _give_back(delivery_id: UUID, token: UUID, reason: str, note: str | None, wait: float, ring: float) -> bool:
+    values: dict[str, Any] = {"id": delivery_id, "token": token, "reason": reason[:500], "wait": wait, "ring": ring}
     with connection.cursor() as cursor:
-        cursor.execute(_RELEASE, {"id": delivery_id, "token": token, "reason": reason[:500]})
+        cursor.execute(_GIVE_BACK, values | {"note": note and note[:500]})
         closed: int = cursor.rowcount
         return closed == 1
-
-
-def defer(delivery_id: UUID, wait: float, reason: str) -> bool:
-    """Let a pending delivery wait for `wait` seconds more, before anybody claims it: no attempt is opened or counted.
-
-    For what must not go out now (a rate limit, quiet hours). Rescue rings when the wait is over. False when it is not
-    pending any more. A mark, not a change of state.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE notifications_delivery
-               SET available_at = now() + %(wait)s * interval '1 second',
-                   ring_at = now() + %(wait)s * interval '1 second', rings = 0, reason = %(reason)s
-             WHERE id = %(id)s AND state = 'pending'
-            """,
-            {"id": delivery_id, "wait": wait, "reason": reason[:500]},
-        )
-        changed: int = cursor.rowcount
-        return changed == 1
 
 
 def seconds_until_available(delivery_id: UUID) -> float | None:

@@ -33,23 +33,28 @@ def expire(limit: int) -> int:
         return expired
 
 
-def due_for_a_ring(limit: int) -> list[UUID]:
-    """Take up to `limit` pending deliveries that nobody rang for, and set their next ring, with growing gaps."""
+def due_for_a_ring(limit: int) -> list[tuple[UUID, float, int]]:
+    """Take up to `limit` pending deliveries that nobody rang for, and set their next ring, with growing gaps.
+
+    Returns each with the seconds until it is available (0: it is), and with its person's id.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE notifications_delivery
+            UPDATE notifications_delivery d
                SET rings = least(rings + 1, 30),
-                   ring_at = now() + least(interval '5 minutes', interval '10 seconds' * 2 ^ rings)
-             WHERE id = ANY(ARRAY(
+                   ring_at = greatest(available_at, now())
+                           + least(interval '5 minutes', interval '10 seconds' * 2 ^ rings)
+              FROM notifications_notification n
+             WHERE n.id = d.notification_id AND d.id = ANY(ARRAY(
                 SELECT id FROM notifications_delivery WHERE state = 'pending' AND ring_at <= now()
                  ORDER BY ring_at LIMIT %s FOR UPDATE SKIP LOCKED
              ))
-         RETURNING id
+         RETURNING d.id, extract(epoch FROM greatest(available_at, now()) - now())::float, n.user_id
             """,
             [limit],
         )
-        return [row[0] for row in cursor.fetchall()]
+        return [(row[0], row[1], row[2]) for row in cursor.fetchall()]
 
 
 def forget_rings() -> int:

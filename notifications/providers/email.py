@@ -21,7 +21,7 @@ from django.template.loader import render_to_string
 
 from notifications import exchange
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from notifications.providers.base import Provider
+from notifications.providers.base import Provider, Rate
 
 # The operator's password or server, not the person's address: worth another try, and no reason to give the
 # letter up.
@@ -54,6 +54,12 @@ class Email(Provider):
     recognises_repeats = False
     deadline = 60.0
     form: ClassVar[type[forms.Form]] = EmailForm
+
+    @property
+    def rates(self) -> tuple[Rate, ...]:
+        """Return what the operator says of the mail server."""
+        most = settings.EMAILS_PER_MINUTE
+        return (Rate("email", most, 60.0, "service"),) if most > 0 else ()
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"address"}."""

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from django import forms
+from django.conf import settings
 
 from notifications import backoff, http, posting
 from notifications.address_field import AddressField
@@ -105,12 +106,13 @@ class Webhook(Provider):
     recognises_repeats = True
     form: ClassVar[type[forms.Form]] = WebhookForm
     revealed = "secret"
-
     overlap = timedelta(hours=24)
+
     @property
     def rates(self) -> tuple[Rate, ...]:
         """Return what a receiver that nobody has asked can be expected to bear."""
-        return (Rate("webhook-host", 10, 1.0, "host"),)
+        most = settings.WEBHOOKS_PER_SECOND
+        return (Rate("webhook-host", most, 1.0, "host"),) if most > 0 else ()
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"url", "hint"}: the origin, and what may be shown of the path; secrets {"secret", "path"}
@@ -134,12 +136,12 @@ class Webhook(Provider):
             destination.address, {**destination.secrets, "secret": _fresh_secret(), "replaced": replaced}
         )
 
-    def summary(self, destination: Destination) -> str:
-        """Return the host, and of the path what may be shown."""
     def overlaps(self, destination: Destination, now: datetime) -> list[datetime]:
         """Return until when each secret signs that was replaced, newest first."""
         return [until for _, until in _replaced(destination, now)]
 
+    def summary(self, destination: Destination) -> str:
+        """Return the host, and of the path what may be shown."""
         try:
             host = urlsplit(str(destination.address.get("url", ""))).netloc.rpartition("@")[2]
         except ValueError:

@@ -227,7 +227,7 @@ def test_rescue_rings_for_what_nobody_claimed_with_growing_gaps(channel: Channel
     gaps = []
     for _ in range(7):
         Delivery.objects.filter(id=delivery.id).update(ring_at=NOON)
-        assert deliveries.due_for_a_ring(10) == [delivery.id]
+        assert deliveries.due_for_a_ring(10) == [(delivery.id, 0.0, channel.user_id)]
         delivery.refresh_from_db()
         gaps.append(round((delivery.ring_at - timezone.now()).total_seconds()))
     assert gaps == [10, 20, 40, 80, 160, 300, 300]

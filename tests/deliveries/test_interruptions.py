@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -79,21 +81,25 @@ def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:
     assert Delivery.objects.get().state == "sending"
 
 
-def test_a_deferred_delivery_waits_without_an_attempt(channel: Channel) -> None:
+def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> None:
     delivery = make_delivery(channel)
-    assert deliveries.defer(delivery.id, 60.0, "The service takes no more than 30 a second.") is True
+    claim = deliveries.claim(delivery.id, "worker")
+    assert claim is not None
+    assert deliveries.defer(claim, 60.0, 54.0, "Telegram takes 30 messages a second; this one waits.") is True
     assert deliveries.claim(delivery.id, "worker") is None
     delivery.refresh_from_db()
-    assert (delivery.state, delivery.tries, attempts(delivery)) == ("pending", 0, [])
-    assert delivery.ring_at == delivery.available_at
+    assert (delivery.state, delivery.tries, attempts(delivery)) == ("pending", 0, [(1, "released")])
+    assert delivery.reason == delivery.history.get().reason == "Telegram takes 30 messages a second; this one waits."
+    assert delivery.available_at - delivery.ring_at == timedelta(seconds=6)
     wait = deliveries.seconds_until_available(delivery.id)
     assert wait is not None and 55 < wait <= 60
 
 
-def test_what_is_being_sent_cannot_be_deferred(channel: Channel) -> None:
-    delivery = make_delivery(channel)
-    deliveries.claim(delivery.id, "worker")
-    assert deliveries.defer(delivery.id, 60.0, "no") is False
+def test_under_a_lost_lease_nothing_is_deferred(channel: Channel) -> None:
+    claim = deliveries.claim(make_delivery(channel).id, "worker")
+    assert claim is not None
+    assert deliveries.defer(replace(claim, token=UUID(int=7)), 60.0, 54.0, "no") is False
+    assert Delivery.objects.get().state == "sending"
 
 
 def test_a_connection_that_ends_between_claim_and_settle_costs_nothing(

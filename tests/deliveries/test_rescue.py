@@ -58,6 +58,16 @@ def test_a_deep_queue_is_not_made_deeper(
     assert rescue.rescue().rung == 2
 
 
+def test_what_waits_in_bulk_counts_too(broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rescue, "ENOUGH", 30)
+    monkeypatch.setattr(rescue, "BATCH", 25)
+    broker_module.mark()
+    for _ in range(40):
+        make_delivery(channel, ring_at=timezone.now() - timedelta(seconds=1))
+    assert [rescue.rescue().rung for _ in range(2)] == [30, 0]
+    assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (25, 5)
+
+
 def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel: Channel) -> None:
     broker_module.mark()
     deliveries = {make_delivery(channel).id for _ in range(3)}

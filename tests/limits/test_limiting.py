@@ -1,0 +1,242 @@
+"""A limited delivery waits its turn: no try counted, no worker held, and its history says why."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+import redis
+from django.db import OperationalError, connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django import Settings
+
+from notifications import deliveries, outbox, places, providers, rescue, sending
+from notifications.deliveries import claiming
+from notifications.message import Answer, Delivered, Retryable
+from notifications.models import Channel, Delivery, Notification
+from notifications.places import Place
+from notifications.providers.base import Rate
+from notifications.providers.telegram import Telegram
+from people.models import User
+from tests.make import NOON, make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
+    """What all providers say, in order; without anything left, that it was delivered."""
+    said: list[Answer] = []
+    for provider in providers.all():
+        monkeypatch.setattr(type(provider), "send", lambda *_: said.pop(0) if said else Delivered())
+    return said
+
+
+def take(monkeypatch: pytest.MonkeyPatch, *rates: Rate) -> None:
+    """Have Telegram declare these rates."""
+    monkeypatch.setattr(Telegram, "rates", property(lambda self: rates))
+
+
+def make_chat(user: User, **overrides: Any) -> Channel:
+    return make_channel(user, "telegram", {"token": "123:x"}, **{"address": {"chat": "1"}} | overrides)
+
+
+def send(*delivery: Delivery) -> list[str]:
+    """Try each once; the states that they are in then."""
+    for one in delivery:
+        sending.send(one.id, "worker")
+        one.refresh_from_db()
+    return [str(one.state) for one in delivery]
+
+
+def test_what_comes_too_soon_waits_its_turn_and_counts_no_try(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
+    chat = make_chat(ada)
+    first, second = make_delivery(chat), make_delivery(chat)
+    assert send(first, second) == ["delivered", "pending"]
+    assert (second.tries, second.released, second.lease_token) == (0, 1, None)
+    assert second.reason == "Telegram takes 1 message in 30 seconds to one channel; this one waits."
+    [attempt] = second.history.all()
+    assert (attempt.outcome, attempt.reason) == ("released", second.reason)
+    assert timedelta(seconds=25) < second.available_at - timezone.now() < timedelta(seconds=31)
+    assert second.available_at - second.ring_at == timedelta(seconds=outbox.EARLY)
+
+
+def test_a_near_turn_is_rung_for_by_a_message_and_a_far_one_by_rescue_in_time(
+    ada: User, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(monkeypatch, Rate("telegram-chat", 1, 5.0, "channel"))
+    chat = make_chat(ada)
+    first, near, far = (make_delivery(chat) for _ in range(3))
+    assert send(first, near, far) == ["delivered", "pending", "pending"]
+    assert broker.llen("carillon:deliveries") == 1  # near
+    assert near.ring_at - near.available_at == timedelta(seconds=outbox.UNHEARD)
+    assert far.ring_at < far.available_at
+    Delivery.objects.filter(id=far.id).update(ring_at=NOON)
+    [(rung, wait, person_id)] = deliveries.due_for_a_ring(10)
+    assert (rung, person_id) == (far.id, ada.id)
+    assert 0 < wait < 12
+    far.refresh_from_db()
+    assert far.ring_at > far.available_at
+
+
+def test_its_turn_survives_a_broker_that_forgets_everything(
+    ada: User, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(monkeypatch, Rate("telegram-chat", 1, 3.0, "channel"))
+    chat = make_chat(ada)
+    first, second = make_delivery(chat), make_delivery(chat)
+    send(first, second)
+    assert broker.llen("carillon:deliveries") == 1
+    broker.flushdb()
+    Delivery.objects.filter(id=second.id).update(available_at=NOON, ring_at=NOON)
+    assert rescue.rescue().rung == 1
+    assert broker.llen("carillon:deliveries") == 1
+    assert send(second) == ["delivered"]
+
+
+def test_deferring_is_one_statement_more(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
+    chat = make_chat(ada)
+    send(make_delivery(chat))
+    delivery = make_delivery(chat)
+    with CaptureQueriesContext(connection) as queries:
+        sending.send(delivery.id, "worker")
+    assert len(queries) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_delivery_is_claimed_a_bounded_number_of_times(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(monkeypatch, Rate("telegram-chat", 10, 0.2, "channel"))
+    chat = make_chat(ada)
+    waiting = {make_delivery(chat).id for _ in range(60)}
+    while waiting:
+        for delivery_id in due_among(waiting):
+            sending.send(delivery_id, "worker")
+        waiting -= set(Delivery.objects.filter(state="delivered").values_list("id", flat=True))
+    claims = [delivery.history.count() for delivery in Delivery.objects.all()]
+    assert max(claims) <= 4
+    assert sum(claims) < 2.5 * len(claims)
+
+
+def due_among(waiting: set[Any]) -> list[Any]:
+    due = Delivery.objects.filter(id__in=waiting, state="pending", available_at__lte=timezone.now())
+    return list(due.order_by("available_at").values_list("id", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("rate", "note"),
+    [
+        (Rate("telegram", 30, 1.0, "service"), "Telegram takes 30 messages a second; this one waits."),
+        (Rate("telegram", 1, 2.0, "host"), "Telegram takes 1 message in 2 seconds to one host; this one waits."),
+        (Rate("telegram", 1_000, 60.0, "service"), "Telegram takes 1,000 messages a minute; this one waits until "),
+        (Rate("telegram", 60, 300.0, "channel"), "Telegram takes 60 messages in 5 minutes to one channel; this one"),
+    ],
+)
+def test_the_history_says_what_it_waits_for(ada: User, monkeypatch: pytest.MonkeyPatch, rate: Rate, note: str) -> None:
+    take(monkeypatch, rate)
+    monkeypatch.setattr(places, "take", lambda windows, *_: Place(rate.per_seconds, windows[0]))
+    delivery = make_delivery(make_chat(ada))
+    send(delivery)
+    assert delivery.reason.startswith(note)
+
+
+def test_a_person_is_sent_so_many_messages_a_day_and_told_until_when_the_next_one_waits(
+    browser: Client, ada: User, settings: Settings
+) -> None:
+    settings.SENDS_PER_PERSON_PER_DAY = 2
+    mails = make_channel(ada, "email")
+    first, second, third, fourth = (make_delivery(mails) for _ in range(4))
+    other = make_delivery(make_channel(make_user(), "email"))
+    assert send(first, second, third, fourth, other) == ["delivered", "delivered", "pending", "pending", "delivered"]
+    until = timezone.localtime(third.available_at, ZoneInfo("Europe/Berlin"))
+    assert third.reason == (
+        f"You may be sent 2 messages a day; this one waits until {until:%H:%M} on {until.day} {until:%B}."
+    )
+    assert fourth.available_at - third.available_at > timedelta(hours=12)
+    page = browser.get(f"/history/{third.notification_id}/").content.decode()
+    assert page.count(third.reason) == 2  # its state, and its attempt
+
+
+def test_an_inbox_and_a_test_count_nothing_of_the_day(ada: User, settings: Settings) -> None:
+    settings.SENDS_PER_PERSON_PER_DAY = 1
+    inbox, mails = make_channel(ada), make_channel(ada, "email")
+    free = [make_delivery(inbox), make_delivery(inbox), make_delivery(mails, origin=Notification.Origin.TEST)]
+    assert send(*free) == ["delivered"] * 3
+    assert send(make_delivery(mails), make_delivery(mails)) == ["delivered", "pending"]
+
+
+def test_without_a_limit_a_day_has_none(ada: User, settings: Settings) -> None:
+    settings.SENDS_PER_PERSON_PER_DAY = 0
+    mails = make_channel(ada, "email")
+    assert send(*(make_delivery(mails) for _ in range(3))) == ["delivered"] * 3
+
+
+def test_the_mail_server_and_the_hosts_of_webhooks_get_what_the_operator_says(ada: User, settings: Settings) -> None:
+    settings.EMAILS_PER_MINUTE = settings.WEBHOOKS_PER_SECOND = 1
+    mails, other_mails = make_channel(ada, "email"), make_channel(make_user(), "email")
+    assert send(make_delivery(mails), make_delivery(other_mails)) == ["delivered", "pending"]
+    hooks = [make_channel(ada, "webhook", address={"url": f"https://{host}/x"}) for host in ("a.example", "b.example")]
+    assert send(*(make_delivery(hook) for hook in hooks), make_delivery(hooks[0])) == [
+        "delivered",
+        "delivered",
+        "pending",
+    ]
+    settings.EMAILS_PER_MINUTE = settings.WEBHOOKS_PER_SECOND = 0
+    assert send(make_delivery(mails), make_delivery(hooks[0])) == ["delivered", "delivered"]
+
+
+def test_what_cannot_be_sent_is_told_at_once_and_takes_nobodys_turn(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(monkeypatch, Rate("telegram", 1, 30.0, "service"))
+    gone, chat = make_chat(ada, removed_at=timezone.now()), make_chat(ada)
+    assert send(make_delivery(gone), make_delivery(chat)) == ["dead", "delivered"]
+
+
+def test_a_retry_waits_its_turn_like_a_first_try(
+    ada: User, answers: list[Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
+    answers.append(Retryable("Telegram said later."))
+    delivery = make_delivery(make_chat(ada))
+    with pytest.raises(sending.SendAgain) as again:
+        sending.send(delivery.id, "worker")
+    sending.put_off(again.value, chosen=0.0)
+    assert send(delivery) == ["pending"]
+    assert (delivery.tries, delivery.released) == (1, 1)
+    assert list(delivery.history.values_list("number", "outcome")) == [(1, "retryable"), (2, "released")]
+
+
+def test_while_redis_is_away_it_goes_out_all_the_same(
+    ada: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
+    monkeypatch.setattr(places._Away, "until", 0.0)
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
+    chat = make_chat(ada)
+    assert send(make_delivery(chat), make_delivery(chat)) == ["delivered", "delivered"]
+
+
+def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
+    chat = make_chat(ada)
+    send(make_delivery(chat))
+    delivery = make_delivery(chat)
+    give_back, failed = claiming._give_back, []
+
+    def breaking(*args: Any) -> bool:
+        if not failed:
+            failed.append(args)
+            raise OperationalError("server closed the connection unexpectedly")
+        return give_back(*args)
+
+    monkeypatch.setattr(claiming, "_give_back", breaking)
+    monkeypatch.setattr("notifications.reconnect.connection", SimpleNamespace(in_atomic_block=False, close=int))
+    assert send(delivery) == ["pending"]
+    assert (delivery.tries, delivery.history.get().outcome) == (0, "released")
