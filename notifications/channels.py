@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from notifications import deliveries, outbox, providers, verification
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
+from people.turns import turn
 
 
 class TooMany(Exception):
@@ -36,6 +37,11 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
 
     Raises AlreadyThere for a second inbox, Refused, TooMany, `providers.UnknownProvider`.
     """
+    with turn(user):
+        return _add(user, kind, cleaned, label)
+
+
+def _add(user: User, kind: str, cleaned: Mapping[str, Any], label: str) -> Channel:
     if Channel.objects.for_user(user).count() >= settings.MOST_CHANNELS:
         raise TooMany(
             f"You have {settings.MOST_CHANNELS} channels, as many as one person may have here. "
@@ -111,14 +117,15 @@ def move(channel_id: UUID, address: Mapping[str, Any], moved_to: Mapping[str, An
 
 def send_test(channel: Channel, now: datetime) -> UUID:
     """Say something harmless on `channel`, now. Returns the delivery's id. Raises `verification.TooMany`."""
-    verification.spend_test(channel.user, now)
-    batch_id = outbox.notify(
-        channel.user_id,
-        [channel],
-        "Carillon rings",
-        f"This is a test of the channel “{channel.label}”. Nothing is due.",
-        Notification.Origin.TEST,
-    )
+    with turn(channel.user):
+        verification.spend_test(channel.user, now)
+        batch_id = outbox.notify(
+            channel.user_id,
+            [channel],
+            "Carillon rings",
+            f"This is a test of the channel “{channel.label}”. Nothing is due.",
+            Notification.Origin.TEST,
+        )
     return Delivery.objects.get(notification__batch_id=batch_id, channel=channel).id
 
 

@@ -12,6 +12,7 @@ from notifications import outbox
 from notifications.models import Channel, Notification
 from people import codes
 from people.models import User
+from people.turns import turn
 
 
 class TooMany(Exception):
@@ -36,16 +37,17 @@ def is_refused(user: User, kind: str, address: object) -> bool:
 
 def send_code(channel: Channel, now: datetime) -> None:
     """Send a code to `channel`; the last one works no more. Raises `codes.TooSoon`, TooMany."""
-    spend_test(channel.user, now)
-    codes.renew(channel.id, now)
-    outbox.notify(
-        channel.user_id,
-        [channel],
-        "Your code for Carillon",
-        f"{codes.MARK} confirms that this channel is yours. Enter it on Carillon's page within 15 minutes. "
-        "If you asked for nothing, ignore this message: nothing else will be sent here.",
-        Notification.Origin.TEST,
-    )
+    with turn(channel.user):
+        spend_test(channel.user, now)
+        codes.renew(channel.id, now)
+        outbox.notify(
+            channel.user_id,
+            [channel],
+            "Your code for Carillon",
+            f"{codes.MARK} confirms that this channel is yours. Enter it on Carillon's page within 15 minutes. "
+            "If you asked for nothing, ignore this message: nothing else will be sent here.",
+            Notification.Origin.TEST,
+        )
 
 
 def confirm(channel: Channel, typed: str, now: datetime) -> bool:

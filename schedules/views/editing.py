@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST
 
 from notifications.models import Channel
 from people.requests import PersonRequest
+from people.turns import in_turn
 from schedules import allowance, editing, firing
 from schedules.dates_field import written
 from schedules.forms import ReminderForm
@@ -24,6 +25,7 @@ from schedules.models import Schedule
 
 
 @login_required
+@in_turn
 def new(request: PersonRequest) -> HttpResponse:
     now = firing.read_clock().now
     form = ReminderForm(_posted(request), user=request.user, now=now)
@@ -105,6 +107,7 @@ def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+@in_turn
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
     if refused := allowance.refusal(request.user):

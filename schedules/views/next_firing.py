@@ -15,6 +15,7 @@ from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest
+from people.turns import in_turn
 from schedules import allowance, editing, firing, recurrence
 from schedules.models import Schedule
 from schedules.recurrence import civil
@@ -113,6 +114,7 @@ def snooze(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+@in_turn
 def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if refused := allowance.refusal(request.user):
         messages.error(request, refused)

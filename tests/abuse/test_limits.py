@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from threading import Barrier
+from uuid import uuid4
+
 import pytest
+from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
+from notifications import channels, verification
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
@@ -56,3 +66,55 @@ def test_at_the_limit_one_can_still_edit_and_neither_copy_nor_bring_back(
     assert Schedule.objects.filter(deleted_at=None).count() == 1
     edited = REMINDER | {"channels": [str(channel.id)], "version": "1"}
     assert browser.post(f"/reminders/{schedule.id}/edit/", edited).status_code == 302
+
+
+def at_once(*acts: Callable[[], object]) -> None:
+    """Each in a thread of its own, with a connection of its own, all let go at the same moment."""
+    gate = Barrier(len(acts))
+
+    def act(one: Callable[[], object]) -> None:
+        gate.wait(10)
+        try:
+            one()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        list(pool.map(act, acts))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tabs_at_once_do_not_get_past_the_limits(ada: User, settings: Settings) -> None:
+    settings.MOST_SCHEDULES = settings.MOST_CHANNELS = 3
+    channel = make_channel(ada)
+    schedule, gone = make_schedule(ada, [channel]), make_schedule(ada, [channel])
+    tabs = [Client() for _ in range(5)]
+    for tab in tabs:
+        tab.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    tabs[0].post(f"/reminders/{gone.id}/delete/")
+    written = REMINDER | {"channels": [str(channel.id)]}
+    at_once(
+        lambda: tabs[0].post("/reminders/new/", written | {"made_as": str(uuid4())}),
+        lambda: tabs[1].post("/reminders/new/", written | {"made_as": str(uuid4())}),
+        lambda: tabs[2].post(f"/reminders/{schedule.id}/duplicate/"),
+        lambda: tabs[3].post(f"/reminders/{schedule.id}/duplicate/"),
+        lambda: tabs[4].post(f"/reminders/{gone.id}/restore/"),
+    )
+    assert Schedule.objects.filter(deleted_at=None).count() == 3
+    at_once(
+        *(partial(tab.post, "/channels/new/email/", {"address": f"a{n}@example.net"}) for n, tab in enumerate(tabs))
+    )
+    assert Channel.objects.for_user(ada).count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tabs_at_once_send_no_more_tests_than_one(ada: User, settings: Settings) -> None:
+    settings.TESTS_A_DAY = 2
+    channel = make_channel(ada)
+
+    def send() -> None:
+        with suppress(verification.TooMany):
+            channels.send_test(channel, timezone.now())
+
+    at_once(*[send] * 6)
+    assert channel.deliveries.count() == 2
