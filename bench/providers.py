@@ -1,9 +1,10 @@
 """`script/bench providers [--sends N] [--json]`: CPU of a send, in µs, against the plain call of the library beneath.
 
 Ours is `provider.send`: address guard, deadline, limits, escapes, signature and all, down to the answer. The peer posts
-what ours posted by `requests.Session.post`, or writes an equal mail with `email` and `smtplib`, over a connection that
-stays open too. Both send to the same server on the loopback. CPU is that of the sending thread. Connections are those
-of all providers together: one each, and for mails one more for every hundred.
+what ours posted by `requests.Session.post`, writes an equal mail with `email` and `smtplib`, over a connection that
+stays open too, or calls Apprise's service, which opens one for each message. Each sends to a server of its own on the
+loopback. CPU is that of the sending thread. Connections are those of all providers together: ours opens one each, and
+for mails one more for every hundred.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from functools import partial
+from importlib.util import find_spec, module_from_spec
 from statistics import median
 from typing import Any
 from uuid import UUID
@@ -25,7 +28,8 @@ os.environ["ALLOWED_NETWORKS"] = "127.0.0.0/8"
 BLOCK = 25
 """Sends from one change between ours and the peer to the next: the machine's speed drifts."""
 
-Pair = tuple[Callable[[], Any], Callable[[], Any], Callable[[], int]]
+Pair = tuple[Callable[[], Any], Callable[[], Any], Callable[[], tuple[int, int]]]
+"""Send by ours, send by the peer, and how many connections each has opened."""
 
 
 def main() -> None:
@@ -38,13 +42,13 @@ def main() -> None:
     seat()
     ours: dict[str, Any] = {}
     peer: dict[str, Any] = {}
-    connections = 0
-    for kind in ("webhook", "telegram", "discord", "slack", "ntfy", "email"):
-        with mails() if kind == "email" else posts(kind) as (send, plain, opened):
+    connections = []
+    for kind in ("webhook", "telegram", "discord", "slack", "ntfy", "email", "apprise"):
+        with {"email": mails, "apprise": pushes}.get(kind, partial(posts, kind))() as (send, plain, opened):
             own, bare = measure(send, plain, options.sends)
             ours[kind], peer[kind] = round(own * 1e6), round(bare * 1e6)
-            connections += opened() - 1  # the peer's
-    ours["connections"], peer["connections"] = connections, len(peer)
+            connections.append(opened())
+    ours["connections"], peer["connections"] = map(sum, zip(*connections, strict=True))
     ratios = {kind: round(ours[kind] / peer[kind], 2) for kind in peer if kind != "connections"}
     report("providers", 0, ours, {"plain": peer}, ratios)
 
@@ -96,7 +100,11 @@ def posts(kind: str) -> Iterator[Pair]:
         "ntfy": (ntfy.answer, {"server": "{origin}", "topic": ntfy.OPEN}),
     }
     answer, fields = forms[kind]
-    with HTTPReceiver(answer) as receiver, override_settings(SERVICE_URLS={kind: receiver.origin}):
+    with (
+        HTTPReceiver(answer) as receiver,
+        HTTPReceiver(answer) as other,
+        override_settings(SERVICE_URLS={kind: receiver.origin}),
+    ):
         provider = providers.get(kind)
         form = provider.form({name: value.replace("{origin}", receiver.origin) for name, value in fields.items()})
         if not form.is_valid():
@@ -110,16 +118,50 @@ def posts(kind: str) -> Iterator[Pair]:
 
         send()
         [seen] = receiver.requests
-        own = {"content-length", "host", "connection", "user-agent", "accept-encoding"}
+        own = {"content-length", "host", "connection", "accept-encoding"}
         headers = {name: value for name, value in seen.headers.items() if name.lower() not in own}
         with requests.Session() as session:
 
             def plain() -> None:
-                session.post(
-                    receiver.origin + seen.path, data=seen.body, headers=headers, timeout=20
-                ).raise_for_status()
+                session.post(other.origin + seen.path, data=seen.body, headers=headers, timeout=20).raise_for_status()
 
-            yield send, plain, lambda: receiver.connections
+            yield send, plain, lambda: (receiver.connections, other.connections)
+
+
+@contextmanager
+def pushes() -> Iterator[Pair]:
+    """Send by a service of Apprise; the peer is the service itself, made once."""
+    from notifications import providers
+    from notifications.message import Delivered
+    from tests.receivers import HTTPReceiver, gotify
+
+    with HTTPReceiver(gotify.answer) as receiver, HTTPReceiver(gotify.answer) as other:
+        provider, said = providers.get("apprise"), message()
+        destination = provider.destination({"url": f"gotify://127.0.0.1:{receiver.port}/{gotify.TOKEN}"})
+        kind = untouched("gotify").NotifyGotify
+        service = kind(**kind.parse_url(f"gotify://127.0.0.1:{other.port}/{gotify.TOKEN}"))
+        service.throttle = lambda *_, **__: None  # it would sleep
+
+        def send() -> None:
+            outcome = provider.send(said, destination)
+            if not isinstance(outcome, Delivered):
+                raise SystemExit(f"Apprise did not deliver: {outcome}")
+
+        def plain() -> None:
+            if not service.notify(body=said.body, title=said.subject):
+                raise SystemExit("Apprise did not deliver by itself")
+
+        yield send, plain, lambda: (receiver.connections, other.connections)
+
+
+def untouched(name: str) -> Any:
+    """A service's module as Apprise has it, with the real `requests`: the one that is loaded is behind our door."""
+    spec = find_spec(f"apprise.plugins.{name}")
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"Apprise has no {name} any more")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @contextmanager
@@ -132,7 +174,7 @@ def mails() -> Iterator[Pair]:
     from notifications.message import Delivered, Destination
     from tests.receivers import SMTPReceiver
 
-    with SMTPReceiver() as receiver:
+    with SMTPReceiver() as receiver, SMTPReceiver() as other:
         server = {
             "EMAIL_BACKEND": "notifications.smtp.Backend",
             "EMAIL_HOST": "127.0.0.1",
@@ -145,7 +187,7 @@ def mails() -> Iterator[Pair]:
             if not isinstance(provider.send(said, ada), Delivered):
                 raise SystemExit("The mail server did not take a mail")
 
-        with override_settings(**server), smtplib.SMTP("127.0.0.1", receiver.port) as session:
+        with override_settings(**server), smtplib.SMTP("127.0.0.1", other.port) as session:
 
             def plain() -> None:
                 mail = EmailMessage()
@@ -155,7 +197,7 @@ def mails() -> Iterator[Pair]:
                 mail.add_alternative(page, subtype="html")
                 session.send_message(mail)
 
-            yield send, plain, lambda: receiver.connections
+            yield send, plain, lambda: (receiver.connections, other.connections)
 
 
 if __name__ == "__main__":
