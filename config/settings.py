@@ -130,6 +130,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "notifications.context.unread",
+                "notifications.context.mail_notice",
                 "schedules.context.pulse",
             ],
         },
@@ -194,6 +195,7 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "locale"]
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from notifications import providers
 from notifications.models import Delivery
 
 
@@ -16,3 +17,8 @@ def unread(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {"unread": 0}
     return {"unread": SimpleLazyObject(lambda: Delivery.objects.inbox(user).filter(read_at=None).count())}
+
+
+def mail_notice(request: HttpRequest) -> dict[str, Any]:
+    """`mail_notice`: where mails can be read that are written to files, for pages that say that one was sent."""
+    return {"mail_notice": SimpleLazyObject(providers.get("email").notice)}
