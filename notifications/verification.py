@@ -27,12 +27,17 @@ def is_proven(user: User, kind: str, address: object) -> bool:
     return kind == "email" and bool(own.exists())
 
 
+def can_be_refused(kind: str) -> bool:
+    """Whether an address is known again once its channel is removed: what tells others apart is erased with it."""
+    return kind == "email"
+
+
 def is_refused(user: User, kind: str, address: object) -> bool:
-    """Whether whoever reads this mail address has removed it by the link in the code that this person had sent."""
+    """Whether whoever reads this address has removed it by the link in the code that this person had sent."""
     removed = Channel.objects.filter(
-        user=user, provider="email", removed_at__isnull=False, unsubscribed_at__isnull=False, verified_at=None
+        user=user, provider=kind, removed_at__isnull=False, unsubscribed_at__isnull=False, verified_at=None
     )
-    return kind == "email" and removed.filter(address__address__iexact=str(address)).exists()
+    return can_be_refused(kind) and removed.filter(address__address__iexact=str(address)).exists()
 
 
 def send_code(channel: Channel, now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 from django.contrib import messages
@@ -60,5 +61,6 @@ def replace(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         except (replacing.TooMany, secrets.Unreadable) as refusal:
             messages.error(request, str(refusal))
             return redirect("notifications:channel", channel.id)
-    context = {"channel": channel, "replaces": replacing.mark(channel), "overlap": provider.overlap}
+    hours = provider.overlap // timedelta(hours=1)
+    context = {"channel": channel, "replaces": replacing.mark(channel), "hours": hours}
     return render(request, "notifications/channel_secret_new.html", context)

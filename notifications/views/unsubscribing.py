@@ -11,7 +11,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from notifications import providers, unsubscribing
+from notifications import providers, unsubscribing, verification
 from notifications.models import Channel
 from notifications.signed_link import UNSUBSCRIBE
 from notifications.views.holding import holder_of
@@ -46,6 +46,7 @@ def _show(request: HttpRequest, channel_id: UUID, template: str) -> HttpResponse
         "channel": channel,
         "provider": channel and providers.get(channel.provider),
         "standing": _standing(channel),
+        "refusable": channel and verification.can_be_refused(channel.provider),
     }
     return render(request, template, context)
 
@@ -54,10 +55,11 @@ def _standing(channel: Channel | None) -> str:
     """How the page tells it. A row that is gone altogether went with its person."""
     if channel is None:
         return "removed"
-    if channel.verified_at is None:
-        return "refused" if channel.unsubscribed_at is not None else "unverified"
+    if channel.verified_at is None and channel.unsubscribed_at is None:
+        return "unverified"
     if channel.removed_at is not None:
-        return "removed"
+        unproven = channel.verified_at is None and verification.can_be_refused(channel.provider)
+        return "refused" if unproven else "removed"
     if channel.unsubscribed_at is not None:
         return "stopped"
     return "in use" if channel.disabled_at is None or channel.is_owners_to_enable else "disabled"

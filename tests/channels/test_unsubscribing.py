@@ -276,6 +276,14 @@ def test_whoever_stopped_their_own_code_by_mistake_lets_the_address_be_added_aga
     assert Channel.objects.filter(removed_at=None).count() == 1
 
 
+def test_a_channel_of_another_kind_that_nobody_verified_is_removed_and_that_is_said(client: Client, ada: User) -> None:
+    hook = make_channel(ada, "webhook", verified_at=None)
+    assert "no more codes" not in text_of(client, hook)
+    page = client.post(link(hook), {"act": "stop"}, follow=True).content.decode()
+    assert "already removed" in page and "added again" not in page
+    assert fresh(hook).sealed_secrets == ""
+
+
 def test_other_addresses_and_other_people_are_not_refused(client: Client, browser: Client, stranger: Channel) -> None:
     client.post(link(stranger), {"act": "stop"})
     browser.post("/channels/new/email/", {"address": "ada@example.net"})
