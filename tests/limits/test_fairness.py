@@ -1,0 +1,55 @@
+"""One person's thousands wait in a queue of their own, beside which another's few go through."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import redis
+
+from notifications import broker as broker_module
+from notifications import outbox, rescue, tasks
+from notifications.ids import uuid7
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from tests.make import NOON, make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_one_persons_many_are_rung_in_bulk_and_another_ones_few_beside_them(ada: User, broker: redis.Redis) -> None:
+    inbox, other = make_channel(ada), make_channel(make_user())
+    many, few = [make_delivery(inbox) for _ in range(50)], [make_delivery(other) for _ in range(2)]
+    Delivery.objects.update(ring_at=NOON)
+    Delivery.objects.filter(id__in=[one.id for one in few]).update(ring_at=NOON + timedelta(seconds=1))
+    broker_module.mark()
+    assert rescue.rescue().rung == len(many) + len(few)
+    assert broker.llen("carillon:deliveries") == outbox.FIRST_FEW + len(few)
+    assert broker.llen("carillon:bulk") == len(many) - outbox.FIRST_FEW
+
+
+def test_what_a_schedule_records_is_rung_by_person_too(ada: User) -> None:
+    inbox, other = make_channel(ada), make_channel(make_user())
+    sayings = [saying(channel) for channel in (inbox, other)]
+    assert [bell.person_id for bell in outbox.record(sayings)] == [ada.id, other.user_id]
+
+
+def saying(channel: Channel) -> outbox.Saying:
+    return outbox.Saying(
+        user_id=channel.user_id,
+        channels=[(channel.id, channel.provider)],
+        subject="Water the plants",
+        body="",
+        origin=Notification.Origin.SCHEDULE,
+        batch_id=uuid7(),
+    )
+
+
+def test_a_retry_stays_in_the_queue_it_came_from() -> None:
+    request = {"args": ["x"], "kwargs": {}, "delivery_info": {"exchange": "", "routing_key": outbox.BULK}}
+    tasks.deliver.push_request(**request)
+    try:
+        again = tasks.deliver.signature_from_request(countdown=1.0)
+    finally:
+        tasks.deliver.pop_request()
+    assert again.options["queue"] == outbox.BULK

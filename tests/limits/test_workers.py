@@ -1,0 +1,117 @@
+"""Two real workers at once: never more than the service takes, and whoever dies while it defers loses nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from config.processes import Child
+from notifications import outbox, rescue
+from notifications.models import Channel, Delivery
+from tests.make import make_channel, make_delivery, make_user
+from tests.receivers import HTTPReceiver
+from tests.receivers.discord import WEBHOOK, answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_SEND = "import sys, django; django.setup(); from notifications import sending; sending.send(sys.argv[1], 'doomed')"
+
+
+def environment(**overrides: str) -> Mapping[str, str]:
+    """What leads a process to this test's database and broker."""
+    given = connection.get_connection_params()
+    return {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": f"postgresql://{given.get('user', '')}@/{given['dbname']}?host={given['host']}",
+        "REDIS_URL": settings.CELERY_BROKER_URL,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
+        "ALLOWED_NETWORKS": "127.0.0.0/8",
+        "LOG_LEVEL": "WARNING",
+        **overrides,
+    }
+
+
+@pytest.fixture
+def discord() -> Iterator[HTTPReceiver]:
+    with HTTPReceiver(answer) as receiver:
+        yield receiver
+
+
+def make_webhook(**overrides: Any) -> Channel:
+    return make_channel(make_user(), "discord", {"webhook": WEBHOOK}, **{"address": {"ending": "1234"}} | overrides)
+
+
+@pytest.fixture
+def workers(broker: redis.Redis, discord: HTTPReceiver) -> Iterator[list[Child]]:
+    celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "--concurrency", "1", "--loglevel", "WARNING"]
+    celery += ["-Q", "deliveries,bulk,maintenance", "--without-mingle", "--without-gossip"]
+    surroundings = environment(DISCORD_URL=discord.origin)
+    children = [
+        Child(name, [*celery, "-n", f"{name}@%h"], ready_sign=".> maintenance", environment=surroundings)
+        for name in ("one", "two")
+    ]
+    for child in children:
+        child.start()
+    yield children
+    for child in children:
+        child.stop(10.0, lambda: False)
+
+
+@pytest.mark.usefixtures("workers")
+def test_two_workers_never_send_more_than_a_webhook_takes(discord: HTTPReceiver) -> None:
+    channel = make_webhook()
+    bells = [outbox.Ring(make_delivery(channel).id, 0.0, channel.user_id) for _ in range(15)]
+    outbox.ring(bells)
+    deadline = time.monotonic() + 60
+    while Delivery.objects.exclude(state="delivered").exists():
+        assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason"))
+        time.sleep(2.0)
+        rescue.rescue()
+    arrived = sorted(request.at for request in discord.requests)
+    assert len(arrived) == 15
+    # Five in any two seconds; a request may be held up on its way for a third of a second on a busy machine.
+    assert all(sixth - first > timedelta(seconds=1.7) for first, sixth in zip(arrived, arrived[5:], strict=False))
+    claims = [delivery.history.count() for delivery in Delivery.objects.all()]
+    assert sum(claims) <= 3 * len(claims)
+    assert set(Delivery.objects.values_list("tries", flat=True)) == {1}
+
+
+@pytest.mark.parametrize(("on_unknown", "state"), [("retry", "pending"), ("", "unknown")])
+def test_a_worker_killed_between_claim_and_deferral_is_settled_by_the_rule_for_an_unknown_outcome(
+    on_unknown: str, state: str, discord: HTTPReceiver, tmp_path: Path
+) -> None:
+    channel = make_webhook(on_unknown=on_unknown)
+    first, second = make_delivery(channel), make_delivery(channel)
+    (tmp_path / "deferring").write_text("kill")
+    for delivery in (first, second):
+        ended = subprocess.run(
+            [sys.executable, "-c", _SEND, str(delivery.id)],
+            env=os.environ
+            | environment(DISCORD_URL=discord.origin, CARILLON_BARRIERS=str(tmp_path), SENDS_PER_PERSON_PER_DAY="1"),
+            cwd=settings.BASE_DIR,
+            check=False,
+            capture_output=True,
+            timeout=60,
+        )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    second.refresh_from_db()
+    assert second.state == "sending"
+    Delivery.objects.filter(id=second.id).update(lease_until=timezone.now() - timedelta(seconds=1))
+    rescue.rescue()
+    second.refresh_from_db()
+    assert (second.state, second.history.get().outcome) == (state, "lost")
+    assert len(discord.requests) == 1
