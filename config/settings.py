@@ -152,6 +152,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "schedules:list"
@@ -160,7 +161,10 @@ ACCOUNT_SIGNUP_FORM_CLASS = "people.forms.SignUpDetails"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_EMAIL_VERIFICATION = "optional"
+# Where mails really go out and strangers come in, an account is used once its address is confirmed: then sign-up need
+# not tell anybody whether an address has an account.
+_email_url = env.secret("EMAIL_URL", "")
+ACCOUNT_EMAIL_VERIFICATION = "mandatory" if _https and _email_url else "optional"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _https else "http"
@@ -199,7 +203,6 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
-_email_url = env.secret("EMAIL_URL", "")
 if _email_url:
     EMAIL_BACKEND = "notifications.smtp.Backend"  # Django's, held to one deadline and able to say how far a mail got
     _mail = env.mail(_email_url)

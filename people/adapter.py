@@ -7,6 +7,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpRequest
 
 log = logging.getLogger(__name__)
@@ -25,9 +26,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """The operator may close sign-up (SIGN_UP=off); people who have an account still sign in."""
         return bool(settings.SIGN_UP)
 
-    def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
-        """What was changed stays changed while the mail server is away."""
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """While the mail server is away, what was done stays done, whoever waits for a mail is told, and nobody learns
+        from an error whether there is an account."""
         try:
-            super().send_notification_mail(*args, **kwargs)
+            super().send_mail(template_prefix, email, context)
         except Exception as error:
-            log.warning("Nobody was told by mail of a change to an account (%s)", type(error).__name__)
+            log.error("A mail could not be sent (%s): %s", template_prefix, type(error).__name__)
+            messages.error(
+                self.request, "A mail could not be sent just now. If you wait for one, try again in a few minutes."
+            )

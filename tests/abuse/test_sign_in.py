@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.core import mail
 from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
@@ -69,3 +72,97 @@ def test_a_forwarded_address_counts_only_behind_a_proxy(anna: User, settings: Se
     assert "Too many failed" in sign_in(Client(), "wrong", HTTP_X_FORWARDED_FOR="192.0.2.77")
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
     assert "Too many failed" not in sign_in(Client(), "wrong", HTTP_X_FORWARDED_FOR="192.0.2.78")
+
+
+def test_whoever_is_refused_reads_when_to_try_again(anna: User) -> None:
+    for _ in range(5):
+        sign_in(Client(), "wrong")
+    assert "Wait five minutes, then try again" in sign_in(Client(), PASSWORD)
+    for _ in range(5):
+        Client().post("/account/password/reset/", {"email": "anna@example.org"})
+    refused = Client().post("/account/password/reset/", {"email": "anna@example.org"})
+    assert refused.status_code == 429
+    assert "Wait a minute, then try again" in refused.content.decode()
+
+
+def test_neither_sign_in_nor_a_forgotten_password_tells_who_has_an_account(anna: User) -> None:
+    def told(path: str, **fields: str) -> tuple[int, str, str]:
+        answer = Client().post(path, fields)
+        shown = re.sub(r'value="[^"]*"', "", answer.content.decode())
+        return answer.status_code, answer.headers.get("Location", ""), shown
+
+    unknown, known = "nobody@example.org", anna.email
+    assert told("/account/login/", login=unknown, password="x") == told("/account/login/", login=known, password="x")
+    assert told("/account/password/reset/", email=unknown) == told("/account/password/reset/", email=known)
+
+
+def test_where_addresses_are_confirmed_sign_up_does_not_tell_either(anna: User, settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+
+    def sign_up(email: str) -> tuple[str, str]:
+        client = Client()
+        answer = client.post("/account/signup/", {"email": email, "password1": "tower-bell-43"})
+        assert client.get("/reminders/").status_code == 302
+        return answer["Location"], client.get(answer["Location"]).content.decode().replace(email, "…")
+
+    assert sign_up("nobody@example.org") == sign_up(anna.email)
+    assert [letter.subject for letter in mail.outbox] == [
+        "[Carillon] Confirm your e-mail address",
+        "[Carillon] You have an account already",
+    ]
+    link = re.search(r"https?://[^/]+(/account/confirm-email/\S+)", str(mail.outbox[0].body))
+    assert link
+    Client().post(link[1])
+    answer = Client().post("/account/login/", {"login": "nobody@example.org", "password": "tower-bell-43"})
+    assert answer["Location"] == "/reminders/"
+
+
+def test_whoever_has_the_machine_signs_in_although_their_address_gets_no_mail(settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    User.objects.create_superuser(email="admin@localhost", password=PASSWORD)
+    answer = Client().post("/account/login/", {"login": "admin@localhost", "password": PASSWORD})
+    assert answer["Location"] == "/reminders/"
+
+
+@pytest.mark.parametrize("path", ["/account/signup/", "/account/password/reset/"])
+def test_with_the_mail_server_away_one_is_told_and_learns_nothing_of_accounts(
+    anna: User, settings: Settings, path: str
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", closed_port()
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    pages = [
+        Client()
+        .post(path, {"email": email, "password1": "tower-bell-43"}, follow=True)
+        .content.decode()
+        .replace(email, "…")
+        for email in ("nobody@example.org", anna.email)
+    ]
+    assert pages[0] == pages[1]
+    assert "A mail could not be sent just now" in pages[0]
+
+
+@pytest.mark.parametrize("password", ["bell-42", "password123", "84029384750", "anna@example"])
+def test_a_weak_password_is_refused_with_its_reason(password: str) -> None:
+    answer = Client().post("/account/signup/", {"email": "anna@example.org", "password1": password})
+    assert answer.status_code == 200
+    assert answer.context["form"].errors["password1"]
+
+
+def test_a_new_password_signs_out_everywhere_else(anna: User) -> None:
+    here, there = Client(), Client()
+    for client in (here, there):
+        client.post("/account/login/", {"login": anna.email, "password": PASSWORD})
+        assert client.get("/reminders/").status_code == 200
+    fields = {"oldpassword": PASSWORD, "password1": "tower-bell-43", "password2": "tower-bell-43"}
+    assert here.post("/account/password/change/", fields).status_code == 302
+    assert here.get("/reminders/").status_code == 200
+    assert there.get("/reminders/").status_code == 302
+
+
+def test_a_session_ends_with_the_browser_unless_one_asks_to_be_kept_signed_in(anna: User) -> None:
+    brief, long = Client(), Client()
+    brief.post("/account/login/", {"login": anna.email, "password": PASSWORD})
+    long.post("/account/login/", {"login": anna.email, "password": PASSWORD, "remember": "on"})
+    assert brief.session.get_expire_at_browser_close()
+    assert long.session.get_expiry_age() == pytest.approx(14 * 24 * 3600, abs=60)
