@@ -47,15 +47,15 @@ def ground() -> Iterator[Any]:
         connection.creation.destroy_test_db(own, verbosity=0)
 
 
-def children_environment() -> dict[str, str]:
-    """What leads a child process to the bench's database and broker."""
+def children_environment(database: str | None = None) -> dict[str, str]:
+    """What leads a child process to the bench's broker and database, or to another one on its server."""
     from django.conf import settings
     from django.db import connection
 
     held = connection.settings_dict
     where = f"host={held['HOST']}&port={held['PORT'] or 5432}"
     return {
-        "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@/{held['NAME']}?{where}",
+        "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@/{database or held['NAME']}?{where}",
         "REDIS_URL": settings.CELERY_BROKER_URL,
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -118,7 +117,7 @@ def fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None =
     """
     if not locked:
         return []
-    channels = _channels(locked)
+    channels = due.channels_of(locked)
     fired = _record([_move(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked])
     return outbox.record(
         _saying(batch_id, move.schedule, decision.slot, channels[move.schedule.id], now)
@@ -130,7 +129,7 @@ def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Ring]
     """Fire a locked schedule at `now`, beside its timetable, as the batch of that id, which is new. At an instant that
     has an occurrence, nothing more."""
     schedule = due.as_if_due(schedule_id, now)
-    channels = _channels([schedule])[schedule.id]
+    channels = due.channels_of([schedule])[schedule.id]
     reason = Occurrence.Reason.MANUAL if channels else Occurrence.Reason.NO_CHANNEL
     decision = Decision(now, bool(channels), reason)
     if not _insert_occurrences([(batch_id, Move(schedule, [decision]), decision)]) or not decision.fire:
@@ -187,16 +186,6 @@ def _quarantined(schedule: Due, error: Exception) -> Move:
         [Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)],
         error=f"{type(error).__name__}: {error}"[:500],
     )
-
-
-def _channels(schedules: Iterable[Due]) -> dict[UUID, list[tuple[UUID, str]]]:
-    links = Schedule.channels.through.objects.filter(
-        schedule__in=[schedule.id for schedule in schedules], channel__removed_at=None
-    ).values_list("schedule_id", "channel_id", "channel__provider")
-    channels: dict[UUID, list[tuple[UUID, str]]] = defaultdict(list)
-    for schedule_id, channel_id, provider in links:
-        channels[schedule_id].append((channel_id, provider))
-    return channels
 
 
 def _record(moves: Sequence[Move]) -> list[tuple[UUID, Move, Decision]]:

@@ -53,7 +53,8 @@ class Delivery(models.Model):
     OPEN = (State.PENDING, State.SENDING)
 
     id = models.UUIDField("idempotency key", primary_key=True, default=uuid7, editable=False)
-    notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries")
+    # That it is unique with its channel is an index which begins with it.
+    notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries")
     provider = models.CharField(max_length=32)
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)

@@ -38,7 +38,10 @@ class Notification(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     batch_id = models.UUIDField(default=uuid7, editable=False)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
+    # The index of the history begins with it.
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications", db_index=False
+    )
     origin = models.CharField(max_length=12, choices=Origin.choices)
     origin_id = models.UUIDField(null=True, blank=True, editable=False)
     slot = models.DateTimeField(null=True, blank=True)

@@ -154,7 +154,7 @@ def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, st
         ("Minutes until the next one", str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
         ("State", schedule.get_state_display(), schedule.get_state_display()),
     ]
-    return [row for row in rows if row[1] or row[2]]  # type: ignore[misc]  # each has three
+    return [row for row in rows if row[1] or row[2]]
 
 
 def _seconds(count: int) -> str:
