@@ -16,6 +16,7 @@ from config.embedded.locks import exclusive
 from config.embedded.var import var_dir
 from demo.play import Play
 from demo.report import say
+from demo.services import services
 from demo.stage import Stage, StageFailed
 from tests.receivers import HTTPReceiver, Reply, SMTPReceiver
 
@@ -26,15 +27,17 @@ def main() -> int:
     began = time.monotonic()
     say("Carillon's demo: one reminder, from sign-up to delivery, with a real database, broker, worker and beat,")
     say("and with real receivers, which this program starts itself. Nothing leaves this machine.\n")
-    with SMTPReceiver() as mail, HTTPReceiver() as pager, HTTPReceiver(Reply(404)) as moved:
-        stage = Stage("demo", EMAIL_URL=mail.url)
+    with SMTPReceiver() as mail, HTTPReceiver() as pager, HTTPReceiver(Reply(404)) as moved, services() as others:
+        leading = {name: url for service in others for name, url in service.settings.items()}
+        stage = Stage("demo", EMAIL_URL=mail.url, **leading)
         with _telling_why(stage), stage:
             stage.start(stage.web, stage.worker, stage.beat)
             say(f"The stage is set after {time.monotonic() - began:.1f} s")
             say(f"  web, worker and beat  {stage.url}, on an empty database")
             say(f"  mail server           {mail.url}")
             say(f"  webhook receivers     {pager.url} and {moved.url}, which answers 404")
-            counts = Play(stage, mail, pager, moved).run()
+            say(f"  other services        {', '.join(service.label for service in others)}, played by servers here")
+            counts = Play(stage, mail, pager, moved, others).run()
             say("\nCounted")
             for count in counts:
                 say(f"  {'ok   ' if count.exact else 'WRONG'}  {count}")

@@ -24,7 +24,9 @@ def in_mails(post: SMTPReceiver, address: str) -> str | None:
 
 def in_posts(receiver: HTTPReceiver) -> str | None:
     """The code in the newest post that holds one, None before it is there."""
-    return _in([request.body.decode() for request in receiver.requests if _SUBJECT.encode() in request.body])
+    posts = [request.body.decode() for request in receiver.requests if _SUBJECT.encode() in request.body]
+    # JSON writes line breaks as \\n, and Discord's markup wants a backslash before a hyphen.
+    return _in([post.replace("\\n", " ").replace("\\", "") for post in posts])
 
 
 def _in(texts: list[str]) -> str | None:

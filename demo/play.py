@@ -1,9 +1,10 @@
-"""The story: a reminder of one's own, delivered on four channels, one of which is broken and mended."""
+"""The story: a reminder of one's own, delivered on a channel of each kind; a further one is broken and mended."""
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,6 +15,7 @@ from demo.ledger import Account, account
 from demo.operator import Operator
 from demo.person import Person
 from demo.report import Count, milliseconds, say, table
+from demo.services import Service
 from demo.stage import Stage, wait_until
 from tests.receivers import HTTPReceiver, Mail, Received, Reply, SMTPReceiver
 
@@ -24,10 +26,21 @@ _RESCUE = 6.0  # seconds: rescue goes round every five
 
 
 class Play:
-    """`stage` has been started, `post` is its mail server; `pager` answers 200, `moved` 404 until it is mended."""
+    """`stage` has been started, `post` is its mail server; `pager` answers 200, `moved` 404 until it is mended.
 
-    def __init__(self, stage: Stage, post: SMTPReceiver, pager: HTTPReceiver, moved: HTTPReceiver) -> None:
+    `others` are further services, to which the stage's settings lead.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        post: SMTPReceiver,
+        pager: HTTPReceiver,
+        moved: HTTPReceiver,
+        others: Sequence[Service] = (),
+    ) -> None:
         self.stage = stage
+        self.others = others
         self.post = post
         self.pager = Hook("Pager", pager)
         self.moved = Hook("Moved house", moved, broken=True)
@@ -59,14 +72,19 @@ class Play:
             hook.receiver.answer = later
             say(f"  added webhook “{hook.label}” at {hook.receiver.url}; its secret was shown once, its code entered")
 
+        for service in self.others:
+            ada.add(service.kind, service.label, **service.typed)
+            ada.confirm(service.label, partial(codes.in_posts, service.receiver))
+            say(f"  added “{service.label}”, and entered the code that arrived there")
+
     def _remind(self, ada: Person) -> None:
         slot = (datetime.now(UTC) + _DUE_IN).replace(microsecond=0)
         ada.remind(_TITLE, slot)
-        say(f"  made the reminder “{_TITLE}”, once, at {slot:%H:%M:%S} UTC, on all four channels")
+        say(f"  made the reminder “{_TITLE}”, once, at {slot:%H:%M:%S} UTC, on all {4 + len(self.others)} channels")
         say("\nBeat fires it, the workers send it …")
 
     def _mend(self, broken: Account) -> None:
-        say(f"\n“{self.moved.label}” answered 404: a dead letter, no retries, and the other three were left alone.")
+        say(f"\n“{self.moved.label}” answered 404: a dead letter, no retries, and the others were left alone.")
         say("Its receiver is mended. An operator replays the dead letter in the admin …")
         self.moved.mend()
         with closing(Operator(self.stage, "operator@example.org", secrets.token_urlsafe(12))) as operator:
@@ -90,6 +108,10 @@ class Play:
             _MAIL: [f"mail at +{milliseconds(mail.at - said.slot)}" for mail in self._mails()],
             self.pager.label: self._posts(self.pager, said),
             self.moved.label: self._posts(self.moved, said),
+            **{
+                service.label: [f"message at +{milliseconds(post.at - said.slot)}" for post in service.said(_TITLE)]
+                for service in self.others
+            },
         }
         rows: list[tuple[str, ...]] = []
         for sent in said.sent:
@@ -108,6 +130,7 @@ class Play:
 
     def _counts(self, ada: Person, said: Account) -> list[Count]:
         arrived = [ada.inbox(_TITLE), len(self._mails()), len(self.pager.taken), len(self.moved.taken)]
+        there = {service.label: len(service.said(_TITLE)) for service in self.others}
         right = [*self._right(self.pager, said), *self._right(self.moved, said)]
         return [
             Count("inbox messages", 1, arrived[0]),
@@ -115,8 +138,9 @@ class Play:
             Count(f"posts that “{self.pager.label}” took", 1, arrived[2]),
             Count(f"posts that “{self.moved.label}” refused with 404", 1, len(self.moved.refused)),
             Count(f"posts that “{self.moved.label}” took after the replay", 1, arrived[3]),
+            *(Count(f"messages in {label}", 1, count) for label, count in there.items()),
             Count("posts with the right key, text and signature", 3, len(right)),
-            Count("channels that got it twice", 0, sum(count > 1 for count in arrived)),
+            Count("channels that got it twice", 0, sum(count > 1 for count in (*arrived, *there.values()))),
         ]
 
     def _right(self, hook: Hook, said: Account) -> list[Received]:

@@ -12,6 +12,7 @@ import pytest
 from demo import codes
 from demo.ledger import Account, account
 from demo.person import Person
+from demo.services import Service, services
 from demo.stage import Stage, wait_until
 from tests.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver
 
@@ -44,9 +45,16 @@ class Journey:
 
 
 @pytest.fixture(scope="module")
-def stage_and_post() -> Iterator[tuple[Stage, SMTPReceiver]]:
+def others() -> Iterator[list[Service]]:
+    with services() as played:
+        yield played
+
+
+@pytest.fixture(scope="module")
+def stage_and_post(others: list[Service]) -> Iterator[tuple[Stage, SMTPReceiver]]:
     # Of this module alone: two stages on one broker would take each other's messages.
-    with SMTPReceiver() as post, Stage("test_journey", EMAIL_URL=post.url) as stage:
+    leading = {name: url for service in others for name, url in service.settings.items()}
+    with SMTPReceiver() as post, Stage("test_journey", EMAIL_URL=post.url, **leading) as stage:
         stage.start(stage.web, stage.worker, stage.beat)
         yield stage, post
 

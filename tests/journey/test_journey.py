@@ -11,6 +11,7 @@ import pytest
 from config.processes import Child
 from demo.ledger import Account, account
 from demo.play import Play
+from demo.services import Service
 from demo.stage import Stage, wait_until
 from tests.journey.conftest import Journey
 from tests.receivers import Hang, HTTPReceiver, Reply, SMTPReceiver
@@ -96,10 +97,10 @@ def test_messages_lost_by_the_broker_are_rung_for_again(journey: Journey) -> Non
     arrived_once(journey, title, journey.settled(title))
 
 
-def test_the_demo_counts_right(stage_and_post: tuple[Stage, SMTPReceiver]) -> None:
+def test_the_demo_counts_right(stage_and_post: tuple[Stage, SMTPReceiver], others: list[Service]) -> None:
     stage, post = stage_and_post
     with HTTPReceiver() as pager, HTTPReceiver(Reply(404)) as moved:
-        counts = Play(stage, post, pager, moved).run()
+        counts = Play(stage, post, pager, moved, others).run()
     assert [str(count) for count in counts if not count.exact] == []
 
 
