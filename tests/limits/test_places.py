@@ -3,6 +3,7 @@ another person's line. Windows are long enough for no test to see one end, or ar
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from uuid import uuid4
 
 import pytest
 import redis
+from limits import RateLimitItemPerSecond
+from limits.storage import RedisStorage
+from limits.strategies import MovingWindowRateLimiter
 from pytest_django import Settings
 
 from notifications import places
@@ -82,6 +86,18 @@ def test_what_one_window_holds_up_takes_nothing_from_the_others() -> None:
         assert place.window == narrow
     assert take([wide], "ada", 0) is None  # one of its two is still free, and nobody waits for it
     assert take([wide], "ada", 0) is not None
+
+
+def test_whatever_passes_here_the_moving_window_of_limits_lets_pass_too(settings: Settings) -> None:
+    window, rate, chance = make_window(amount=7, seconds=1.0), RateLimitItemPerSecond(7), random.Random(1)
+    witness = MovingWindowRateLimiter(RedisStorage(settings.CELERY_BROKER_URL))
+    passed, until = 0, time.monotonic() + 2.5
+    while time.monotonic() < until:
+        if take([window], "ada", chance.choice((0, 1, 2))) is None:
+            passed += 1
+            assert witness.hit(rate, window.key)
+        time.sleep(chance.expovariate(40.0))
+    assert 7 < passed <= 21
 
 
 def test_eight_at_once_take_no_more_than_there_is() -> None:
