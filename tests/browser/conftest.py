@@ -68,3 +68,8 @@ def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     yield page
     context.close()
     assert complaints == []
+
+
+def fits(page: Page) -> None:
+    wide, shown = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide <= shown, f"{page.url} is {wide} px wide on a screen of {shown}"

@@ -11,17 +11,13 @@ from playwright.sync_api import Page, expect
 
 from demo import codes
 from demo.stage import Stage, wait_until
+from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard, Mouse
 from tests.receivers import SMTPReceiver
 
 pytestmark = pytest.mark.browser
 
 _TITLE = "Water the plants in the conservatory"
-
-
-def fits(page: Page) -> None:
-    wide, shown = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert wide <= shown, f"{page.url} is {wide} px wide on a screen of {shown}"
 
 
 @pytest.mark.parametrize("hand", [Mouse(), Keyboard()], ids=["mouse", "keyboard"])

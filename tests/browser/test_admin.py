@@ -1,0 +1,100 @@
+"""The admin in a real browser: it refuses nothing on any page (the fixture `page` counts complaints), and staff set up
+a second factor with the keyboard alone on a narrow screen.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.person import Person
+from demo.stage import Stage, wait_until
+from tests.abuse.factor import code
+from tests.browser.conftest import fits
+from tests.browser.hands import Keyboard
+
+pytestmark = pytest.mark.browser
+
+_PASSWORD = "a long enough passphrase"
+
+
+@pytest.fixture(scope="module")
+def filled(stage: Stage) -> Stage:
+    """With a row of each kind."""
+    with closing(Person(stage.url, "Ada", "ada@example.org", _PASSWORD, "Europe/Berlin")) as ada:
+        ada.remind("Water the plants", datetime.now(UTC) + timedelta(seconds=3))
+    wait_until(lambda: stage.rows("SELECT id FROM schedules_occurrence"), "the firing", within=20)
+    wait_until(lambda: not stage.rows("SELECT id FROM notifications_delivery WHERE settled_at IS NULL"), "the end", 20)
+    return stage
+
+
+def enter(page: Page, stage: Stage, email: str) -> None:
+    """As an operator who is made for it, up to the admin."""
+    stage.manage("createsuperuser", "--noinput", "--email", email, DJANGO_SUPERUSER_PASSWORD=_PASSWORD)
+    page.goto(f"{stage.url}/admin/")
+    page.get_by_label(re.compile("e-?mail", re.I)).fill(email)
+    page.get_by_label("Password").fill(_PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Sign in").click()
+
+
+def links(page: Page, within: str) -> list[str]:
+    found = page.locator(f"{within} a[href]").evaluate_all("links => links.map(link => link.href)")
+    return list(dict.fromkeys(url for url in found if urlsplit(url).path.startswith("/admin/")))
+
+
+@pytest.mark.parametrize("page", [1280], indirect=True)
+def test_the_admin_works_under_its_policy(page: Page, filled: Stage) -> None:
+    enter(page, filled, "operator@example.org")
+    expect(page.get_by_text("You signed in with your password alone.")).to_be_visible()
+
+    places = [*links(page, "#main"), f"{filled.url}/admin/people/user/add/", f"{filled.url}/admin/auth/group/add/"]
+    assert len(places) > 12
+    rows: list[str] = []
+    for place in places:
+        page.goto(place)
+        expect(page.locator("html")).not_to_have_attribute("x-cloak", "")  # Alpine has run
+        rows += links(page, "#result_list tbody tr:first-child th")[:1]
+    assert len(rows) > 7
+    for row in rows:
+        page.goto(row)
+        expect(page.locator("html")).not_to_have_attribute("x-cloak", "")
+
+    # The colours are there, although no page writes them.
+    page.goto(f"{filled.url}/admin/people/user/")
+    colour = "getComputedStyle(document.documentElement).getPropertyValue('--color-primary-600').trim()"
+    assert page.evaluate(colour)
+    assert page.evaluate("document.querySelectorAll('style').length") == 0
+
+
+@pytest.mark.parametrize("page", [360], indirect=True)
+def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page, filled: Stage) -> None:
+    hand, email = Keyboard(), "careful@example.org"
+    enter(page, filled, email)
+    hand.press(page, page.get_by_role("link", name="Set up a second factor"))
+    hand.write(page, page.get_by_label("Password"), _PASSWORD)
+    hand.press(page, page.get_by_role("button", name="Go on"))
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    fits(page)
+    secret = page.locator(".secret code").inner_text().replace(" ", "")
+    hand.write(page, page.get_by_label("Code that the app shows"), code(secret))
+    hand.press(page, page.get_by_role("button", name="Switch on"))
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    expect(page.locator(".recovery code")).to_have_count(10)
+    fits(page)
+    hand.press(page, page.get_by_role("link", name="Go on to the admin"))
+    expect(page.get_by_text("You signed in with your password alone.")).to_have_count(0)
+
+    page.context.clear_cookies()
+    page.goto(f"{filled.url}/admin/")
+    hand.write(page, page.get_by_label(re.compile("e-?mail", re.I)), email)
+    hand.write(page, page.get_by_label("Password"), _PASSWORD)
+    hand.press(page, page.get_by_role("main").get_by_role("button", name="Sign in"))
+    hand.write(page, page.get_by_label("Code"), code(secret, 1))
+    fits(page)
+    hand.press(page, page.get_by_role("button", name="Sign in"))
+    expect(page).to_have_url(f"{filled.url}/admin/")
