@@ -106,6 +106,14 @@ class Email(Provider):
                 connection.close()
 
 
+class _Letter(mail.EmailMultiAlternatives):
+    def message(self, **options: Any) -> Any:
+        """Keep each header on one line: a folded List-Unsubscribe begins with an empty one, which not all can read."""
+        written = super().message(**options)
+        written.policy = written.policy.clone(max_line_length=998)  # RFC 5322, 2.1.1
+        return written
+
+
 def _letter(message: Message, address: str) -> mail.EmailMultiAlternatives:
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
     # Django leaves an empty text out, and a mail of HTML alone is taken for an advertisement.
@@ -118,7 +126,7 @@ def _letter(message: Message, address: str) -> mail.EmailMultiAlternatives:
         headers["List-Unsubscribe"] = f"<{url}>"
         if url.startswith("https://"):  # RFC 8058, 3.1: one click needs it
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    letter = mail.EmailMultiAlternatives(subject=subject, body=body, to=[address], headers=headers)
+    letter = _Letter(subject=subject, body=body, to=[address], headers=headers)
     letter.attach_alternative(
         render_to_string("notifications/mail.html", {"subject": subject, "message": message}), "text/html"
     )
