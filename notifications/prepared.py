@@ -7,28 +7,29 @@ binding), and psycopg has the server keep the plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from typing import Any
 
 import psycopg
-from django.db import connection
-from django.db.backends.utils import CursorWrapper
+from django.db import DEFAULT_DB_ALIAS, connections
 
 # psycopg also counts the statements that it does not prepare, by their whole text; those of a clock's tick are long.
 _REMEMBERED = 16
 
 
-@contextmanager
-def cursor() -> Iterator[CursorWrapper]:
-    """A cursor on Django's connection, with its errors. For few statements, whose text never changes.
+def execute(statement: str, values: Mapping[str, Any]) -> Any:
+    """The cursor, as Django's would be after `execute`, with its errors. For few statements, whose text never changes.
 
-    Where Django keeps a log of statements, it is Django's own cursor, which can say what was sent.
+    Where Django keeps a log of statements, they go through its own cursor, which can say what was sent.
     """
-    with connection.cursor() as ordinary:  # connects, and looks whether an old connection still works
-        if connection.queries_logged:
-            yield ordinary
-            return
-        own = connection.connection
-        own.prepare_threshold, own.prepared_max = 0, _REMEMBERED
-        with CursorWrapper(psycopg.Cursor(own), connection) as prepared:
-            yield prepared
+    database = connections[DEFAULT_DB_ALIAS]
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    if database.queries_logged:
+        logged = database.cursor()
+        logged.execute(statement, values)
+        return logged
+    own = database.connection
+    own.prepare_threshold, own.prepared_max = 0, _REMEMBERED
+    with database.wrap_database_errors:
+        return psycopg.Cursor(own).execute(statement, values)

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from notifications import barriers, prepared, secrets
+from notifications import barriers, prepared, providers, secrets
 from notifications.message import Destination, Message
 from notifications.reconnect import persist
 from notifications.signed_link import ANSWER, UNSUBSCRIBE
@@ -118,7 +118,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
             body=body,
             recipient=name or email,
             slot=slot,
-            unsubscribe_url=UNSUBSCRIBE.address(channel_id),
+            unsubscribe_url=UNSUBSCRIBE.address(channel_id) if providers.unsubscribes(provider) else "",
             answer_url="" if escalating_id is None else ANSWER.address(escalating_id),
         ),
         # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
@@ -138,9 +138,8 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
 
 
 def _claim(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:
-    with prepared.cursor() as cursor:
-        cursor.execute(_CLAIM, {"id": delivery_id, "token": token, "lease": LEASE, "worker": worker[:120]})
-        row: tuple[Any, ...] | None = cursor.fetchone()
+    values = {"id": delivery_id, "token": token, "lease": LEASE, "worker": worker[:120]}
+    row: tuple[Any, ...] | None = prepared.execute(_CLAIM, values).fetchone()
     return None if row is None else _with_code(*row)
 
 

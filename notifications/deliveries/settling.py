@@ -81,10 +81,8 @@ def _settle(
 
 
 def _write(statement: str, values: dict[str, Any]) -> bool:
-    with prepared.cursor() as cursor:
-        cursor.execute(statement, values)
-        closed: int = cursor.rowcount
-        return closed == 1
+    closed: int = prepared.execute(statement, values).rowcount
+    return closed == 1
 
 
 def _is_closed(claim: Claim) -> bool:

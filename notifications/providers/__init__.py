@@ -45,6 +45,11 @@ def disturbs(kind: str) -> bool:
     return kind in _found() and _found()[kind].disturbs
 
 
+def unsubscribes(kind: str) -> bool:
+    """Return whether messages of this kind carry the address at which they are ended."""
+    return kind in _found() and _found()[kind].unsubscribes
+
+
 def get(kind: str) -> Provider:
     """Return the provider of this kind. Raises UnknownProvider."""
     try:

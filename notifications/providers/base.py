@@ -89,6 +89,9 @@ class Provider(ABC):
     disturbs: ClassVar[bool] = True
     """Whether what it delivers makes itself heard, so that it waits for the end of a person's quiet hours."""
 
+    unsubscribes: ClassVar[bool] = False
+    """Whether its messages carry `unsubscribe_url`: who reads them need not be who made the channel."""
+
     deadline: ClassVar[float] = 20.0
     """Seconds for one whole send: DNS, connection, TLS, request and answer."""
 

@@ -52,6 +52,7 @@ class Email(Provider):
     icon = "email"
     position = 10
     recognises_repeats = False
+    unsubscribes = True
     deadline = 60.0
     form: ClassVar[type[forms.Form]] = EmailForm
 
