@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
@@ -11,8 +13,9 @@ from django import forms
 from notifications import apprise_door, http, posting
 from notifications.address_field import PATIENCE
 from notifications.apprise_services import SERVICES
+from notifications.fitting import fit
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from notifications.providers.base import Limits, Provider, write
+from notifications.providers.base import Limits, Provider, Written, write
 
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 
@@ -76,17 +79,24 @@ class Apprise(Provider):
         service = _service(destination.secrets.get("url", ""))
         return Limits() if service is None else _limits(service)
 
+    def written(self, message: Message, destination: Destination) -> Written:
+        """Return what the service is given; as it stands where the address is damaged."""
+        service = _service(destination.secrets.get("url", ""))
+        return write(message, Limits()) if service is None else _written(message, service)
+
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send it, cut to what the service takes."""
         service = _service(destination.secrets.get("url", ""))
         if service is None:
             return _DAMAGED
-        written = write(message, _limits(service))
+        written = _written(message, service)
         title, body = written.subject.text, written.body.text
         with apprise_door.visit(self.deadline) as visit:
             try:
                 # Some services refuse a message without a body.
-                done = bool(service.notify(body=body or title, title=title, notify_type="info", body_format="text"))
+                done = bool(
+                    service.notify(body=body or title, title=title, notify_type="info", body_format=_format(service))
+                )
             except Exception:  # of foreign code, on an answer that it did not expect: the visit tells what went out
                 done = False
         return _judge(done, visit, self.summary(destination))
@@ -131,6 +141,27 @@ def _service(url: str) -> Any:
 
 def _limits(service: Any) -> Limits:
     return Limits(service.title_maxlen or None, service.body_maxlen, joined=service.title_maxlen <= 0)
+
+
+def _format(service: Any) -> Any:
+    return service.resolve_format("text")
+
+
+def _written(message: Message, service: Any) -> Written:
+    """Where a service shows a body as HTML or Markdown, it is given one that shows what was typed."""
+    from apprise import NotifyFormat
+    from apprise.conversion import convert_between
+
+    there, limits = _format(service), _limits(service)
+
+    def escape(text: str) -> str:
+        if there == NotifyFormat.HTML:
+            return html.escape(text).replace("\n", "<br>\n")
+        return str(convert_between(NotifyFormat.TEXT, there, text))  # type: ignore[no-untyped-call]
+
+    written = write(message, limits, escape)
+    # A title of its own is plain text everywhere.
+    return written if limits.joined else replace(written, subject=fit(message.subject, limits.subject))
 
 
 def _refusal(service: Any) -> str:

@@ -1,14 +1,19 @@
+import html
 import json
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
 
 import hypothesis
 import pytest
 from hypothesis import strategies
 from pytest_django.fixtures import Settings
 
-from notifications import providers
+from notifications import http, providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from tests.providers.making import DEADLINE, SLACK, closed_port, make_message, took
+from tests.providers.making import DEADLINE, SLACK, closed_port, make_message, shape_of, took
 from tests.receivers import Hang, HTTPReceiver, Reply, Reset, gotify
 from tests.receivers.gotify import TOKEN
 
@@ -139,6 +144,47 @@ def test_a_long_body_is_cut_with_a_mark(server: HTTPReceiver) -> None:
     message = json.loads(server.requests[0].body)["message"]
     assert len(message) in range(32_760, 32_769)
     assert message.endswith("👍🏽…")
+
+
+WORDS = strategies.text(max_size=120) | strategies.text(alphabet="<>&*_`[]()#-~|!\\ \nab", max_size=120)
+
+
+@contextmanager
+def at_home(receiver: HTTPReceiver) -> Iterator[None]:
+    """What a service would post to its public address goes to the receiver."""
+    real = http.request
+
+    def request(method: str, url: str, **options: Any) -> http.Response:
+        return real(method, f"{receiver.origin}{urlsplit(url).path}", **options)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(http, "request", request)
+        yield
+
+
+@hypothesis.settings(max_examples=50, deadline=None, derandomize=True)
+@hypothesis.given(body=WORDS)
+def test_no_text_is_markup_where_a_service_shows_html(body: str) -> None:
+    with HTTPReceiver(Reply(202)) as receiver, at_home(receiver):
+        url = "sendgrid://SG.aplanted:carillon@example.org/ada@example.org"
+        APPRISE.send(make_message(body=body), APPRISE.destination({"url": url}))
+    [request] = receiver.requests
+    [content] = json.loads(request.body)["content"]
+    assert content["type"] == "text/html"
+    assert set(shape_of(content["value"])) <= {"br"}
+    shown = html.unescape(re.sub("<br>\n?", "\n", content["value"]))
+    assert shown.rstrip() in (body.rstrip(), "Water the plants")
+
+
+@hypothesis.settings(max_examples=50, deadline=None, derandomize=True)
+@hypothesis.given(body=WORDS)
+def test_no_text_is_markup_where_a_service_shows_markdown(body: str) -> None:
+    with HTTPReceiver() as receiver, at_home(receiver):
+        url = "webex://" + "aplanted" * 10
+        APPRISE.send(make_message(body=body), APPRISE.destination({"url": url}))
+    [request] = receiver.requests
+    said = json.loads(request.body)["markdown"]
+    assert not re.search(r"(?<!\\)(?:\\\\)*[*_`\[\]]", said)
 
 
 @hypothesis.settings(max_examples=50, deadline=None, derandomize=True)
