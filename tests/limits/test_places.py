@@ -3,6 +3,7 @@ another person's line. Windows are long enough for no test to see one end, or ar
 
 from __future__ import annotations
 
+import heapq
 import random
 import threading
 import time
@@ -86,6 +87,24 @@ def test_what_one_window_holds_up_takes_nothing_from_the_others() -> None:
         assert place.window == narrow
     assert take([wide], "ada", 0) is None  # one of its two is still free, and nobody waits for it
     assert take([wide], "ada", 0) is not None
+
+
+def test_one_persons_many_at_a_window_for_all_cost_another_ones_few_a_turn_or_two() -> None:
+    window = make_window(seconds=0.1)
+    start = time.monotonic()
+    coming = [(start, 0, "ada") for _ in range(20)] + [(start + lag, 0, "bob") for lag in (0.5, 1.5, 2.5)]
+    claims: dict[str, list[int]] = {"ada": [], "bob": []}
+    heapq.heapify(coming)
+    while coming:
+        at, waited, whose = heapq.heappop(coming)
+        time.sleep(max(0.0, at - time.monotonic()))
+        place = take([window], whose, waited)
+        if place is None:
+            claims[whose].append(waited + 1)
+        else:
+            heapq.heappush(coming, (time.monotonic() + place.wait, waited + 1, whose))
+    assert max(claims["bob"]) <= 4
+    assert sum(claims["ada"]) <= 4 * len(claims["ada"])
 
 
 def test_whatever_passes_here_the_moving_window_of_limits_lets_pass_too(settings: Settings) -> None:
