@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from demo.services import Service, services
 from demo.stage import Stage
 from tests.receivers import SMTPReceiver
 
@@ -45,9 +46,16 @@ def post() -> Iterator[SMTPReceiver]:
 
 
 @pytest.fixture(scope="module")
-def stage(browser: Browser, post: SMTPReceiver) -> Iterator[Stage]:
+def others() -> Iterator[list[Service]]:
+    with services() as played:
+        yield played
+
+
+@pytest.fixture(scope="module")
+def stage(browser: Browser, post: SMTPReceiver, others: list[Service]) -> Iterator[Stage]:
     """After the browser: without one nothing needs to be started."""
-    with Stage("test_browser", EMAIL_URL=post.url) as stage:
+    leading = {name: url for service in others for name, url in service.settings.items()}
+    with Stage("test_browser", EMAIL_URL=post.url, **leading) as stage:
         stage.start(stage.web, stage.worker, stage.beat)
         yield stage
 
