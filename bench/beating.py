@@ -1,9 +1,22 @@
-"""`python -m bench.beating`: the beat of `script/bench punctual`, on the bench's own queues."""
+"""`python -m bench.beating ours | stock | worker`: a beat, or a worker for what the stock one sends, on own queues."""
 
 from __future__ import annotations
 
+import sys
+
 from bench.ground import seat
 
-if __name__ == "__main__":
+STOCK = "django_celery_beat.schedulers:DatabaseScheduler"
+
+
+def main() -> None:
     app = seat()
-    app.Beat(quiet=True, loglevel="WARNING", pidfile=None).run()
+    if sys.argv[1] == "worker":
+        app.Worker(queues="maintenance", pool="solo", loglevel="ERROR", quiet=True, without_gossip=True).start()
+    else:
+        kind = {"stock": STOCK}.get(sys.argv[1], app.conf.beat_scheduler)
+        app.Beat(quiet=True, loglevel="WARNING", pidfile=None, scheduler_cls=kind).run()
+
+
+if __name__ == "__main__":
+    main()

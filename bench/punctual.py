@@ -1,7 +1,8 @@
-"""`script/bench punctual [--reminders N] [--seconds N] [--json]`: from a slot until its message is with the broker.
+"""`script/bench punctual [--reminders N] [--seconds N] [--stock] [--json]`: from a slot until its message is published.
 
 A real beat process, and one-off reminders at random milliseconds over a minute. A listener takes the messages from the
-queue and notes when each came, so the lateness holds the wake-up, the transaction and the publishing.
+queue and notes when each came, so the lateness holds the wake-up, the transaction and the publishing. With `--stock`,
+the same under django-celery-beat's own scheduler and one worker, without the mirror rows: that sweeps alone.
 """
 
 from __future__ import annotations
@@ -29,17 +30,24 @@ def main() -> None:
     parser.add_argument("--reminders", type=int, default=1_000)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--stock", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with ground() as app:
+        from django_celery_beat.models import PeriodicTask
+
+        from schedules import mirror
+
         make(options.reminders, options.seconds, random.Random(options.seed))
-        command = [sys.executable, "-m", "bench.beating"]
-        beat = subprocess.Popen(command, env=os.environ | children_environment(), stderr=subprocess.DEVNULL)
+        if options.stock:
+            PeriodicTask.objects.filter(task=mirror.FIRE).delete()
+        children = [start(name) for name in (["stock", "worker"] if options.stock else ["ours"])]
         try:
             heard = listen(app, options.reminders, AHEAD + options.seconds + 20)
         finally:
-            beat.terminate()
-            beat.wait(timeout=15)
+            for child in children:
+                child.terminate()
+                child.wait(timeout=15)
         late = sorted(lateness(heard))
     own = {
         "reminders": len(late),
@@ -48,6 +56,11 @@ def main() -> None:
         "max ms": round(late[-1] * 1000, 1),
     }
     report("punctual", options.seed, own, {}, {})
+
+
+def start(name: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "bench.beating", name]
+    return subprocess.Popen(command, env=os.environ | children_environment(), stderr=subprocess.DEVNULL)
 
 
 def make(count: int, seconds: float, luck: random.Random) -> None:
@@ -72,7 +85,7 @@ def listen(app: Any, count: int, longest: float) -> dict[UUID, float]:
     heard: dict[UUID, float] = {}
     end = time.monotonic() + longest
     while len(heard) < count and time.monotonic() < end:
-        popped = client.brpop([f"{PREFIX}deliveries"], timeout=1)
+        popped = client.brpop([f"{PREFIX}deliveries", f"{PREFIX}bulk"], timeout=1)
         if popped:
             shown = json.loads(popped[1])["headers"]["argsrepr"]
             heard[UUID(shown.strip("[]'"))] = time.time()

@@ -39,6 +39,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._broker_rests_until = 0.0
         self._reclocking = reclocking.reclock_changed()
         self._is_set_up = False
+        log.info("Zones are read from %s", reclocking.source())
         super().__init__(*args, **kwargs)
 
     def setup_schedule(self) -> None:

@@ -10,7 +10,7 @@ import zoneinfo
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from importlib import resources
+from importlib import metadata, resources
 from pathlib import Path
 from uuid import UUID
 
@@ -97,6 +97,19 @@ def _last_said(schedule: Schedule) -> datetime:
     changes = schedule.events.exclude(what__in=[What.RUN, What.RECLOCKED]).order_by("-id")
     change = changes.values_list("at", flat=True).first()
     return max(instant for instant in (slot, change, schedule.created_at) if instant is not None)
+
+
+def source() -> str:
+    """Where this process reads zones, and their version where that is told: "/usr/share/zoneinfo (2025b)"."""
+    for folder in map(Path, zoneinfo.TZPATH):
+        if (folder / "UTC").is_file():
+            told = folder / "tzdata.zi"
+            first = told.read_text().partition("\n")[0] if told.is_file() else ""
+            version = (
+                first.removeprefix("# version ") if first.startswith("# version ") else "of a version it does not tell"
+            )
+            return f"{folder} ({version})"
+    return f"the package tzdata ({metadata.version('tzdata')})"
 
 
 def _digest(zone: str) -> str:

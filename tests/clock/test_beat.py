@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 import pytest
 from celery import Celery
@@ -231,6 +232,22 @@ def test_what_a_beat_holds_that_stands_still_is_fired_by_another(tmp_path: Path)
         later = due_in(0.1)
         wait_for(later.occurrences.exists)
         assert held.occurrences.count() == 1
+    database.cut()
+    broker.cut()
+
+
+def test_the_machines_own_time_zone_changes_nothing(tmp_path: Path) -> None:
+    database, broker = lines()
+    database.mend()
+    now = firing.read_clock().now
+    local = (now + timedelta(seconds=1)).astimezone(ZoneInfo("Europe/Berlin"))
+    once = {"kind": "once", "rule": {"at": f"{local:%Y-%m-%dT%H:%M:%S}"}, "time_zone": "Europe/Berlin"}
+    due = make_schedule(make_user(), now=now - timedelta(days=1), **once)
+    with running_beat(database, broker, tmp_path / "log", TZ="Pacific/Apia"):
+        wait_for(due.occurrences.exists)
+        rescues = PeriodicTask.objects.filter(name="rescue")
+        wait_for(lambda: rescues.exists() and rescues.get().total_run_count > 0)
+    assert due.occurrences.get().reason == ""
     database.cut()
     broker.cut()
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import zoneinfo
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from importlib import resources
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -101,3 +105,36 @@ def test_the_command_says_what_it_moves() -> None:
     call_command("reclock", stdout=out)
     assert str(wrong.id) in out.getvalue()
     assert "1 schedules moved" in out.getvalue()
+    assert f"Zones are read from {reclocking.source()}." in out.getvalue()
+
+
+@pytest.fixture
+def other_zones(tmp_path: Path) -> Iterator[Path]:
+    """A folder of zones that this process reads before all others; the test fills it."""
+    before = zoneinfo.TZPATH
+    zoneinfo.reset_tzpath([tmp_path, *before])
+    yield tmp_path
+    zoneinfo.reset_tzpath(before)
+
+
+def test_it_is_said_where_zones_are_read_and_of_which_version(other_zones: Path) -> None:
+    (other_zones / "UTC").write_bytes(b"TZif")
+    assert reclocking.source() == f"{other_zones} (of a version it does not tell)"
+    (other_zones / "tzdata.zi").write_text("# version 2026f\n# more\n")
+    assert reclocking.source() == f"{other_zones} (2026f)"
+    zoneinfo.reset_tzpath([])
+    assert reclocking.source().startswith("the package tzdata (2")
+
+
+@pytest.mark.parametrize("where", ["the system's", "the package's"])
+def test_a_change_is_noticed_wherever_the_zones_are_read(other_zones: Path, where: str) -> None:
+    if where == "the package's":
+        zoneinfo.reset_tzpath([other_zones])
+    for _ in reclocking.reclock_changed():
+        pass
+    wrong = make_wrong(HOUR, firing.read_clock().now)
+    assert [moved for batch in reclocking.reclock_changed() for moved in batch] == []
+    (other_zones / "Europe").mkdir()
+    tokyo = resources.files("tzdata.zoneinfo.Asia").joinpath("Tokyo").read_bytes()
+    (other_zones / "Europe" / "Berlin").write_bytes(tokyo)  # other data than before, whatever it says
+    assert [moved.schedule_id for batch in reclocking.reclock_changed() for moved in batch] == [wrong.id]

@@ -13,6 +13,7 @@ class Command(BaseCommand):
     help = "Recompute every next slot with the zone database that is installed now, and say which of them move."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(f"Zones are read from {reclocking.source()}.")
         moved = 0
         for batch in reclocking.reclock():
             for one in batch:
