@@ -9,7 +9,7 @@ from pathlib import Path
 
 from celery.schedules import crontab
 
-from config import embedded, env
+from config import embedded, env, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = embedded.var_dir()
@@ -287,16 +287,4 @@ UNFOLD = {
     "SCRIPTS": ["config.admin_site.script"],
     "GLOBAL_CALLBACK": "config.admin_site.context",
 }
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"()": "config.redaction.Formatter", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    # uvicorn brings handlers of its own, which would write what ours redacts.
-    "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access")}
-    # Two lines a task, several a second: the attempts and the task results are the record.
-    | {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace")},
-    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
-}
+LOGGING = logs.settings(env.text("LOG_LEVEL", "INFO"))

@@ -29,12 +29,6 @@ SET_UP = "/account/second-factor/totp/activate/"
 STEP = "/account/second-factor/authenticate/"
 
 
-@pytest.fixture(autouse=True)
-def quick(settings: Settings) -> None:
-    """Each test signs in several times, and hashing is slow by design."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
 def anna() -> User:
     user = make_user(email="anna@example.org", password=PASSWORD)
