@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from notifications import http
-from notifications.addresses import RefusedURL, check_url
+from notifications.addresses import EXAMPLE, RefusedURL, check_url
 
 PATIENCE = 5.0
 """Seconds that a person waits at most, until the address is taken as it stands."""
@@ -22,8 +22,13 @@ class AddressField(forms.CharField):
     """An address on the web, in its canonical form.
 
     It is called at once, and nothing is said: one that leads into a private network or shows a certificate that is not
-    valid would be refused at every send. One that only does not answer is taken, for that may pass.
+    valid would be refused at every send. One that only does not answer is taken, for that may pass. `example` is a
+    right one, told where this one is wrong.
     """
+
+    def __init__(self, *, example: str = EXAMPLE, **options: Any) -> None:
+        super().__init__(**options)
+        self._example = example
 
     def clean(self, value: Any) -> str:
         """Return the address. Raises ValidationError."""
@@ -34,7 +39,7 @@ class AddressField(forms.CharField):
             url = check_url(typed)
             http.examine(url, PATIENCE)
         except RefusedURL as refusal:
-            raise forms.ValidationError(str(refusal)) from None
+            raise forms.ValidationError(str(refusal).replace(EXAMPLE, self._example)) from None
         except http.NotSent as failure:
             raise forms.ValidationError(f"{failure.reason} {_REMEDY[failure.refused]}") from None
         return url

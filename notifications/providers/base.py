@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -97,6 +97,9 @@ class Provider(ABC):
 
     limits: ClassVar[Limits] = Limits()
 
+    answers_apart: ClassVar[bool] = False
+    """Whether the address at which a message is acknowledged has a place of its own, outside the text."""
+
     form: ClassVar[type[forms.Form]]
     """The fields that a person fills in to make a channel."""
 
@@ -146,7 +149,8 @@ class Provider(ABC):
 
     def written(self, message: Message, destination: Destination) -> Written:
         """Return what the service would be given of `message`, as `send` gives it: the preview is the sending."""
-        return write(message, self.limits_for(destination), self.escape)
+        said = replace(message, answer_url="") if self.answers_apart else message
+        return write(said, self.limits_for(destination), self.escape)
 
     def host(self, destination: Destination) -> str:
         """Return the host that rates of the scope "host" count by; it holds no secret."""

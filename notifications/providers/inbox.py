@@ -23,6 +23,7 @@ class Inbox(Provider):
     icon = "inbox"
     position = 0
     recognises_repeats = True
+    answers_apart = True
     disturbs = False
     form: ClassVar[type[forms.Form]] = InboxForm
 

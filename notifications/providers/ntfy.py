@@ -28,6 +28,7 @@ class NtfyForm(forms.Form):
 
     server = AddressField(
         label="Server",
+        example=PUBLIC,
         required=False,
         max_length=300,
         widget=forms.URLInput(attrs={"placeholder": PUBLIC}),

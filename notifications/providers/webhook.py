@@ -104,6 +104,7 @@ class Webhook(Provider):
     position = 20
     policy = backoff.PATIENT
     recognises_repeats = True
+    answers_apart = True
     form: ClassVar[type[forms.Form]] = WebhookForm
     revealed = "secret"
     overlap = timedelta(hours=24)

@@ -81,6 +81,10 @@ def test_a_message_has_the_documented_shape(server: HTTPReceiver) -> None:
     }
 
 
+def test_the_server_is_told_by_an_example_of_one() -> None:
+    assert "Write it like https://ntfy.sh." in NTFY.form({"topic": OPEN, "server": "https://"}).errors["server"][0]
+
+
 def test_a_form_with_the_topic_alone_means_the_public_server_and_a_normal_ring() -> None:
     form = NTFY.form({"topic": OPEN})
     assert form.is_valid()
