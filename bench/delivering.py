@@ -43,8 +43,8 @@ class Sink:
 
 
 @contextmanager
-def worker(pool: str, concurrency: int, processes: int, sink: Sink) -> Iterator[list[Child]]:
-    """Workers of production's settings on the bench's database; ready when the block begins."""
+def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_too: str) -> Iterator[list[Child]]:
+    """Workers of production's settings, and of `settings_too`, on the bench's database; ready when the block begins."""
     from django.conf import settings
     from django.db import connection
 
@@ -61,6 +61,7 @@ def worker(pool: str, concurrency: int, processes: int, sink: Sink) -> Iterator[
         "BENCH_SINK": sink.url,
         "LOG_LEVEL": "ERROR",
         "DATABASE_POOL": "on" if pool == "threads" else "off",
+        **settings_too,
     }
     celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "-I", "bench.bare"]
     celery += ["-Q", "deliveries,bulk,maintenance"]

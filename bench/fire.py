@@ -53,7 +53,7 @@ def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
     from django_celery_beat.models import PeriodicTask
 
     from bench.firing import clear, make_schedules
-    from notifications import outbox
+    from notifications import bulk
     from notifications.models import Delivery
     from schedules import firing, mirror
     from schedules.beat import Scheduler
@@ -72,7 +72,7 @@ def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
     while Schedule.objects.filter(next_fire_at__lte=now).exists():
         beat.tick()
     seconds = time.perf_counter() - started
-    published = waiting(app) + waiting(app, outbox.BULK)
+    published = waiting(app) + waiting(app, bulk.QUEUE)
     found = {Occurrence.objects.filter(outcome="fired").count(), Delivery.objects.count(), published}
     if found != {due}:
         raise SystemExit(f"Not everything was fired, recorded and published: {found} of {due}")

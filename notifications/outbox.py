@@ -7,7 +7,6 @@ The rows are the outbox. A Celery message only says "look at delivery X": losing
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,7 @@ from uuid import UUID
 from celery import current_app
 from django.db import connection, transaction
 
-from notifications import barriers, doorbell, providers
+from notifications import barriers, bulk, doorbell, providers
 from notifications.columns import column
 from notifications.ids import uuid7
 from notifications.models import Channel, Notification
@@ -32,10 +31,6 @@ LONGEST_COUNTDOWN = 300.0
 UNHEARD = 10.0
 # Seconds before a wait in the table is over at which rescue, which comes by every 5 s, rings with a countdown.
 EARLY = 6.0
-# The queue for all but the first few bells of one person in one batch. Workers take from both queues in turn, so that
-# nobody waits behind another's thousands.
-BULK = "bulk"
-FIRST_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +149,9 @@ def ring(rings: Iterable[Ring]) -> bool:
     if not near:
         return True
     barriers.reach("ringing")
-    rung: Counter[int | None] = Counter()
     queues: dict[str | None, list[tuple[UUID, float]]] = {}
     for bell in near:
-        rung[bell.person_id] += 1
-        queue = BULK if rung[bell.person_id] > FIRST_FEW else None
-        queues.setdefault(queue, []).append((bell.delivery_id, bell.wait))
+        queues.setdefault(bulk.queue_for(bell.person_id), []).append((bell.delivery_id, bell.wait))
     try:
         for queue, calls in queues.items():
             doorbell.publish(current_app, DELIVER, calls, queue)

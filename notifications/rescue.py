@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
-from notifications import broker, deliveries, fallback, outbox, providers
+from notifications import broker, bulk, deliveries, fallback, outbox, providers
 from notifications.deliveries import LostRule, Recovered
 from notifications.reconnect import persist
 
@@ -42,7 +42,7 @@ def rescue() -> Rescued:
 
 
 def _ring() -> int:
-    found = broker.look(outbox.DELIVER, outbox.BULK)
+    found = broker.look(outbox.DELIVER, bulk.QUEUE)
     if found is None:
         return 0  # the rows stay due for a ring, and are rung as soon as it is back
     if found.forgot:

@@ -65,7 +65,7 @@ def test_what_waits_in_bulk_counts_too(broker: redis.Redis, channel: Channel, mo
     for _ in range(40):
         make_delivery(channel, ring_at=timezone.now() - timedelta(seconds=1))
     assert [rescue.rescue().rung for _ in range(2)] == [30, 0]
-    assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (25, 5)
+    assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (20, 10)
 
 
 def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel: Channel) -> None:

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from notifications import broker as broker_module
-from notifications import outbox, rescue, tasks
+from notifications import bulk, outbox, rescue, tasks
 from notifications.ids import uuid7
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
@@ -24,8 +24,19 @@ def test_one_persons_many_are_rung_in_bulk_and_another_ones_few_beside_them(ada:
     Delivery.objects.filter(id__in=[one.id for one in few]).update(ring_at=NOON + timedelta(seconds=1))
     broker_module.mark()
     assert rescue.rescue().rung == len(many) + len(few)
-    assert broker.llen("carillon:deliveries") == outbox.FIRST_FEW + len(few)
-    assert broker.llen("carillon:bulk") == len(many) - outbox.FIRST_FEW
+    assert broker.llen("carillon:deliveries") == bulk.FEW + len(few)
+    assert broker.llen("carillon:bulk") == len(many) - bulk.FEW
+
+
+def test_many_are_many_in_batches_too_and_few_again_after_a_while(
+    ada: User, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(6):
+        outbox.ring([outbox.Ring(uuid7(), 0.0, ada.id) for _ in range(10)])
+    assert (broker.llen("carillon:deliveries"), broker.llen("carillon:bulk")) == (bulk.FEW, 60 - bulk.FEW)
+    monkeypatch.setattr(bulk._Lately, "since", bulk._Lately.since - bulk.WITHIN)
+    outbox.ring([outbox.Ring(uuid7(), 0.0, ada.id)])
+    assert broker.llen("carillon:deliveries") == bulk.FEW + 1
 
 
 def test_what_a_schedule_records_is_rung_by_person_too(ada: User) -> None:
@@ -46,10 +57,10 @@ def saying(channel: Channel) -> outbox.Saying:
 
 
 def test_a_retry_stays_in_the_queue_it_came_from() -> None:
-    request = {"args": ["x"], "kwargs": {}, "delivery_info": {"exchange": "", "routing_key": outbox.BULK}}
+    request = {"args": ["x"], "kwargs": {}, "delivery_info": {"exchange": "", "routing_key": bulk.QUEUE}}
     tasks.deliver.push_request(**request)
     try:
         again = tasks.deliver.signature_from_request(countdown=1.0)
     finally:
         tasks.deliver.pop_request()
-    assert again.options["queue"] == outbox.BULK
+    assert again.options["queue"] == bulk.QUEUE

@@ -90,6 +90,7 @@ def test_two_workers_never_send_more_than_a_webhook_takes(discord: HTTPReceiver)
     assert set(Delivery.objects.values_list("tries", flat=True)) == {1}
 
 
+@pytest.mark.usefixtures("broker")
 @pytest.mark.parametrize(("on_unknown", "state"), [("retry", "pending"), ("", "unknown")])
 def test_a_worker_killed_between_claim_and_deferral_is_settled_by_the_rule_for_an_unknown_outcome(
     on_unknown: str, state: str, discord: HTTPReceiver, tmp_path: Path

@@ -1,0 +1,165 @@
+"""`script/bench fairness [--n 10000] [--seconds 40] [--seed 1] [--json]`: what one person's thousands cost another.
+
+One person has so many deliveries to a chat that takes one message a second, in a second run to a webhook that takes all
+of them. Meanwhile another person's single ones come at random. A real worker of four processes, and rescue every 5 s.
+The peer in the same run is the same load in one first-in-first-out queue.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+from bench.deliver import _transactions
+from bench.delivering import Sink, make_deliveries, own_redis_database, worker
+from bench.ground import ground, report, sweep
+
+BATCH = 500  # of schedules that beat fires at once
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="script/bench fairness")
+    parser.add_argument("--n", type=int, default=10_000, help="deliveries of the one person")
+    parser.add_argument("--seconds", type=float, default=40.0, help="how long the other person's single ones come")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with ground() as app:
+        own_redis_database(app)
+        rows = measure(app, options)
+    late = {name: row["p99 ms"] for name, row in rows.items()}
+    ratios = {
+        "p99, limited": round(late["one queue"] / late["ours"], 1),
+        "p99, unlimited": round(late["one queue, unlimited"] / late["ours, unlimited"], 1),
+    }
+    report("fairness", options.seed, rows.pop("ours"), rows, ratios)
+
+
+def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    from notifications import bulk
+    from tests.make import make_channel, make_user
+    from tests.receivers import HTTPReceiver
+    from tests.receivers.telegram import TOKEN, answer
+
+    few = bulk.FEW
+    rows: dict[str, dict[str, Any]] = {}
+    sink = Sink(0.0)
+    with HTTPReceiver(answer) as telegram, worker("prefork", 4, 1, sink, TELEGRAM_URL=telegram.origin), rescued(app):
+        other = make_channel(make_user(), "webhook", address={"url": sink.url})
+        play(make_deliveries(other, 50), other.user_id, other, 2.0, random.Random(0))  # wakes the worker
+        for peer, bulk.FEW in (("ours", few), ("one queue", options.n)):
+            for kind in ("limited", "unlimited"):
+                who = make_user()
+                if kind == "limited":
+                    channel = make_channel(who, "telegram", {"token": TOKEN}, address={"chat": "1"})
+                else:
+                    channel = make_channel(who, "webhook", address={"url": sink.url})
+                before, counted = len(telegram.requests), _transactions()
+                flood = make_deliveries(channel, options.n)
+                lateness = play(flood, who.id, other, options.seconds, random.Random(options.seed))
+                row = _summary(lateness) | _spent(channel, _transactions() - counted)
+                if kind == "limited":
+                    arrived = sorted(request.at.timestamp() for request in telegram.requests[before:])
+                    gaps = [later - earlier for earlier, later in pairwise(arrived)]
+                    row |= {"too soon": sum(gap < 1.0 for gap in gaps), "least gap s": round(min(gaps), 2)}
+                rows[peer if kind == "limited" else f"{peer}, unlimited"] = row
+                _forget(app)
+    sink.close()
+    sweep(app)
+    return rows
+
+
+def play(flood: Sequence[UUID], owner: int, other: Any, seconds: float, chance: random.Random) -> list[float]:
+    """Ring for all of `owner`'s flood, in batches as beat does; return how late the single ones to the channel `other`
+    were settled, in seconds.
+    """
+    from django.db.models import F
+
+    from notifications import outbox
+    from notifications.models import Delivery
+
+    for start in range(0, len(flood), BATCH):
+        outbox.ring([outbox.Ring(key, 0.0, owner) for key in flood[start : start + BATCH]])
+    singles, until = [], time.monotonic() + seconds
+    while time.monotonic() < until:
+        time.sleep(chance.expovariate(5.0))
+        [single] = make_deliveries(other, 1)
+        outbox.ring([outbox.Ring(single, 0.0, other.user_id)])
+        singles.append(single)
+    waiting = Delivery.objects.filter(id__in=singles, settled_at=None)
+    while waiting.exists():
+        time.sleep(0.1)
+    late = Delivery.objects.filter(id__in=singles).annotate(late=F("settled_at") - F("created_at"))
+    return [lateness.total_seconds() for lateness in late.values_list("late", flat=True)]
+
+
+@contextmanager
+def rescued(app: Any) -> Iterator[None]:
+    """What beat does for deliveries that wait."""
+    over = threading.Event()
+
+    def ring() -> None:
+        while not over.wait(5.0):
+            app.send_task("notifications.rescue", ignore_result=True)
+
+    clock = threading.Thread(target=ring)
+    clock.start()
+    try:
+        yield
+    finally:
+        over.set()
+        clock.join()
+
+
+def _summary(lateness: Sequence[float]) -> dict[str, Any]:
+    ordered = sorted(late * 1000 for late in lateness)
+
+    def at(share: float) -> float:
+        return round(ordered[math.ceil(share * len(ordered)) - 1], 1)
+
+    return {"singles": len(ordered), "p50 ms": at(0.5), "p99 ms": at(0.99), "max ms": at(1)}
+
+
+def _spent(channel: Any, transactions: int) -> dict[str, Any]:
+    """What became of the thousands: how many were delivered and at which claim, and the transactions for each of all
+    (those for the single ones among them).
+    """
+    from django.db.models import Avg, Count, Max
+
+    from notifications.models import Delivery
+
+    thousands = Delivery.objects.filter(channel=channel)
+    delivered = thousands.filter(state="delivered").annotate(claims=Count("history"))
+    claims = delivered.aggregate(each=Avg("claims"), most=Max("claims"))
+    return {
+        "delivered": delivered.count(),
+        "claims each": round(claims["each"], 2),
+        "most claims": claims["most"],
+        "transactions": round(transactions / thousands.count(), 2),
+    }
+
+
+def _forget(app: Any) -> None:
+    """What one run has left must not be another's load."""
+    from django.db.models.functions import Now
+
+    from notifications import bulk
+    from notifications.models import Delivery
+
+    with app.connection_for_write() as broker:
+        for name in ("deliveries", bulk.QUEUE):
+            app.amqp.queues[name](broker.default_channel).purge()
+    Delivery.objects.filter(state="pending").update(state="cancelled", settled_at=Now())
+    time.sleep(3.0)
+
+
+if __name__ == "__main__":
+    main()
