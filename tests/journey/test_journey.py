@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from datetime import timedelta
 
 import pytest
+import requests
 
 from config.processes import Child
 from demo.ledger import Account, account
@@ -52,6 +54,25 @@ def test_a_reminder_goes_out_once_on_each_channel(journey: Journey) -> None:
     [request] = journey.hook.requests
     assert request.verified(journey.secret)["data"]["subject"] == "Straight on"
     assert [outcomes(said, channel) for channel in ("Inbox", "Mail", "Hook")] == [["delivered"]] * 3
+
+
+def test_what_its_reader_ended_ends_with_the_reason_and_both_secrets_sign_what_a_worker_posts(journey: Journey) -> None:
+    browser, title = journey.ada._browser, "Ended and replaced"
+    journey.remind(title, within=4)
+    [hook] = journey.stage.rows("SELECT id FROM notifications_channel WHERE address->>'url' = %s", journey.hook.origin)
+    question = browser.open(f"/channels/{hook['id']}/secret/new/")
+    shown = re.search(r"whsec_[A-Za-z0-9+/=]+", browser.send(question, question.form("replaces")).source)
+    assert shown is not None
+    [code] = [mail for mail in journey.mails("Your code for Carillon") if mail.recipients == [journey.ada.email]]
+    link = code.message["List-Unsubscribe"].strip("<>")
+    assert requests.get(link, timeout=20).status_code == 200
+    assert requests.post(link, data={"List-Unsubscribe": "One-Click"}, timeout=20).status_code == 200
+    said = journey.settled(title)
+    assert [sent.state for sent in said.sent] == ["delivered", "dead", "delivered"]
+    assert "You unsubscribed" in said.of("Mail").attempts[0][1]
+    assert journey.mails(title) == []
+    [request] = journey.hook.requests
+    assert request.verified(shown[0]) == request.verified(journey.secret)
 
 
 def test_a_worker_killed_while_it_sends_leaves_the_rest_to_the_next(journey: Journey) -> None:
