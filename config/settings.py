@@ -221,7 +221,7 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker that is away for long mu
 CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": "carillon:",
-    "visibility_timeout": 1800,  # longer than any countdown (300 s) and any lease (90 s)
+    "visibility_timeout": 1800,  # longer than any countdown (10 s) and any lease (90 s)
     "socket_timeout": 5,  # a silent broker must not hang a web request or a beat
     "socket_connect_timeout": 3,
     "socket_keepalive": True,
@@ -243,7 +243,6 @@ CELERY_RESULT_EXPIRES = 7 * 24 * 3600
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # more would age behind slow sends while another worker is idle
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45  # SIGQUIT: so long for what is under way. SIGTERM waits for all of it
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a send must not end midway for the broker's sake
-CELERY_WORKER_ETA_TASK_LIMIT = 10_000  # retries that count down are held in memory
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False  # else a trace is logged word by word

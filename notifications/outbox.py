@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 DELIVER = "notifications.deliver"
 
-# A message with a longer countdown would be re-queued by Redis' visibility time-out; it waits in the table instead.
-LONGEST_COUNTDOWN = 300.0
+# A longer wait stays in the table: a worker keeps each message that counts down in memory, at 9 KiB, until it is due.
+LONGEST_COUNTDOWN = 10.0
 # Seconds that a rung delivery may stay unclaimed before rescue rings again.
 UNHEARD = 10.0
 # Seconds before a wait in the table is over at which rescue, which comes by every 5 s, rings with a countdown.
@@ -82,7 +82,7 @@ WITH said AS (
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at, rings,
                                     expires_at, tries, replays, reason)
 SELECT d.id, d.notification_id, d.channel_id, d.provider, 'pending', greatest(d.available_at, now()),
-       CASE WHEN d.available_at > now() + %s * interval '1 second' THEN d.available_at
+       CASE WHEN d.available_at > now() + %s * interval '1 second' THEN d.available_at - %s * interval '1 second'
             ELSE greatest(d.available_at, now()) + %s * interval '1 second' END,
        0, d.expires_at, 0, 0, d.reason
   FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[], %s::text[])
@@ -123,6 +123,7 @@ def record(sayings: Iterable[Saying]) -> list[Ring]:
                 column(saying.escalate_after for _, saying in told),
                 column(_wait(saying, saying.channels[0][1])[0] if saying.in_order else None for _, saying in told),
                 LONGEST_COUNTDOWN,
+                EARLY,
                 UNHEARD,
                 *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 7),
             ],

@@ -33,6 +33,10 @@ class NotAsked(Rejected):
     """It cannot be sent as things stand here; its service was not asked, and its channel may be as good as ever."""
 
 
+class OurFault(Ambiguous):
+    """It broke off here (a bug, a worker told to stop): nobody knows what became of it, and its channel may be fine."""
+
+
 def send(delivery_id: UUID, worker: str) -> None:
     """Try once. Does nothing when the delivery is not due, not pending, or in another worker's hands.
 
@@ -78,7 +82,7 @@ def ask_provider(claim: Claim) -> Answer:
     except Exception as error:
         # The text of a foreign exception may hold a secret (a URL, a header): only its type is kept.
         log.error("Provider %s raised %s for delivery %s", claim.provider, type(error).__name__, claim.delivery_id)
-        return Ambiguous(f"The {claim.provider} provider failed with {type(error).__name__}.")
+        return OurFault(f"The {claim.provider} provider failed with {type(error).__name__}.")
     except (SystemExit, KeyboardInterrupt):
         _let_go(claim, asked)
         raise
@@ -89,7 +93,7 @@ def _let_go(claim: Claim, asked: bool) -> None:
         deliveries.release(claim.delivery_id, claim.token, "The worker was stopped before it had sent anything.")
         return
     try:
-        settle(claim, Ambiguous("The worker was stopped while it was sending."))
+        settle(claim, OurFault("The worker was stopped while it was sending."))
     except SendAgain as again:
         put_off(again, chosen=0.0)
 
@@ -102,9 +106,9 @@ def settle(claim: Claim, answer: Answer) -> None:
             if moved_to:
                 channels.move(claim.channel_id, claim.address, moved_to)
         case Rejected(reason, gone):
-            settled = deliveries.reject(claim, reason, gone, asked=not isinstance(answer, NotAsked))
+            settled = deliveries.reject(claim, reason, gone, tells=_tells(answer))
         case Ambiguous(reason) if not _may_repeat(claim):
-            settled = deliveries.hold(claim, reason)
+            settled = deliveries.hold(claim, reason, tells=_tells(answer))
         case Ambiguous() | Retryable():
             raise SendAgain(claim, answer)
         case _:
@@ -116,6 +120,11 @@ def settle(claim: Claim, answer: Answer) -> None:
         )
     if not isinstance(answer, Delivered):
         fallback.advance()
+
+
+def _tells(answer: Answer) -> bool:
+    """Whether the answer says something about the channel: it came of asking its service."""
+    return not isinstance(answer, NotAsked | OurFault)
 
 
 def _quiet_hours(claim: Claim, wait: float = 0.0) -> quiet.Wait | None:
@@ -159,13 +168,13 @@ def put_off(again: SendAgain, chosen: float) -> float | None:
     jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
     wait = backoff.next_wait(providers.get(claim.provider).policy, claim.tries, chosen, retry_after, jitter)
     if wait is None:
-        deliveries.exhaust(claim, outcome, answer.reason)
+        deliveries.exhaust(claim, outcome, answer.reason, tells=_tells(answer))
         fallback.advance()
         return None
     note = ""
     if (quiet_hours := _quiet_hours(claim, wait)) is not None:
         wait, note = (quiet_hours.until - claim.claimed_at).total_seconds(), quiet_hours.note
     published = wait <= outbox.LONGEST_COUNTDOWN
-    unheard = outbox.UNHEARD if published else 0.0
-    settled = deliveries.postpone(claim, outcome, answer.reason, wait, unheard, note)
+    unheard = outbox.UNHEARD if published else -outbox.EARLY
+    settled = deliveries.postpone(claim, outcome, answer.reason, wait, unheard, note, tells=_tells(answer))
     return wait if settled and published else None

@@ -17,6 +17,7 @@ from django.db import connection
 
 from notifications import barriers, prepared, providers, secrets
 from notifications.message import Destination, Message
+from notifications.models import Intervention
 from notifications.reconnect import persist
 from notifications.signed_link import ANSWER, UNSUBSCRIBE
 from people import codes, quiet
@@ -32,7 +33,7 @@ class Claim:
 
     `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
-    quiet hours that this delivery keeps: None where it is urgent, sent again by a person, or not caused by a reminder.
+    quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or no reminder's.
     `failing`: nothing has arrived on its channel since a try failed. `answered` says that its person has answered the
     notification meanwhile, so that nothing more of it is to go out; empty where not, or where they sent it again.
     `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
@@ -84,12 +85,12 @@ SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE sub
             WHEN jsonb_typeof(c.address) <> 'object' THEN
                  'The channel''s address is damaged. Remove the channel and add it again.'
             ELSE '' END,
-       now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent AND claimed.replays = 0 THEN p.quiet_from END,
+       now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END,
        p.quiet_until, p.time_zone, c.failing_since IS NOT NULL,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END,
-       CASE WHEN n.acknowledged_at IS NULL OR claimed.replays > 0 THEN ''
+       CASE WHEN n.acknowledged_at IS NULL THEN ''
             WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END,
-       p.id, n.origin = 'test', claimed.released
+       p.id, n.origin = 'test', claimed.released, claimed.replays
   FROM claimed
   JOIN notifications_notification n ON n.id = claimed.notification_id
   JOIN notifications_channel c ON c.id = claimed.channel_id
@@ -104,7 +105,9 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     if row is None:
         return None
     tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
-    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, answered, person_id, is_test, released = rest
+    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, answered, person_id, is_test, *counts = rest
+    released, replays = counts
+    own_wish = replays > 0 and persist(partial(_sent_again_by, delivery_id)) == person_id
     barriers.reach("claimed")
     return Claim(
         delivery_id=delivery_id,
@@ -127,9 +130,9 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         on_unknown=on_unknown,
         unusable=unusable,
         claimed_at=claimed_at,
-        quiet=quiet.window(quiet_from, quiet_until, zone),
+        quiet=None if own_wish else quiet.window(quiet_from, quiet_until, zone),
         failing=failing,
-        answered=answered,
+        answered="" if own_wish else answered,
         person_id=person_id,
         zone=zone,
         is_test=is_test,
@@ -153,6 +156,11 @@ def _with_code(
     if nonce is not None:
         body = f"{codes.reveal(body, channel_id, nonce)}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(channel_id)}"
     return (tries, provider, channel_id, subject, body, *rest)
+
+
+def _sent_again_by(delivery_id: UUID) -> int | None:
+    """The account of whoever sent the dead letter again: their own wish passes where an operator's replay waits."""
+    return Intervention.objects.filter(deliveries=delivery_id).values_list("by_id", flat=True).first()
 
 
 def _claim_again(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:

@@ -47,12 +47,12 @@ def _settle(
     wait: float | None = None,
     unheard: float = 0.0,
     gone: bool = False,
-    asked: bool = True,
+    tells: bool = True,
 ) -> bool:
     """Settle the row and close its attempt under the token; False when another worker has taken over since.
 
-    `ask` is what the row tells or asks a person, beside what was said. `asked`: the service was, and so the try says
-    something about its channel.
+    `ask` is what the row tells or asks a person, beside what was said. `tells`: the try says something about
+    its channel, because its service was asked.
     """
     values: dict[str, Any] = {
         "id": claim.delivery_id,
@@ -69,7 +69,7 @@ def _settle(
         "disabled": judging.disabled_because(gone, said),
     }
     statement = _SETTLE
-    if asked and state != _STATE.DELIVERED:
+    if tells and state != _STATE.DELIVERED:
         statement = _SETTLE_FAILED
     elif claim.failing and state == _STATE.DELIVERED:
         statement = _SETTLE_ARRIVED
@@ -99,27 +99,37 @@ def deliver(claim: Claim, receipt: str) -> bool:
     return _settle(claim, _STATE.DELIVERED, _OUTCOME.DELIVERED, receipt)
 
 
-def reject(claim: Claim, reason: str, gone: bool = False, asked: bool = True) -> bool:
+def reject(claim: Claim, reason: str, gone: bool = False, tells: bool = True) -> bool:
     """sending -> dead: it will never work as it stands.
 
-    Where the address is `gone`, its channel is disabled; where the service was not `asked`, nothing is held against it.
+    Where the address is `gone`, its channel is disabled; where the try `tells` nothing, nothing is held against it.
     """
-    return _settle(claim, _STATE.DEAD, _OUTCOME.REJECTED, reason, gone=gone, asked=asked)
+    return _settle(claim, _STATE.DEAD, _OUTCOME.REJECTED, reason, gone=gone, tells=tells)
 
 
-def exhaust(claim: Claim, outcome: Attempt.Outcome, reason: str) -> bool:
+def exhaust(claim: Claim, outcome: Attempt.Outcome, reason: str, tells: bool = True) -> bool:
     """sending -> dead: it failed once more, and the tries that the provider allows are used up."""
-    return _settle(claim, _STATE.DEAD, outcome, reason)
+    return _settle(claim, _STATE.DEAD, outcome, reason, tells=tells)
 
 
-def postpone(claim: Claim, outcome: Attempt.Outcome, reason: str, wait: float, unheard: float, note: str = "") -> bool:
+def postpone(
+    claim: Claim,
+    outcome: Attempt.Outcome,
+    reason: str,
+    wait: float,
+    unheard: float,
+    note: str = "",
+    tells: bool = True,
+) -> bool:
     """sending -> pending: try again after `wait` seconds; rescue rings if it is unclaimed `unheard` seconds later.
 
-    `note` says why the wait is longer than usual.
+    A negative `unheard` has rescue ring before that, with a countdown. `note` says why the wait is longer than usual.
     """
-    return _settle(claim, _STATE.PENDING, outcome, reason, ask=note and f" {note}", wait=wait, unheard=unheard)
+    ask = note and f" {note}"
+    return _settle(claim, _STATE.PENDING, outcome, reason, ask=ask, wait=wait, unheard=unheard, tells=tells)
 
 
-def hold(claim: Claim, reason: str) -> bool:
+def hold(claim: Claim, reason: str, tells: bool = True) -> bool:
     """sending -> unknown: it may have arrived; a person decides whether to send it again."""
-    return _settle(claim, _STATE.UNKNOWN, _OUTCOME.AMBIGUOUS, reason, ask=" It may have arrived; send it again?")
+    ask = " It may have arrived; send it again?"
+    return _settle(claim, _STATE.UNKNOWN, _OUTCOME.AMBIGUOUS, reason, ask=ask, tells=tells)

@@ -11,7 +11,7 @@ from django.db import IntegrityError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from notifications import deliveries, rescue, sending
+from notifications import deliveries, outbox, rescue, sending
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
@@ -87,10 +87,10 @@ def test_a_failure_goes_back_to_pending_with_celerys_countdown(
 ) -> None:
     answering(monkeypatch, Retryable("The receiver answered 503."))
     delivery = make_delivery(channel)
-    assert try_once(delivery, chosen=42.0) == 42.0
+    assert try_once(delivery, chosen=8.0) == 8.0
     assert (delivery.state, delivery.reason) == ("pending", "The receiver answered 503.")
     wait = (delivery.available_at - timezone.now()).total_seconds()
-    assert 40 < wait <= 42
+    assert 6 < wait <= 8
     assert delivery.ring_at > delivery.available_at
     assert outcomes(delivery) == ["retryable"]
 
@@ -177,13 +177,17 @@ def test_an_unusable_channel_gets_nothing_and_the_row_says_why(
     assert reason in delivery.reason
 
 
-def test_a_long_wait_stays_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seconds", [15, 3600])
+def test_a_long_wait_stays_in_the_table_and_is_rung_just_before_it_is_over(
+    monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
     channel = make_channel(make_user(), "webhook")
-    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: Retryable("busy", retry_after=3600))
+    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: Retryable("busy", retry_after=seconds))
     delivery = make_delivery(channel)
     assert try_once(delivery) is None
     assert delivery.state == "pending"
-    assert delivery.ring_at == delivery.available_at > timezone.now() + timedelta(minutes=59)
+    assert delivery.available_at > timezone.now() + timedelta(seconds=seconds - 5)
+    assert delivery.available_at - delivery.ring_at == timedelta(seconds=outbox.EARLY)
 
 
 def test_a_worker_whose_lease_was_taken_over_writes_nothing(channel: Channel) -> None:

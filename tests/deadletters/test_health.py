@@ -13,7 +13,7 @@ from django.utils import timezone
 from notifications import channels, deliveries, providers, sending
 from notifications.message import Answer, Destination, Message, Rejected, Retryable
 from notifications.models import Attempt, Channel, Delivery
-from notifications.providers import inbox
+from notifications.providers import inbox, webhook
 from people.models import User
 from tests.deadletters.conftest import try_once
 from tests.make import NOON, make_channel, make_delivery
@@ -98,6 +98,28 @@ def test_what_keeps_us_from_asking_is_not_held_against_the_channel(hook: Channel
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (None, None)
     assert receiver.requests == []
+
+
+@pytest.mark.parametrize(
+    ("on_unknown", "tries", "state"), [("hold", 0, "unknown"), ("retry", 0, "pending"), ("retry", 6, "dead")]
+)
+def test_a_providers_bug_is_not_held_against_the_channel(
+    hook: Channel, monkeypatch: pytest.MonkeyPatch, on_unknown: str, tries: int, state: str
+) -> None:
+    failing_for(hook, timedelta(days=6))
+    Channel.objects.filter(id=hook.id).update(on_unknown=on_unknown)
+    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: 1 / 0)
+    before = Channel.objects.values_list("failing_since", flat=True).get(id=hook.id)
+    assert try_once(make_delivery(hook, tries=tries)) == state
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at) == (before, None)
+
+
+def test_a_providers_bug_begins_no_record(hook: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: 1 / 0)
+    try_once(make_delivery(hook))
+    hook.refresh_from_db()
+    assert hook.failing_since is None
 
 
 def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPReceiver) -> None:

@@ -9,7 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from notifications import acknowledging, deliveries, fallback, sending
+from notifications import acknowledging, deadletters, deliveries, fallback, sending
+from notifications.deadletters import Who
 from notifications.message import Delivered, Rejected, Retryable
 from notifications.models import Delivery, Notification
 from notifications.signed_link import ANSWER
@@ -172,6 +173,15 @@ def test_what_its_person_sends_again_goes_out_though_it_was_acknowledged(monkeyp
     notification, _ = make_fired()
     deliver_first(notification, monkeypatch, Rejected("Gone."))
     acknowledging.acknowledge(notification.id)
-    deliveries.replay([first_of(notification).id])
+    deadletters.replay(Delivery.objects.all(), "", Who(notification.user_id, "its person"))
     deliver_first(notification, monkeypatch, Delivered())
     assert first_of(notification).state == "delivered"
+
+
+def test_what_an_operator_replays_ends_where_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired()
+    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    acknowledging.acknowledge(notification.id)
+    deadletters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
+    deliver_first(notification, monkeypatch, Delivered())
+    assert (first_of(notification).state, first_of(notification).reason) == ("cancelled", "Acknowledged.")

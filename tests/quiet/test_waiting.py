@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from notifications import deliveries, outbox, sending
+from notifications import deadletters, deliveries, outbox, sending
+from notifications.deadletters import Who
 from notifications.message import Answer, Delivered, Retryable
 from notifications.models import Attempt, Delivery, Notification
 from notifications.providers import email
@@ -77,14 +79,20 @@ def test_a_test_that_the_person_asked_for_passes(answers: list[Answer]) -> None:
     assert delivery.state == "delivered"
 
 
-def test_what_a_person_sends_again_passes(answers: list[Answer]) -> None:
+@pytest.mark.parametrize(("own", "state"), [(True, "delivered"), (False, "pending")])
+def test_what_a_person_sends_again_passes_and_an_operators_replay_waits(
+    answers: list[Answer], own: bool, state: str
+) -> None:
     user, _ = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user, "email"), state="dead")
-    assert deliveries.replay([delivery.id]) == [delivery.id]
+    for by in (user, make_user())[:: -1 if own else 1]:  # the last one counts
+        Delivery.objects.exclude(state="dead").update(state="sending", lease_token=uuid4(), lease_until=NOON)
+        Delivery.objects.exclude(state="dead").update(state="dead", lease_token=None, lease_until=None, settled_at=NOON)
+        deadletters.replay(Delivery.objects.all(), "", Who(by.pk, by.email))
     answers.append(Delivered())
     sending.send(delivery.id, "worker")
     delivery.refresh_from_db()
-    assert delivery.state == "delivered"
+    assert delivery.state == state
 
 
 def test_what_a_person_runs_now_passes(answers: list[Answer]) -> None:
