@@ -29,7 +29,7 @@ class Message:
     recipient: str
     slot: datetime | None = None
     unsubscribe_url: str = field(default="", repr=False)
-    answer_url: str = ""
+    answer_url: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

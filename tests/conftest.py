@@ -32,7 +32,8 @@ def nobody_outside_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(host, *rest, **named)
 
     def refuse(self: socket.socket, address: Any) -> None:
-        if self.family != socket.AF_UNIX and ip_address(address[0]).is_global:
+        numeric = self.family in (socket.AF_INET, socket.AF_INET6) and re.fullmatch(r"[0-9a-f.:]+", address[0])
+        if numeric and ip_address(address[0]).is_global:
             raise ConnectionRefusedError
         connect(self, address)
 

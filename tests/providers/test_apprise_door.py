@@ -84,6 +84,7 @@ def test_one_that_goes_elsewhere_would_be_found(module: str) -> None:
 
 
 def test_every_scheme_has_its_service_and_each_speaks_through_the_stand_in() -> None:
+    assert len({apprise_door.load(scheme) for scheme in SERVICES}) > 100
     for scheme in SERVICES:
         service = apprise_door.load(scheme)
         assert scheme in apprise_door.schemes_of(service)
