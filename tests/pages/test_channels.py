@@ -140,10 +140,10 @@ def test_a_channel_is_found_by_what_the_list_shows_of_it(browser: Client, ada: U
     make_channel(ada, "telegram", label="Phone", address={"chat": "4711"})
     make_channel(ada, label="Pigeonhole")
     page = browser.get("/channels/", {"q": search}).content.decode()
-    assert "Phone</h2>" in page and "Pigeonhole</h2>" not in page
+    assert "Phone</a></h2>" in page and "Pigeonhole</a></h2>" not in page
     assert f'value="{search}"' in page
     nothing = browser.get("/channels/", {"q": "pager<\0"}).content.decode()
-    assert "No channel matches" in nothing and "Phone</h2>" not in nothing
+    assert "No channel matches" in nothing and "Phone</a></h2>" not in nothing
 
 
 def test_a_channels_pages_say_which_reminders_use_it_and_where_it_stands_in_their_order(
