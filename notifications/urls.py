@@ -1,6 +1,17 @@
 from django.urls import path
 
-from notifications.views import answering, channels, health, history, inbox, secret, trial, unsubscribing, verifying
+from notifications.views import (
+    answering,
+    channels,
+    health,
+    history,
+    inbox,
+    letter,
+    secret,
+    trial,
+    unsubscribing,
+    verifying,
+)
 
 app_name = "notifications"
 urlpatterns = [
@@ -19,6 +30,8 @@ urlpatterns = [
     path("history/", history.history, name="history"),
     path("history/<uuid:notification_id>/", history.notification, name="notification"),
     path("history/<uuid:notification_id>/answer/", answering.own, name="answer-own"),
+    path("history/deliveries/<uuid:delivery_id>/again/", letter.send_again, name="send-again"),
+    path("history/deliveries/<uuid:delivery_id>/discard/", letter.discard, name="discard"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/read/", inbox.read_all, name="inbox-read"),
     path("inbox/<uuid:delivery_id>/", inbox.message, name="message"),

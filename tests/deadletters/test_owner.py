@@ -1,0 +1,103 @@
+"""Owners send their own dead letters again, or discard them, on the page of what was said."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from notifications.models import Channel, Delivery, Intervention
+from people.models import User
+from tests.make import make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def browser(ada: User) -> Client:
+    client = Client()
+    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def chat(ada: User) -> Channel:
+    return make_channel(ada, "webhook", label="Chat")
+
+
+def make_letter(channel: Channel, state: str = "dead") -> Delivery:
+    return make_delivery(channel, state=state, reason="It was the cat.", settled_at=timezone.now())
+
+
+def act(browser: Client, letter: Delivery, what: str) -> str:
+    """Returns the page that follows; the letter is read anew."""
+    page = browser.post(f"/history/deliveries/{letter.id}/{what}/", follow=True).content.decode()
+    letter.refresh_from_db()
+    return page
+
+
+@pytest.mark.parametrize(
+    ("state", "button"), [("dead", "Send again</button>"), ("unknown", "Send again, even if it arrives twice</button>")]
+)
+def test_a_letter_is_sent_again_under_the_same_key_and_that_is_kept(
+    browser: Client, ada: User, chat: Channel, state: str, button: str
+) -> None:
+    letter = make_letter(chat, state)
+    assert button in browser.get(f"/history/{letter.notification_id}/").content.decode()
+    page = act(browser, letter, "again")
+    assert "It is sent again to “Chat”." in page
+    assert "Send again" not in page
+    assert (letter.state, letter.replays) == ("pending", 1)
+    kept = Intervention.objects.get()
+    assert (kept.by, kept.who, kept.what, kept.count) == (ada, ada.email, "replayed", 1)
+    assert list(kept.deliveries.all()) == [letter]
+
+
+def test_pressing_twice_sends_it_once(browser: Client, chat: Channel) -> None:
+    letter = make_letter(chat)
+    act(browser, letter, "again")
+    assert "nothing has changed" in act(browser, letter, "again")
+    assert (letter.replays, Intervention.objects.count()) == (1, 1)
+
+
+def test_a_letter_is_discarded_and_says_who_wanted_that(browser: Client, chat: Channel) -> None:
+    letter = make_letter(chat)
+    assert "It is discarded" in act(browser, letter, "discard")
+    assert (letter.state, letter.reason) == ("cancelled", "Discarded: its owner does not need it any more.")
+    assert Intervention.objects.get().what == "discarded"
+    assert "nothing has changed" in act(browser, letter, "again")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"disabled_at": "2026-06-01T12:00Z"}, "“Chat” is disabled: enable it first"),
+        ({"removed_at": "2026-06-01T12:00Z"}, "“Chat” was removed"),
+        ({"verified_at": None}, "“Chat” has not been verified"),
+    ],
+)
+def test_what_would_die_again_at_once_is_not_sent(
+    browser: Client, chat: Channel, fields: dict[str, object], said: str
+) -> None:
+    letter = make_letter(chat)
+    Channel.objects.filter(id=chat.id).update(**fields)
+    assert said in act(browser, letter, "again")
+    assert letter.state == "dead"
+    assert not Intervention.objects.exists()
+
+
+@pytest.mark.parametrize("what", ["again", "discard"])
+def test_a_strangers_letter_is_not_there_and_looking_changes_nothing(browser: Client, what: str) -> None:
+    letter = make_letter(make_channel(make_user(), "webhook"))
+    path = f"/history/deliveries/{letter.id}/{what}/"
+    assert browser.post(path).status_code == 404
+    assert browser.get(path).status_code == 405
+    letter.refresh_from_db()
+    assert letter.state == "dead"
+
+
+def test_what_has_arrived_offers_nothing(browser: Client, chat: Channel) -> None:
+    letter = make_delivery(chat, state="delivered")
+    assert "Send again" not in browser.get(f"/history/{letter.notification_id}/").content.decode()
+    assert "nothing has changed" in act(browser, letter, "again")
+    assert letter.state == "delivered"
