@@ -237,37 +237,6 @@ def test_no_mail_server_stretches_the_deadline(
         assert time.monotonic() - start < 2
 
 
-def offer_tls_and(say: bytes) -> Callable[[socket.socket], None]:
-    def talk(client: socket.socket) -> None:
-        client.sendall(b"220 hello\r\n")
-        client.recv(1000)
-        client.sendall(b"250-ehlo\r\n250 STARTTLS\r\n")
-        client.recv(1000)
-        client.sendall(say)
-        if say.startswith(b"2"):
-            say_nothing(client)
-
-    return talk
-
-
-@pytest.mark.parametrize(
-    ("say", "reason"),
-    [
-        (b"454 4.7.0 not now\r\n", "The mail server said later: 454 4.7.0 not now"),
-        (b"220 go\r\n", "The mail server did not answer in time."),
-        # What somebody slips in before the handshake is not read after it.
-        (b"220 go\r\n250 in the clear\r\n", "The mail server did not answer in time."),
-        (b"", "The connection to the mail server broke."),
-    ],
-)
-def test_a_mail_never_goes_in_the_clear_where_encryption_fails(
-    say: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hurry(monkeypatch)
-    with raw_server(offer_tls_and(say)) as port, mail_server(port, EMAIL_USE_TLS=True):
-        assert EMAIL.send(make_message(), ADA) == Retryable(reason)
-
-
 @pytest.mark.parametrize("good_bye", [b"", b"221-" + b"x" * 10_000 + b"\r\n", b"554 stay\r\n", b"\xff\r\n"])
 def test_what_the_good_bye_does_changes_nothing(good_bye: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(email, "GOODBYE", 0.2)

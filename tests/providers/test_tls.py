@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from notifications.exchange import tls_context
 from notifications.http import NotSent, Response
 from notifications.message import Ambiguous, Delivered, Retryable
 from tests.providers.making import make_message, raw_server
-from tests.providers.test_email import ADA, mail_server
+from tests.providers.test_email import ADA, hurry, mail_server, say_nothing
 from tests.receivers import DROP, HTTPReceiver, SMTPReceiver
 from tests.receivers.proxy import ProxyReceiver
 
@@ -200,3 +200,34 @@ def test_a_mail_whose_end_is_unknown_is_ambiguous_under_tls_too(authority: Autho
     with SMTPReceiver(**{way: authority.context("mail.example")}) as receiver, mail_server(receiver.port, **settings):
         receiver.replies["DATA"] = DROP
         assert isinstance(providers.get("email").send(make_message(), ADA), Ambiguous)
+
+
+def offer_tls_and(say: bytes) -> Callable[[socket.socket], None]:
+    def talk(client: socket.socket) -> None:
+        client.sendall(b"220 hello\r\n")
+        client.recv(1000)
+        client.sendall(b"250-ehlo\r\n250 STARTTLS\r\n")
+        client.recv(1000)
+        client.sendall(say)
+        if say.startswith(b"2"):
+            say_nothing(client)
+
+    return talk
+
+
+@pytest.mark.parametrize(
+    ("say", "reason"),
+    [
+        (b"454 4.7.0 not now\r\n", "The mail server said later: 454 4.7.0 not now"),
+        (b"220 go\r\n", "The mail server did not answer in time."),
+        # What somebody slips in before the handshake is not read after it.
+        (b"220 go\r\n250 in the clear\r\n", "The mail server did not answer in time."),
+        (b"", "The connection to the mail server broke."),
+    ],
+)
+def test_a_mail_never_goes_in_the_clear_where_encryption_fails(
+    say: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurry(monkeypatch)
+    with raw_server(offer_tls_and(say)) as port, mail_server(port, EMAIL_USE_TLS=True):
+        assert providers.get("email").send(make_message(), ADA) == Retryable(reason)
