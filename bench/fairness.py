@@ -1,8 +1,8 @@
 """`script/bench fairness [--n 10000] [--seconds 40] [--seed 1] [--json]`: what one person's thousands cost another.
 
 One person has so many deliveries to a chat that takes one message a second, in a second run to a webhook that takes all
-of them. Meanwhile another person's single ones come at random. A real worker of four processes, and rescue every 5 s.
-The peer in the same run is the same load in one first-in-first-out queue.
+of them. Meanwhile single ones of others come at random, five a second. There is a real worker of four processes, and
+rescue every 5 s. The peer in the same run is the same load in one first-in-first-out queue.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from bench.delivering import Sink, make_deliveries, own_redis_database, worker
 from bench.ground import ground, report, sweep
 
 BATCH = 500  # of schedules that beat fires at once
+OTHERS = 10  # people, of whom each has one now and then
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="script/bench fairness")
     parser.add_argument("--n", type=int, default=10_000, help="deliveries of the one person")
-    parser.add_argument("--seconds", type=float, default=40.0, help="how long the other person's single ones come")
+    parser.add_argument("--seconds", type=float, default=40.0, help="how long the others' single ones come")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -53,8 +54,8 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     sink = Sink(0.0)
     with HTTPReceiver(answer) as telegram, worker("prefork", 4, 1, sink, TELEGRAM_URL=telegram.origin), rescued(app):
-        other = make_channel(make_user(), "webhook", address={"url": sink.url})
-        play(make_deliveries(other, 50), other.user_id, other, 2.0, random.Random(0))  # wakes the worker
+        others = [make_channel(make_user(), "webhook", address={"url": sink.url}) for _ in range(OTHERS)]
+        play([], 0, others, 2.0, random.Random(0))  # wakes the worker
         for peer, bulk.FEW in (("ours", few), ("one queue", options.n)):
             for kind in ("limited", "unlimited"):
                 who = make_user()
@@ -64,7 +65,7 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
                     channel = make_channel(who, "webhook", address={"url": sink.url})
                 before, counted = len(telegram.requests), _transactions()
                 flood = make_deliveries(channel, options.n)
-                lateness = play(flood, who.id, other, options.seconds, random.Random(options.seed))
+                lateness = play(flood, who.id, others, options.seconds, random.Random(options.seed))
                 row = _summary(lateness) | _spent(channel, _transactions() - counted)
                 if kind == "limited":
                     arrived = sorted(request.at.timestamp() for request in telegram.requests[before:])
@@ -77,9 +78,9 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def play(flood: Sequence[UUID], owner: int, other: Any, seconds: float, chance: random.Random) -> list[float]:
-    """Ring for all of `owner`'s flood, in batches as beat does; return how late the single ones to the channel `other`
-    were settled, in seconds.
+def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, chance: random.Random) -> list[float]:
+    """Ring for all of `owner`'s flood, in batches as beat does; return how late the single ones to the channels of the
+    others were settled, in seconds.
     """
     from django.db.models import F
 
@@ -91,6 +92,7 @@ def play(flood: Sequence[UUID], owner: int, other: Any, seconds: float, chance: 
     singles, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
         time.sleep(chance.expovariate(5.0))
+        other = chance.choice(others)
         [single] = make_deliveries(other, 1)
         outbox.ring([outbox.Ring(single, 0.0, other.user_id)])
         singles.append(single)

@@ -8,9 +8,9 @@ import time
 from collections import Counter
 
 QUEUE = "bulk"
-# So many bells of one person in so many seconds are few; beat rings for thousands in many batches.
+# So many bells of one person in so many seconds are few; beat rings for thousands in batches, one right after another.
 FEW = 20
-WITHIN = 10.0
+WITHIN = 2.0
 
 
 class _Lately:
