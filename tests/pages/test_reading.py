@@ -5,7 +5,9 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
+from cryptography.fernet import Fernet
 from django.test import Client
+from pytest_django import Settings
 
 from notifications.signed_link import ANSWER
 from people.models import User
@@ -65,3 +67,12 @@ def test_a_reminder_that_asks_for_an_answer_is_as_long_as_with_its_link(browser:
     assert "Telegram: 5 of 4096" in alone
     link = ANSWER.address(uuid4())
     assert f"Telegram: {len('Ferns') + len(f'{chr(10) * 2}Acknowledge or snooze: {link}')} of 4096" in asking
+
+
+def test_a_channel_whose_secrets_cannot_be_read_is_counted_without_them(
+    browser: Client, ada: User, settings: Settings
+) -> None:
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    lost = make_channel(ada, "apprise", {"url": "planted"}, label="Pager")
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    assert "Pager: 1 character<" in preview(browser, title="Ferns", body="x", channels=[lost.id])
