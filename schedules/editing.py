@@ -163,7 +163,8 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
     if not schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).delete()[0]:
         raise Conflict(schedule)
     if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
-        aim_or_break(schedule, now)
+        # Not from now, as in skip_next; and not at the slot itself, which an edit may have made none.
+        aim_or_break(schedule, min(slot, schedule.next_fire_at or slot) - timedelta(microseconds=1))
     _note(_save(schedule), What.UNSKIPPED, now, by, slot=slot.isoformat())
     return schedule
 

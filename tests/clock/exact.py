@@ -122,7 +122,11 @@ class Run:
         assert isinstance(schedule, Schedule)
         expected = self.expected[schedule]
         current = Schedule.objects.get(id=schedule.id)
-        what = self.luck.choice(["edit", "pause", "delete", "snooze", "skip", "run"]) if expected.going else "go on"
+        what = (
+            self.luck.choice(["edit", "pause", "delete", "snooze", "skip", "unskip", "run"])
+            if expected.going
+            else "go on"
+        )
         now = self.clock.now()
         self.edits += 1
         if what == "edit":
@@ -151,6 +155,10 @@ class Run:
                 expected.may.add(current.next_fire_at)
             except editing.Conflict:
                 pass  # a beat was quicker
+        elif what == "unskip":
+            ahead = current.occurrences.filter(scheduled_for__gt=now, reason="asked").order_by("?")
+            if (slot := ahead.values_list("scheduled_for", flat=True).first()) is not None:
+                editing.unskip(schedule.id, slot, now)
         elif what == "run":
             editing.run_now(schedule.id, now)
 

@@ -95,6 +95,23 @@ def test_undoing_a_skip_of_a_paused_schedule_does_not_resume_it() -> None:
     assert editing.resume(schedule.id, NOON).next_fire_at == NINE
 
 
+def test_undoing_a_skip_after_the_clock_was_set_back_opens_no_slot_of_before() -> None:
+    schedule = make_schedule(make_user())
+    editing.pause(schedule.id, NOON)
+    editing.resume(schedule.id, NINE + 3 * DAY)
+    editing.skip_next(schedule.id, NINE + 4 * DAY, NINE + 3 * DAY)
+    assert editing.unskip(schedule.id, NINE + 4 * DAY, NINE + DAY).next_fire_at == NINE + 4 * DAY
+
+
+def test_undoing_a_skip_of_a_slot_that_an_edit_has_removed_fires_nothing_of_the_old_rule() -> None:
+    schedule = make_schedule(make_user())
+    editing.skip_next(schedule.id, NINE, NOON)
+    editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON + timedelta(hours=8), version=2)
+    undone = editing.unskip(schedule.id, NINE, NOON + timedelta(hours=8))
+    assert undone.next_fire_at == NINE + timedelta(hours=9)
+    assert slots(schedule) == []
+
+
 @pytest.mark.parametrize(
     ("slot", "now"),
     [(NINE + DAY, NOON), (NINE, NINE), (NINE, NINE + DAY), (NOON, NOON)],
