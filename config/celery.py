@@ -9,6 +9,7 @@ import os
 
 from celery import Celery
 
+from config import pools  # noqa: F401 - connects its receiver
 from config.plain_errors import speak_plainly
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
