@@ -82,7 +82,10 @@ def ask_provider(claim: Claim) -> Answer:
     except Exception as error:
         # The text of a foreign exception may hold a secret (a URL, a header): only its type is kept.
         log.error("Provider %s raised %s for delivery %s", claim.provider, type(error).__name__, claim.delivery_id)
-        return OurFault(f"The {claim.provider} provider failed with {type(error).__name__}.")
+        return OurFault(
+            f"Carillon itself failed while it was sending ({claim.provider}: {type(error).__name__})."
+            " The channel is not to blame."
+        )
     except (SystemExit, KeyboardInterrupt):
         _let_go(claim, asked)
         raise

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import time
+from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,7 +15,9 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from notifications import deliveries, sending
+from notifications.deliveries import claiming
 from notifications.models import Attempt, Channel, Delivery
+from notifications.providers import webhook
 from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
@@ -159,3 +164,39 @@ def test_a_channel_whose_address_was_damaged_ends_its_deliveries_with_a_reason(c
         "dead",
         "The channel's address is damaged. Remove the channel and add it again.",
     )
+
+
+def test_a_payload_that_cannot_be_rendered_ends_alone_and_says_that_the_channel_is_not_to_blame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hook, box = make_channel(make_user(), "webhook", on_unknown="hold"), make_channel(make_user())
+    poisoned, fine = make_delivery(hook), make_delivery(box)
+    monkeypatch.setattr(webhook, "_document", lambda *_: json.dumps(object()))
+    for delivery in (poisoned, fine):
+        sending.send(delivery.id, "worker")
+        delivery.refresh_from_db()
+    assert (poisoned.state, fine.state) == ("unknown", "delivered")
+    assert poisoned.reason == (
+        "Carillon itself failed while it was sending (webhook: TypeError). The channel is not to blame."
+        " It may have arrived; send it again?"
+    )
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=-400), timedelta(days=400)])
+def test_a_workers_clock_that_jumps_moves_no_lease_and_no_due(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch, jump: timedelta
+) -> None:
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + jump.total_seconds())
+    delivery, later = make_delivery(channel), make_delivery(channel, available_at=NOON.replace(year=2090))
+    claim = deliveries.claim(delivery.id, "worker")
+    assert claim is not None
+    assert deliveries.claim(later.id, "worker") is None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT lease_until - now() FROM notifications_delivery WHERE state = 'sending'")
+        [left] = cursor.fetchone()
+    assert left <= timedelta(seconds=claiming.LEASE)
+    assert deliveries.deliver(claim, "200 OK")
+    attempt = delivery.history.get()
+    assert attempt.finished_at is not None
+    assert attempt.finished_at - attempt.started_at < timedelta(minutes=1)
