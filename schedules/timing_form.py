@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -150,12 +151,17 @@ class TimingForm(forms.Form):
                 self.timetable = timetable
         return cleaned
 
-    def upcoming(self, count: int) -> list[datetime]:
-        """Up to `count` next slots of a valid form, no more than its maximum leaves."""
+    def upcoming(
+        self, count: int, snoozed_until: datetime | None = None, settled: Collection[datetime] = ()
+    ) -> list[datetime]:
+        """Up to `count` next slots of a valid form that are not `settled`, no more than its maximum leaves."""
         if self.timetable is None:
             return []
         most = self.cleaned_data.get("max_count")
-        return self.timetable.upcoming(self.now, count if most is None else min(count, most - self.fired))
+        left = count if most is None else min(count, most - self.fired)
+        after = self.now if snoozed_until is None else max(self.now, snoozed_until - civil.TICK)
+        slots = self.timetable.upcoming(after, left + len(settled))
+        return [slot for slot in slots if slot not in settled][:left]
 
     def _kinds(self) -> set[str]:
         return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}

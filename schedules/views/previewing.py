@@ -36,7 +36,7 @@ def preview(request: PersonRequest) -> HttpResponse:
     form.is_valid()
     context = {
         "form": form,
-        "upcoming": _upcoming(form),
+        "upcoming": _upcoming(schedule, form),
         "changes": None if schedule is None else _changes(schedule, form),
         "fields": _errors_to_show(form),
         "reading": _reading(request, form),
@@ -68,29 +68,39 @@ def _is_right(form: TimingForm) -> bool:
     return form.timetable is not None and not form.errors.keys() & TimingForm.base_fields.keys()
 
 
-def _upcoming(form: TimingForm) -> list[dict[str, object]]:
+def _upcoming(schedule: Schedule | None, form: TimingForm) -> list[dict[str, object]]:
     if form.timetable is None or not _is_right(form):
         return []
-    return [{"slot": slot, "note": clock_notes.note(form.timetable, slot)} for slot in form.upcoming(_SHOWN)]
+    slots = form.upcoming(_SHOWN) if schedule is None else _typed(schedule, form, _SHOWN)
+    return [{"slot": slot, "note": clock_notes.note(form.timetable, slot)} for slot in slots]
+
+
+def _typed(schedule: Schedule, form: TimingForm, count: int) -> list[datetime]:
+    """What would fire once this is saved: a snooze lasts, and what was skipped stays skipped."""
+    return form.upcoming(count, schedule.snoozed_until, _settled(schedule, form.now))
+
+
+def _settled(schedule: Schedule, now: datetime) -> set[datetime]:
+    return set(schedule.occurrences.filter(scheduled_for__gt=now).values_list("scheduled_for", flat=True))
 
 
 def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
     """None where nothing would fire either way: while it is paused, or while what is typed is not right."""
     if schedule.state == Schedule.State.PAUSED or not _is_right(form):
         return None
-    wait = schedule.snoozed_until
-    typed = [slot for slot in form.upcoming(_LOOK) if wait is None or slot >= wait]
-    return comparing.compare(_next(schedule), typed, _LOOK)
+    return comparing.compare(_next(schedule, form.now), _typed(schedule, form, _LOOK), _LOOK)
 
 
-def _next(schedule: Schedule) -> list[datetime]:
+def _next(schedule: Schedule, now: datetime) -> list[datetime]:
     if schedule.next_fire_at is None:
         return []
     left = _LOOK if schedule.max_count is None else min(_LOOK, schedule.max_count - schedule.fired_count)
+    settled = _settled(schedule, now)
     try:
-        return schedule.timetable().upcoming(schedule.next_fire_at - timedelta(microseconds=1), left)
+        slots = schedule.timetable().upcoming(schedule.next_fire_at - timedelta(microseconds=1), left + len(settled))
     except InvalidRule:
         return []
+    return [slot for slot in slots if slot not in settled][:left]
 
 
 def _errors_to_show(form: TimingForm) -> dict[str, str]:
