@@ -79,8 +79,8 @@ def _publish_fourfold() -> None:
 
     publish = doorbell.publish
 
-    def fourfold(app: Any, task: str, calls: Any) -> None:
-        publish(app, task, [call for call in calls for _ in range(4)])
+    def fourfold(app: Any, task: str, calls: Any, queue: str | None = None) -> None:
+        publish(app, task, [call for call in calls for _ in range(4)], queue)
 
     doorbell.publish = fourfold
 
