@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from notifications import channels
+from notifications import channels, verification
 from notifications.models import Channel
 
 REASON = "You unsubscribed, by the link in a message."
@@ -42,9 +42,15 @@ def resume(channel_id: UUID) -> None:
 
 @transaction.atomic
 def remove(channel_id: UUID) -> None:
-    """Remove the channel; an address that was never verified cannot be added again by the same person."""
+    """Remove the channel; an address that was never verified cannot be added again by the same person.
+
+    Nor do codes for it go on by other channels of theirs: all that nobody has verified are removed with it.
+    """
     for channel in _locked(channel_id):
         channels.remove(channel)
+        if channel.verified_at is None:
+            for other in verification.same_address(channel).filter(verified_at=None, removed_at=None):
+                channels.remove(other)
         Channel.objects.filter(id=channel_id).update(unsubscribed_at=Coalesce("unsubscribed_at", Now()))
 
 

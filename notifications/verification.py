@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from notifications import outbox
@@ -13,6 +14,10 @@ from notifications.models import Channel, Notification
 from people import codes
 from people.models import User
 from people.turns import turn
+
+SUBJECT = "Your code for Carillon"
+CODES_A_DAY = 10
+"""How many codes one person may have sent to one address: whoever reads it may have asked for none of them."""
 
 
 class TooMany(Exception):
@@ -44,15 +49,41 @@ def send_code(channel: Channel, now: datetime) -> None:
     """Send a code to `channel`; the last one works no more. Raises `codes.TooSoon`, TooMany."""
     with turn(channel.user):
         spend_test(channel.user, now)
+        _spare_the_reader(channel, now)
         codes.renew(channel.id, now)
         outbox.notify(
             channel.user_id,
             [channel],
-            "Your code for Carillon",
+            SUBJECT,
             f"{codes.MARK} confirms that this channel is yours. Enter it on Carillon's page within 15 minutes. "
             "If you asked for nothing, ignore this message: nothing else will be sent here.",
             Notification.Origin.TEST,
         )
+
+
+def same_address(channel: Channel) -> QuerySet[Channel]:
+    """This person's channels to the same address, removed ones too; only itself where no other can be told."""
+    if not can_be_refused(channel.provider):
+        return Channel.objects.filter(id=channel.id)
+    return Channel.objects.filter(
+        user=channel.user_id, provider=channel.provider, address__address__iexact=str(channel.address.get("address"))
+    )
+
+
+def _spare_the_reader(channel: Channel, now: datetime) -> None:
+    """What `codes` holds back from one channel is not to be had by removing it and adding it again."""
+    sent = Notification.objects.filter(
+        user=channel.user_id,
+        origin=Notification.Origin.TEST,
+        subject=SUBJECT,
+        created_at__gt=now - timedelta(days=1),
+        deliveries__channel__in=same_address(channel),
+    )
+    times = list(sent.order_by("-created_at").values_list("created_at", flat=True)[:CODES_A_DAY])
+    if times:
+        codes.pause(times[0], now)
+    if len(times) == CODES_A_DAY:
+        raise TooMany(f"{CODES_A_DAY} codes were sent to this address within a day, as many as may be. Try tomorrow.")
 
 
 def confirm(channel: Channel, typed: str, now: datetime) -> bool:

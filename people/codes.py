@@ -37,9 +37,14 @@ def renew(subject: UUID, now: datetime) -> None:
     code, made = Code.objects.select_for_update().get_or_create(subject=subject, defaults=_fresh(now))
     if made:
         return
-    if (wait := code.made_at + PAUSE - now) > timedelta(0):
-        raise TooSoon(f"A code was sent just now. Wait {max(1, round(wait.total_seconds()))} s for another.")
+    pause(code.made_at, now)
     Code.objects.filter(subject=subject).update(**_fresh(now))
+
+
+def pause(last: datetime, now: datetime) -> None:
+    """Raises TooSoon where a code was sent at `last` (aware), less than `PAUSE` ago."""
+    if (wait := last + PAUSE - now) > timedelta(0):
+        raise TooSoon(f"A code was sent just now. Wait {max(1, round(wait.total_seconds()))} s for another.")
 
 
 def check(subject: UUID, typed: str, now: datetime) -> bool:

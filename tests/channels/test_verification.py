@@ -92,6 +92,7 @@ def test_a_new_code_comes_after_a_minute_and_ends_the_last(browser: Client, chan
     assert "A code was sent just now" in answer.content.decode()
     assert Notification.objects.count() == 1
     Code.objects.update(made_at=timezone.now() - codes.PAUSE, tries=codes.TRIES)
+    Notification.objects.update(created_at=timezone.now() - codes.PAUSE)
     browser.post(f"/channels/{channel.id}/code/")
     send_all()
     assert newest_code() != first
@@ -130,6 +131,31 @@ def test_a_reminder_that_says_the_mark_is_sent_as_it_was_written(channel: Channe
     verification.accept(channel)
     sending.send(make_delivery(channel, body=f"My code is {codes.MARK}").id, "host:1")
     assert str(mail.outbox[-1].body).startswith(f"My code is {codes.MARK}\n")
+
+
+def test_removing_a_channel_and_adding_it_again_sends_no_code_sooner(browser: Client, ada: User) -> None:
+    def add(address: str) -> str:
+        page = browser.post("/channels/new/email/", {"address": address}, follow=True).content.decode()
+        channels.remove(Channel.objects.filter(user=ada).latest("id"))
+        return page
+
+    assert "A code is on its way" in add("victim@example.net")
+    assert "A code was sent just now" in add("Victim@Example.net")
+    assert "A code is on its way" in add("other@example.net")
+    assert Notification.objects.count() == 2
+
+
+def test_one_address_is_sent_so_many_codes_a_day_whatever_the_channels(
+    browser: Client, channel: Channel, ada: User
+) -> None:
+    for _ in range(verification.CODES_A_DAY):
+        Notification.objects.update(created_at=timezone.now() - codes.PAUSE)
+        Code.objects.update(made_at=timezone.now() - codes.PAUSE)
+        page = browser.post(f"/channels/{channel.id}/code/", follow=True).content.decode()
+    assert "10 codes were sent to this address" in page
+    assert Notification.objects.count() == verification.CODES_A_DAY
+    page = browser.post("/channels/new/email/", {"address": "ADA@example.net"}, follow=True).content.decode()
+    assert "10 codes were sent to this address" in page
 
 
 def test_tests_and_codes_are_bounded_within_a_day(browser: Client, ada: User, settings: Settings) -> None:
