@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, cast
 
 from django.contrib.admin import ShowFacets
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import BadRequest, ValidationError
+from django.db.models import Field, Model, QuerySet
+from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, TabularInline
 
 from people.admin.counting import CappedPaginator
@@ -37,6 +40,24 @@ class House(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
         filters = {getattr(item, "parameter_name", item) for item in self.list_filter}
         return lookup in self.arrivals or lookup.removesuffix("__exact") in filters
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        # A NUL never occurs in stored text, and PostgreSQL refuses it in a question.
+        if any("\0" in value for _, values in request.GET.lists() for value in values):
+            raise IncorrectLookupParameters
+        return super().get_changelist_instance(request)
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        _check_keys(self.opts.pk, request.POST.getlist(ACTION_CHECKBOX_NAME))
+        answer: HttpResponse | None = super().response_action(request, queryset)
+        return answer
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        for name in self.get_autocomplete_fields(request):
+            chosen = self.opts.get_field(name).related_model
+            _check_keys(chosen._meta.pk, filter(None, request.POST.getlist(name)))
+        page: HttpResponse = super().changeform_view(request, *args, **kwargs)
+        return page
+
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
         """What `found` finds by an index; the stock way would read the whole table for every word."""
         term = search_term.strip()
@@ -49,6 +70,15 @@ class House(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
     def log_many(self, request: HttpRequest, rows: Iterable[Model], message: str) -> None:
         """Keep who did what and when, an entry a row; they show in each row's history."""
         LogEntry.objects.log_actions(cast(User, request.user).pk, rows, CHANGE, message)
+
+
+def _check_keys(key: Field[Any, Any], values: Iterable[str]) -> None:
+    """Rows are chosen from what a page offers. Django asks the database for whatever else comes, which then fails."""
+    try:
+        for value in values:
+            key.to_python(value)
+    except ValidationError as error:
+        raise BadRequest from error
 
 
 class Record(House):

@@ -197,6 +197,17 @@ def test_an_attempt_shows_what_became_of_it(operator: Client, story: Story) -> N
     assert str(story.dead.pk) in shown
 
 
+def test_a_question_that_no_page_asks_is_answered_all_the_same(operator: Client, story: Story) -> None:
+    for where in lists():
+        answer = operator.get(where, {"provider": "a\0b", "reason": "\0", "state": "\0"})
+        assert answer.status_code == 302, where
+    deadletters = "/admin/notifications/deadletter/"
+    assert operator.post(deadletters, {"action": "discard", "_selected_action": "[]"}).status_code == 400
+    assert operator.post("/admin/django_celery_beat/periodictask/add/", {"interval": "x"}).status_code == 400
+    assert operator.post(page_of("people.user", story.person), {"groups": "10:00"}).status_code == 400
+    assert operator.post("/admin/account/emailaddress/add/", {"user": "Ada"}).status_code == 400
+
+
 def test_a_periodic_task_of_the_stock_loop_can_be_made_and_changed(operator: Client) -> None:
     every = IntervalSchedule.objects.create(every=5, period="minutes")
     fields = {"name": "tidy", "regtask": "notifications.rescue", "task": "", "interval": every.pk, "enabled": "on"}
