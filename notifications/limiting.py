@@ -40,10 +40,13 @@ def limited(claim: Claim) -> Limited | None:
     rates = {_window(rate, provider, claim): rate for rate in (*provider.rates, *_persons_day(claim))}
     if not rates:
         return None
-    place = places.take(list(rates), str(claim.person_id), claim.released)
+    place = places.take(list(rates), str(claim.person_id), claim.released, claim.left)
     if place is None:
         return None
-    return Limited(place.wait, _note(rates[place.window], provider, place.wait, claim.claimed_at, claim.zone))
+    said = _said(rates[place.window], provider)
+    if claim.left is not None and place.wait > claim.left:
+        return Limited(claim.left, f"{said}; before its turn it will be stale.")
+    return Limited(place.wait, f"{said}; this one waits{_until(place.wait, claim.claimed_at, claim.zone)}.")
 
 
 def _persons_day(claim: Claim) -> list[Rate]:
@@ -66,15 +69,18 @@ def _window(rate: Rate, provider: Provider, claim: Claim) -> Window:
     return Window(f"{rate.name}:{counted_over}", rate.amount, rate.per_seconds)
 
 
-def _note(rate: Rate, provider: Provider, wait: float, now: datetime, zone: str) -> str:
-    waits = "this one waits"
-    if wait >= _WORTH_A_TIME:
-        waits += f" until {_time(now + timedelta(seconds=wait), now, ZoneInfo(zone or 'UTC'))}"
+def _said(rate: Rate, provider: Provider) -> str:
     messages = f"{rate.amount:,} message{'' if rate.amount == 1 else 's'} {_period(rate.per_seconds)}"
     if rate.scope == "person":
-        return f"You may be sent {messages}; {waits}."
+        return f"You may be sent {messages}"
     whither = {"service": "", "channel": " to one channel", "host": " to one host"}[rate.scope]
-    return f"{provider.label} takes {messages}{whither}; {waits}."
+    return f"{provider.label} takes {messages}{whither}"
+
+
+def _until(wait: float, now: datetime, zone: str) -> str:
+    if wait < _WORTH_A_TIME:
+        return ""
+    return f" until {_time(now + timedelta(seconds=wait), now, ZoneInfo(zone or 'UTC'))}"
 
 
 def _period(seconds: float) -> str:

@@ -37,7 +37,7 @@ class Claim:
     `failing`: nothing has arrived on its channel since a try failed. `answered` says that its person has answered the
     notification meanwhile, so that nothing more of it is to go out; empty where not, or where they sent it again.
     `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
-    `released`: how often it was given back before anything was sent.
+    `released`: how often it was given back before anything was sent. `left`: seconds until it is stale, None for never.
     """
 
     delivery_id: UUID
@@ -58,6 +58,7 @@ class Claim:
     zone: str
     is_test: bool
     released: int
+    left: float | None
 
     def destination(self) -> Destination:
         """Raises `secrets.Unreadable` when the key is not there."""
@@ -71,7 +72,7 @@ WITH claimed AS (
            lease_until = now() + %(lease)s * interval '1 second'
      WHERE id = %(id)s AND state = 'pending' AND available_at <= now()
        AND (expires_at IS NULL OR expires_at > now())
- RETURNING id, notification_id, channel_id, provider, replays, tries, released
+ RETURNING id, notification_id, channel_id, provider, replays, tries, released, expires_at
 ), opened AS (
     INSERT INTO notifications_attempt (delivery_id, replay, number, token, worker, started_at, outcome, reason)
     SELECT id, replays, tries + released, %(token)s, %(worker)s, now(), '', '' FROM claimed
@@ -90,7 +91,8 @@ SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE sub
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END,
        CASE WHEN n.acknowledged_at IS NULL THEN ''
             WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END,
-       p.id, n.origin = 'test', claimed.released, claimed.replays
+       p.id, n.origin = 'test', extract(epoch FROM claimed.expires_at - now())::float, claimed.released,
+       claimed.replays
   FROM claimed
   JOIN notifications_notification n ON n.id = claimed.notification_id
   JOIN notifications_channel c ON c.id = claimed.channel_id
@@ -105,8 +107,8 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     if row is None:
         return None
     tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
-    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, answered, person_id, is_test, *counts = rest
-    released, replays = counts
+    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, answered, person_id, is_test, *numbers = rest
+    left, released, replays = numbers
     own_wish = replays > 0 and persist(partial(_sent_again_by, delivery_id)) == person_id
     barriers.reach("claimed")
     return Claim(
@@ -137,6 +139,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         zone=zone,
         is_test=is_test,
         released=released,
+        left=left,
     )
 
 

@@ -145,6 +145,26 @@ def test_the_history_says_what_it_waits_for(ada: User, monkeypatch: pytest.Monke
     assert delivery.reason.startswith(note)
 
 
+def test_what_is_stale_before_its_turn_takes_no_place_from_what_comes_later(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
+    chat = make_chat(ada)
+    soon = timezone.now() + timedelta(seconds=45)
+    send(make_delivery(chat))
+    *_, late = crowd = [make_delivery(chat, expires_at=soon) for _ in range(10)]
+    send(*crowd)
+    assert late.reason == "Telegram takes 1 message in 30 seconds to one channel; before its turn it will be stale."
+    assert abs(late.available_at - soon) < timedelta(seconds=1)
+    following = make_delivery(chat)
+    send(following)
+    assert following.available_at - timezone.now() < timedelta(seconds=70)
+    Delivery.objects.filter(id=late.id).update(expires_at=NOON)
+    rescue.rescue()
+    late.refresh_from_db()
+    assert late.state == "expired"
+
+
 def test_a_person_is_sent_so_many_messages_a_day_and_told_until_when_the_next_one_waits(
     browser: Client, ada: User, settings: Settings
 ) -> None:

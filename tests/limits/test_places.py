@@ -143,8 +143,8 @@ def test_all_that_is_kept_expires_by_itself(settings: Settings) -> None:
     client = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     kept = {key: client.pttl(key) for key in client.scan_iter(f"*{window.key}*")}
     client.close()
-    assert len(kept) == 3  # the window and two lines
-    assert all(0 < left <= 150_000 for left in kept.values())
+    assert len(kept) == 2  # the window and this person's lines
+    assert all(0 < left <= 250_000 for left in kept.values())
 
 
 def test_a_redis_that_is_away_holds_nobody_up_and_is_told_once(
@@ -164,12 +164,48 @@ def test_a_redis_that_is_away_holds_nobody_up_and_is_told_once(
     assert len(caplog.records) == 1
 
 
+def test_a_line_to_which_nobody_comes_back_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "_UNHEARD", 0.2)
+    window = make_window(seconds=0.05)
+    for _ in range(50):  # cancelled at once, all but the first
+        take([window], "ada", 0)
+    place = take([window], "ada", 0)
+    assert place is not None
+    assert place.wait > 5
+    time.sleep(1.2)
+    assert take([window], "ada", 0) is None
+    again = take([window], "ada", 0)
+    assert again is not None
+    assert again.wait < 1
+
+
+def test_a_line_to_which_somebody_comes_back_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "_UNHEARD", 0.2)
+    window = make_window(seconds=0.05)
+    for _ in range(50):
+        take([window], "ada", 0)
+    for _ in range(7):
+        time.sleep(0.17)
+        assert take([window], "ada", 1) is None
+    place = take([window], "ada", 0)
+    assert place is not None
+    assert place.wait > 5
+
+
+def test_who_must_go_out_before_its_place_leaves_it_to_others() -> None:
+    window = make_window()
+    take([window], "ada", 0)
+    assert [wait(take([window], "ada", 0, 150.0)) for _ in range(5)] == [100, 210, 210, 210, 210]
+    assert wait(take([window], "ada", 0)) == 210
+    assert wait(take([window], "ada", 0)) == 320
+
+
 def test_losing_the_lines_costs_their_spacing_only(settings: Settings) -> None:
     window = make_window()
     for _ in range(5):
         take([window], "ada", 0)
     client = redis.Redis.from_url(settings.CELERY_BROKER_URL)
-    for key in client.scan_iter(f"*{window.key}:ada:*"):
+    for key in client.scan_iter(f"*{window.key}:ada"):
         client.delete(key)
     client.close()
     assert wait(take([window], "ada", 0)) == 100
