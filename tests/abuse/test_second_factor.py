@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from io import StringIO
+from urllib.parse import quote
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -158,6 +159,22 @@ def test_a_session_that_knew_only_the_password_does_not_gain_the_admin_by_what_a
     assert thief.get("/admin/").status_code == 302
     assert thief.post(page, {"code": code(secret, 1)})["Location"] == "/admin/people/user/"
     assert thief.get("/admin/").status_code == 200
+
+
+def test_a_session_that_knew_only_the_password_neither_reads_the_recovery_codes_nor_takes_the_factor_away(
+    anna: User,
+) -> None:
+    other = Client()
+    sign_in(other, anna.email)
+    _, secret = with_factor(anna)
+    assert other.post("/account/reauthenticate/", {"password": PASSWORD}).status_code == 302
+    pages = ["", "recovery-codes/", "recovery-codes/download/", "recovery-codes/generate/", "totp/deactivate/"]
+    for page in (f"/account/second-factor/{end}" for end in pages):
+        asked = f"/account/second-factor/reauthenticate/?next={quote(page, safe='')}"
+        assert other.get(page)["Location"] == other.post(page)["Location"] == asked
+    assert second_factor.is_set_up(anna)
+    other.post("/account/second-factor/reauthenticate/", {"code": code(secret, 1)})
+    assert other.get("/account/second-factor/recovery-codes/").status_code == 200
 
 
 @pytest.mark.usefixtures("in_public")
