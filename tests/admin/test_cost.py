@@ -50,6 +50,8 @@ UPDATE notifications_delivery SET state = 'dead', lease_token = NULL, lease_unti
 INSERT INTO django_celery_results_taskresult
        (task_id, task_name, status, content_type, content_encoding, date_created, date_done)
 SELECT 'many' || n, 'notifications.rescue', 'SUCCESS', '', '', now(), now() FROM generate_series(1, 10000) n;
+ANALYZE people_user, schedules_schedule, schedules_occurrence, notifications_channel, notifications_notification,
+        notifications_delivery;
 """
 
 
