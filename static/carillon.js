@@ -8,8 +8,19 @@ for (const field of document.querySelectorAll("[data-guess-zone]")) {
 
 for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
 
+// A form that came back is at the first field that needs another look, not at the top of the page.
+document.querySelector("main [aria-invalid=true]")?.focus();
+
+// A channel has a place in the order where it is chosen.
+const placed = ({ form, value, checked }) => {
+  const place = form.elements[`place_${value.replaceAll("-", "")}`]?.closest(".field");
+  if (place) place.hidden = !checked && !place.querySelector(".errors p");
+};
+for (const box of document.querySelectorAll(".channels [name=channels]")) placed(box);
+
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  if (event.target.matches(".channels [name=channels]")) placed(event.target);
 });
 
 // A double click sends a form once. What htmx sends is its own affair; it has stopped the event by now.

@@ -62,6 +62,7 @@ def test_what_is_wrong_with_an_address_stands_at_its_field_with_what_was_typed_b
         page.get_by_label("Name", exact=False).last.fill("Mine")
         page.get_by_role("main").get_by_role("button", name="Add").click()
         expect(page.locator(f"#id_{field}_error")).to_contain_text(said)
+        expect(page.locator(f'[name="{field}"]')).to_be_focused()
         expect(page.get_by_label("Name", exact=False).last).to_have_value("Mine")
         fits(page)
     assert stage.rows("SELECT 1 FROM notifications_channel c WHERE provider <> 'inbox' AND label = 'Mine'") == []

@@ -50,9 +50,16 @@ def test_what_would_be_cut_says_so(browser: Client, ada: User) -> None:
     assert "Telegram: 4096 of 4096 characters, <strong>cut to fit</strong>" in page
 
 
+def test_lengths_are_told_of_a_text_and_of_what_would_be_cut(browser: Client, ada: User) -> None:
+    url = "pover://uplanteduplanteduplanteduplant@aplantedaplantedaplantedaplant"  # takes 250 characters of a subject
+    pager = make_channel(ada, "apprise", {"url": url}, label="Pager").id
+    assert "Pager:" not in preview(browser, title="Ferns", channels=[pager])
+    assert "Pager:" in preview(browser, title="Ferns", body="x", channels=[pager])
+
+
 def test_another_persons_channel_tells_nothing(browser: Client) -> None:
     theirs = make_channel(make_user(), "telegram")
-    assert "Telegram" not in preview(browser, title="Ferns", channels=[theirs.id, "nonsense"])
+    assert "Telegram" not in preview(browser, title="Ferns", body="x", channels=[theirs.id, "nonsense"])
 
 
 def test_text_without_a_right_timing_is_shown_all_the_same(browser: Client) -> None:
@@ -62,11 +69,11 @@ def test_text_without_a_right_timing_is_shown_all_the_same(browser: Client) -> N
 
 def test_a_reminder_that_asks_for_an_answer_is_as_long_as_with_its_link(browser: Client, ada: User) -> None:
     chosen = [make_channel(ada, "telegram").id]
-    alone = preview(browser, title="Ferns", channels=chosen, one_by_one="", escalate_after="10")
-    asking = preview(browser, title="Ferns", channels=chosen, one_by_one="order", escalate_after="10")
-    assert "Telegram: 5 of 4096" in alone
+    alone = preview(browser, title="Ferns", body="x", channels=chosen, one_by_one="", escalate_after="10")
+    asking = preview(browser, title="Ferns", body="x", channels=chosen, one_by_one="order", escalate_after="10")
+    assert "Telegram: 8 of 4096" in alone
     link = ANSWER.address(uuid4())
-    assert f"Telegram: {len('Ferns') + len(f'{chr(10) * 2}Acknowledge or snooze: {link}')} of 4096" in asking
+    assert f"Telegram: {8 + len(f'{chr(10) * 2}Acknowledge or snooze: {link}')} of 4096" in asking
 
 
 def test_a_channel_whose_secrets_cannot_be_read_is_counted_without_them(
