@@ -34,6 +34,13 @@ def test_the_rule_and_the_record_are_shown(browser: Client, hook: Channel) -> No
     assert "Nothing has arrived since" in page(browser, hook)
 
 
+def test_a_channel_that_may_be_used_is_tried_from_its_page(browser: Client, hook: Channel) -> None:
+    button = f'action="/channels/{hook.id}/test/"'
+    assert button in page(browser, hook)
+    Channel.objects.update(disabled_at=hook.created_at, disabled_reason="Gone.")
+    assert button not in page(browser, hook)
+
+
 def test_its_owner_enables_it_again_and_the_record_begins_anew(
     browser: Client, hook: Channel, receiver: HTTPReceiver
 ) -> None:
