@@ -68,6 +68,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
             self.add_error("quiet_from", "Say also when your quiet hours begin, or leave both empty.")
         if ends is None and begins is not None and "quiet_until" not in self.errors:
             self.add_error("quiet_until", "Say also when your quiet hours end, or leave both empty.")
+        if begins is not None and begins == ends:
+            self.add_error("quiet_until", "Your quiet hours end when they begin: choose another time, or empty both.")
         return cleaned
 
     def clean_time_zone(self) -> str:
