@@ -39,4 +39,4 @@ class Intervention(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.who} {self.what} {self.count}"
+        return f"{self.count} {self.what} by {self.who}"
