@@ -112,7 +112,7 @@ def test_deferring_is_one_statement_more(ada: User, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.django_db(transaction=True)
 def test_each_delivery_is_claimed_a_bounded_number_of_times(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    take(monkeypatch, Rate("telegram-chat", 10, 0.1, "channel"))
+    take(monkeypatch, Rate("telegram-chat", 10, 0.3, "channel"))
     chat = make_chat(ada)
     waiting = {make_delivery(chat).id for _ in range(100)}
     while waiting:
