@@ -43,6 +43,8 @@ SECRET_KEY = env.secret("SECRET_KEY", default=embedded.kept_secret("secret-key")
 ENCRYPTION_KEYS = env.encryption_keys(
     env.secret("ENCRYPTION_KEYS", default=embedded.kept_fernet_key("encryption-key") if _on_own_engines else None)
 )
+# Links in messages already sent are signed with the key of their time.
+SECRET_KEY_FALLBACKS = [key for key in env.secret("SECRET_KEY_FALLBACKS", "").split(",") if key]
 
 _https = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
