@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import Exists, OuterRef, Q
 from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -104,13 +105,18 @@ def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 
 def _uses(channel: Channel) -> dict[str, Any]:
-    """The reminders that use it, and its place where one tries its channels one after the other."""
+    """The reminders that use it, and its place where one tries its channels one after the other.
+
+    Those of them that would have no channel without it come first; `alone` says how many they are.
+    """
     found = channel.schedules.filter(deleted_at=None)
+    others = Channel.objects.filter(removed_at=None, schedules=OuterRef("id")).exclude(id=channel.id)
+    alone = Q(~Exists(others), ~Q(state="finished"))
     uses = []
-    for reminder in found.prefetch_related("channels")[:_USES]:
+    for reminder in found.annotate(alone=alone).order_by("-alone", "-id").prefetch_related("channels")[:_USES]:
         order = reminder.ordered_channels() if reminder.channel_order else []
         uses.append({"reminder": reminder, "place": order.index(channel) + 1 if order else 0, "of": len(order)})
-    return {"uses": uses, "more": max(0, found.count() - _USES)}
+    return {"uses": uses, "more": max(0, found.count() - _USES), "alone": found.filter(alone).count()}
 
 
 def _matches(channel: Channel, search: str) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from notifications import channels, deliveries
@@ -133,6 +136,32 @@ def test_the_list_says_what_became_of_the_last_delivery(browser: Client, ada: Us
     make_delivery(channel, state="delivered", settled_at="2026-06-01T12:00Z")
     make_delivery(channel, state="dead", settled_at="2026-06-01T12:00Z")
     assert "last: dead" in browser.get("/channels/").content.decode()
+
+
+def test_what_waits_on_a_channel_says_when_it_is_due(browser: Client, ada: User) -> None:
+    make_delivery(make_channel(ada), available_at=timezone.now() + timedelta(minutes=10))
+    assert "pending, due in 10 min" in browser.get("/channels/").content.decode()
+
+
+def test_removing_tells_of_reminders_that_would_have_no_channel(browser: Client, ada: User) -> None:
+    first, second = make_channel(ada), make_channel(ada, "telegram")
+    make_schedule(ada, title="Both", channels=[first, second])
+    page = browser.get(f"/channels/{first.id}/remove/").content.decode()
+    assert "go on without it" in page and "no other channel" not in page
+    make_schedule(ada, title="Only the first", channels=[first])
+    page = browser.get(f"/channels/{first.id}/remove/").content.decode()
+    assert "1 reminder has no other channel" in page
+    assert page.index("Only the first") < page.index("Both")
+    channels.remove(second)
+    assert "2 reminders have no other channel" in browser.get(f"/channels/{first.id}/remove/").content.decode()
+
+
+def test_the_list_of_reminders_tells_of_one_without_a_channel(browser: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    make_schedule(ada, channels=[channel])
+    assert "it has no channel" not in browser.get("/reminders/").content.decode()
+    channels.remove(channel)
+    assert "it has no channel" in browser.get("/reminders/").content.decode()
 
 
 @pytest.mark.parametrize("search", ["phone", "TELEGRAM", "4711"])
