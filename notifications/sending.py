@@ -48,7 +48,7 @@ def send(delivery_id: UUID, worker: str) -> None:
         if wait:  # the doorbell rang before its time: clocks differ, or the row was put off since
             outbox.ring([outbox.Ring(delivery_id, wait)])
         return
-    if claim.answered:
+    if claim.withdrawn:
         _withdraw(claim)
         return
     if (quiet_hours := _quiet_hours(claim)) is not None:
@@ -147,10 +147,10 @@ def _defer(claim: Claim, wait: float, note: str) -> None:
 
 
 def _withdraw(claim: Claim) -> None:
-    """Cancel what was being tried when its person answered: by now there is nothing left to tell them."""
+    """Cancel it: its person has answered, so that nothing is left to tell them, or is nobody here any more."""
     with transaction.atomic():
-        if deliveries.release(claim.delivery_id, claim.token, claim.answered):
-            deliveries.cancel([claim.delivery_id], claim.answered)
+        if deliveries.release(claim.delivery_id, claim.token, claim.withdrawn):
+            deliveries.cancel([claim.delivery_id], claim.withdrawn)
 
 
 def _may_repeat(claim: Claim) -> bool:

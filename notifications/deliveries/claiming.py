@@ -34,8 +34,8 @@ class Claim:
     `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
     quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or no reminder's.
-    `failing`: nothing has arrived on its channel since a try failed. `answered` says that its person has answered the
-    notification meanwhile, so that nothing more of it is to go out; empty where not, or where they sent it again.
+    `failing`: nothing has arrived on its channel since a try failed. `withdrawn` says why nothing of it is to go out:
+    its person has answered the notification, and has not sent it again, or their account was switched off.
     `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
     `released`: how often it was given back before anything was sent. `left`: seconds until it is stale, None for never.
     """
@@ -53,7 +53,7 @@ class Claim:
     claimed_at: datetime
     quiet: Window | None
     failing: bool
-    answered: str
+    withdrawn: str
     person_id: int
     zone: str
     is_test: bool
@@ -89,6 +89,7 @@ SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE sub
        now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END,
        p.quiet_until, p.time_zone, c.failing_since IS NOT NULL,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END,
+       p.is_active,
        CASE WHEN n.acknowledged_at IS NULL THEN ''
             WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END,
        p.id, n.origin = 'test', extract(epoch FROM claimed.expires_at - now())::float, claimed.released,
@@ -107,8 +108,8 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     if row is None:
         return None
     tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
-    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, answered, person_id, is_test, *numbers = rest
-    left, released, replays = numbers
+    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, is_active, answered, *about = rest
+    person_id, is_test, left, released, replays = about
     own_wish = replays > 0 and persist(partial(_sent_again_by, delivery_id)) == person_id
     barriers.reach("claimed")
     return Claim(
@@ -134,7 +135,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         claimed_at=claimed_at,
         quiet=None if own_wish else quiet.window(quiet_from, quiet_until, zone),
         failing=failing,
-        answered="" if own_wish else answered,
+        withdrawn=("" if own_wish else answered) if is_active else "The account was switched off.",
         person_id=person_id,
         zone=zone,
         is_test=is_test,
