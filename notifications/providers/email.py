@@ -43,6 +43,13 @@ class EmailForm(forms.Form):
         },
     )
 
+    def clean_address(self) -> str:
+        """Return the address. One of a machine's number would have the mail server go wherever a person says."""
+        address: str = self.cleaned_data["address"]
+        if address.endswith("]"):
+            raise ValidationError("Write an address with the name of a domain, such as ada@example.org.")
+        return address
+
 
 class Email(Provider):
     """Writes a mail, as text and as HTML. Mail servers know no keys: a mail whose end is unknown is not sent again."""

@@ -105,6 +105,12 @@ def test_a_subject_injects_no_header(receiver: SMTPReceiver, subject: str) -> No
     assert sent.message["Subject"].startswith("Hi Bcc")
 
 
+@pytest.mark.parametrize("address", ["root@[127.0.0.1]", "root@[10.0.0.1]", "ada@[93.184.216.34]"])
+def test_no_mail_server_is_told_which_machine_to_go_to(address: str) -> None:
+    form = email.EmailForm({"address": address})
+    assert form.errors["address"] == ["Write an address with the name of a domain, such as ada@example.org."]
+
+
 @pytest.mark.parametrize(
     "address", ["ada@example.org\nBcc: bob@example.org", "", "no address", "ada@example.org\r\nDATA"]
 )
