@@ -24,7 +24,7 @@ DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
 if env.flag("DATABASE_POOL", False):
     # The web process, and a worker with threads: they share a pool. A prefork worker keeps one connection a process.
     # The time-out is that of a burst: hundreds of threads that all want to write what became of their sends.
-    # After an outage the pool's own attempts lie ever further apart, up to minutes: after 5 s it begins anew with who asks.
+    # After an outage the pool's own attempts lie ever further apart; after 5 s it begins anew with whoever asks.
     pool = {"min_size": 1, "max_size": 16, "timeout": 30, "reconnect_timeout": 5}
     DATABASES["default"]["OPTIONS"] |= {"pool": pool}
 else:
