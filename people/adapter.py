@@ -26,6 +26,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """The operator may close sign-up (SIGN_UP=off); people who have an account still sign in."""
         return bool(settings.SIGN_UP)
 
+    def is_safe_url(self, url: str | None) -> bool:
+        """Whether a link may lead there afterwards; what cannot even be read as an address leads nowhere."""
+        try:
+            return bool(super().is_safe_url(url))
+        except ValueError:
+            return False
+
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """While the mail server is away, what was done stays done, whoever waits for a mail is told, and nobody learns
         from an error whether there is an account."""

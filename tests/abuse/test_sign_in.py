@@ -166,3 +166,17 @@ def test_a_session_ends_with_the_browser_unless_one_asks_to_be_kept_signed_in(an
     long.post("/account/login/", {"login": anna.email, "password": PASSWORD, "remember": "on"})
     assert brief.session.get_expire_at_browser_close()
     assert long.session.get_expiry_age() == pytest.approx(14 * 24 * 3600, abs=60)
+
+
+@pytest.mark.parametrize("there", ["http://[::1", "https://evil.example/", "//evil.example", "javascript:alert(1)"])
+@pytest.mark.parametrize("page", ["login", "signup", "password/reset", "reauthenticate", "second-factor/authenticate"])
+def test_a_link_leads_nowhere_else_and_fails_no_page(client: Client, page: str, there: str) -> None:
+    for answer in (client.get(f"/account/{page}/", {"next": there}), client.post(f"/account/{page}/", {"next": there})):
+        assert answer.status_code in (200, 302)
+        assert answer.headers.get("Location", "/").startswith("/account/") or answer.status_code == 200
+
+
+def test_signing_in_leads_to_no_other_house(client: Client) -> None:
+    make_user(email="anna@example.org", password=PASSWORD)
+    signed_in = {"login": "anna@example.org", "password": PASSWORD, "next": "http://[::1"}
+    assert client.post("/account/login/", signed_in)["Location"] == "/reminders/"
