@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from notifications import deadletters
 from notifications.deadletters import Who
-from notifications.models import Channel, Delivery
+from notifications.models import Delivery, Notification
 from people.requests import PersonRequest
 
 _WHICH = "their own, on its page"
@@ -24,7 +24,7 @@ _WHICH = "their own, on its page"
 @require_POST
 def send_again(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     letter = _own(request, delivery_id)
-    if hindrance := _hindrance(letter.channel):
+    if hindrance := _hindrance(letter):
         messages.error(request, f"Nothing was sent. {hindrance}")
     elif deadletters.replay(_rows(letter), _WHICH, _who(request), cause=letter.cause).changed:
         messages.success(request, f"It is sent again to “{letter.channel.label}”.")
@@ -46,7 +46,8 @@ def discard(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
 
 
 def _own(request: PersonRequest, delivery_id: UUID) -> Delivery:
-    return get_object_or_404(Delivery.objects.for_user(request.user).select_related("channel"), id=delivery_id)
+    own = Delivery.objects.for_user(request.user).select_related("channel", "notification")
+    return get_object_or_404(own, id=delivery_id)
 
 
 def _rows(letter: Delivery) -> QuerySet[Delivery]:
@@ -57,8 +58,11 @@ def _who(request: PersonRequest) -> Who:
     return Who(request.user.pk, request.user.email)
 
 
-def _hindrance(channel: Channel) -> str:
-    """Why it would die again at once, and what to do about it; empty where it may arrive."""
+def _hindrance(letter: Delivery) -> str:
+    """Why it is not to go out, or would die again at once, and what to do about it; empty where it may arrive."""
+    channel = letter.channel
+    if letter.notification.origin == Notification.Origin.TEST:  # they are counted where they are asked for
+        return "This was a test: send a new one from the list of channels."
     if channel.removed_at:
         return f"“{channel.label}” was removed: add it again, and new messages go there."
     if channel.disabled_at:

@@ -101,3 +101,14 @@ def test_what_has_arrived_offers_nothing(browser: Client, chat: Channel) -> None
     assert "Send again" not in browser.get(f"/history/{letter.notification_id}/").content.decode()
     assert "nothing has changed" in act(browser, letter, "again")
     assert letter.state == "delivered"
+
+
+def test_a_test_is_not_sent_again_for_tests_are_counted_where_they_are_asked_for(
+    browser: Client, chat: Channel
+) -> None:
+    letter = make_delivery(chat, origin="test", state="dead", settled_at=timezone.now())
+    page = browser.get(f"/history/{letter.notification_id}/").content.decode()
+    assert "Discard</button>" in page
+    assert "Send again" not in page
+    assert "This was a test: send a new one" in act(browser, letter, "again")
+    assert (letter.state, letter.replays) == ("dead", 0)
