@@ -261,16 +261,6 @@ def test_stopping_codes_removes_the_address_and_keeps_it_from_being_entered_agai
     assert len(mail.outbox) == 1
 
 
-def test_stopping_codes_ends_those_of_the_same_persons_other_channels_to_the_address(
-    client: Client, browser: Client, ada: User, stranger: Channel
-) -> None:
-    same = make_channel(ada, "email", address={"address": "VICTIM@EXAMPLE.NET"}, verified_at=None)
-    own = make_channel(ada, "email", address={"address": "other@example.net"}, verified_at=None)
-    client.post(link(stranger), {"act": "stop"})
-    assert [fresh(one).removed_at is None for one in (same, own)] == [False, True]
-    assert browser.post(f"/channels/{same.id}/code/").status_code == 404
-
-
 def test_removing_and_entering_it_anew_is_no_way_around_it(client: Client, browser: Client, stranger: Channel) -> None:
     browser.post(f"/channels/{stranger.id}/remove/")
     assert "Did you ask for this code?" in text_of(client, stranger)

@@ -14,6 +14,7 @@ from pytest_django import Settings
 
 from notifications import channels, sending, verification
 from notifications.models import Channel, Delivery, Notification
+from notifications.signed_link import UNSUBSCRIBE
 from people import codes
 from people.models import Code, User
 from tests.make import make_channel, make_delivery, make_user
@@ -156,6 +157,16 @@ def test_one_address_is_sent_so_many_codes_a_day_whatever_the_channels(
     assert Notification.objects.count() == verification.CODES_A_DAY
     page = browser.post("/channels/new/email/", {"address": "ADA@example.net"}, follow=True).content.decode()
     assert "10 codes were sent to this address" in page
+
+
+def test_whoever_stops_the_codes_of_one_channel_stops_those_of_the_others_to_the_address(
+    client: Client, browser: Client, channel: Channel, ada: User
+) -> None:
+    same = make_channel(ada, "email", address={"address": "ADA@example.net"}, verified_at=None)
+    other = make_channel(ada, "email", address={"address": "other@example.net"}, verified_at=None)
+    client.post(f"/unsubscribe/{UNSUBSCRIBE.token(channel.id)}/", {"act": "stop"})
+    assert list(Channel.objects.for_user(ada)) == [other]
+    assert browser.post(f"/channels/{same.id}/code/").status_code == 404
 
 
 def test_tests_and_codes_are_bounded_within_a_day(browser: Client, ada: User, settings: Settings) -> None:
