@@ -47,7 +47,8 @@ def _ring() -> int:
         return 0  # the rows stay due for a ring, and are rung as soon as it is back
     if found.forgot:
         forgotten = persist(deliveries.forget_rings)
-        log.warning("The broker has lost what it held, or is new: %d deliveries are rung again", forgotten)
+        if forgotten:  # else it is a new house, and nothing is amiss
+            log.warning("The broker has lost what it held: %d deliveries are rung again", forgotten)
         broker.mark()
     rung = 0
     for room in range(ENOUGH - found.waiting, 0, -BATCH):

@@ -101,7 +101,11 @@ class Delivery(models.Model):
                 fields=["cause", "settled_at"], condition=Q(state__in=["dead", "unknown"]), name="delivery_cause"
             ),
             # the inbox page and its unread count
-            models.Index(fields=["channel", "-id"], condition=Q(provider="inbox"), name="delivery_inbox"),
+            models.Index(
+                fields=["channel", "-settled_at", "-id"],
+                condition=Q(provider="inbox", state="delivered"),
+                name="delivery_inbox",
+            ),
             models.Index(
                 fields=["channel"],
                 condition=Q(provider="inbox", state="delivered", read_at=None),

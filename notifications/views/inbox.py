@@ -26,7 +26,8 @@ def inbox(request: PersonRequest) -> HttpResponse:
     if unread_only:
         rows = rows.filter(read_at=None)
     context = {
-        "page": paging.page(rows, request.GET),
+        # not when it was recorded: a snoozed message is new when it arrives
+        "page": paging.page(rows, request.GET, by="settled_at"),
         "search": search,
         "unread_only": unread_only,
         "narrowed": bool(search or unread_only),

@@ -63,3 +63,30 @@ def test_search_and_unread_narrow_it(browser: Client, ada: User) -> None:
     rent, plants = arrived(ada, subject="Rent"), arrived(ada, subject="Plants", read_at="2026-06-01T12:00Z")
     for query, expected in (("?q=pla", plants), ("?unread=1", rent)):
         assert [row.id for row in browser.get(f"/inbox/{query}").context["page"].rows] == [expected.id]
+
+
+def test_a_message_stands_where_it_arrived_not_where_it_was_recorded(browser: Client, ada: User) -> None:
+    snoozed, prompt = arrived(ada), arrived(ada)
+    Delivery.objects.filter(id=snoozed.id).update(settled_at="2026-06-01T18:00Z")
+    assert [row.id for row in browser.get("/inbox/").context["page"].rows] == [snoozed.id, prompt.id]
+
+
+def test_the_pages_show_each_message_once_forth_and_back(browser: Client, ada: User) -> None:
+    messages = [arrived(ada).id for _ in range(60)]
+    Delivery.objects.filter(id__in=messages[:20]).update(settled_at="2026-06-01T18:00Z")
+    expected = [*reversed(messages[:20]), *reversed(messages[20:])]
+    forth = browser.get("/inbox/").context["page"]
+    pages = [forth]
+    while forth.older:
+        forth = browser.get(f"/inbox/{forth.older}").context["page"]
+        pages.append(forth)
+    assert [row.id for page in pages for row in page.rows] == expected
+    back = browser.get(f"/inbox/{pages[-1].newer}").context["page"]
+    assert [row.id for row in back.rows] == expected[25:50]
+
+
+@pytest.mark.parametrize("place", ["x", "2026-06-01", "2026-06-01T18:00,x", "2026-06-01T18:00,%s", ",%s", "%s"])
+def test_a_place_that_is_none_shows_the_newest(browser: Client, ada: User, place: str) -> None:
+    message = arrived(ada)
+    query = {"before": place.replace("%s", str(message.id))}
+    assert [row.id for row in browser.get("/inbox/", query).context["page"].rows] == [message.id]
