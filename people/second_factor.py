@@ -69,7 +69,7 @@ def is_set_up(user: User) -> bool:
 
 
 def was_shown(request: HttpRequest, user: User) -> bool:
-    """Whether this session has shown a second factor that the person still has."""
+    """Whether whoever is signed in here has shown a second factor that the person still has."""
     shown = {record["id"] for record in get_authentication_records(request, user) if record["method"] == "mfa"}
     return bool(shown) and bool(Authenticator.objects.filter(user=user, pk__in=shown).exists())
 

@@ -13,9 +13,13 @@ from html.parser import HTMLParser
 from typing import Any
 from uuid import UUID
 
+from django.test import override_settings
+
 from notifications import http
 from notifications.http import Response
 from notifications.message import Message
+from tests.receivers import HTTPReceiver, Received
+from tests.receivers.http import Answer
 
 KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8057")
 DEADLINE = 0.4
@@ -32,6 +36,27 @@ def make_message(**overrides: Any) -> Message:
         "slot": SLOT,
     }
     return Message(**{**values, **overrides})
+
+
+@contextmanager
+def service(kind: str, url: str) -> Iterator[None]:
+    """The service of a provider with one address of its own is at `url`."""
+    with override_settings(SERVICE_URLS={kind: url}):
+        yield
+
+
+@contextmanager
+def stand_in(kind: str, answer: Callable[[Received], Answer]) -> Iterator[HTTPReceiver]:
+    """A local server stands where the service is."""
+    with HTTPReceiver(answer) as receiver, service(kind, receiver.origin):
+        yield receiver
+
+
+def out_of_reach(kind: str) -> Iterator[None]:
+    """The service cannot be reached, each time for another reason."""
+    for url in (f"http://127.0.0.1:{closed_port()}", "http://nowhere.invalid", "http://10.0.0.1"):
+        with service(kind, url):
+            yield
 
 
 @contextmanager

@@ -1,17 +1,15 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import hypothesis
 import pytest
-from django.test import override_settings
 from hypothesis import strategies
 
 from notifications import providers
 from notifications.fitting import utf16
 from notifications.message import Ambiguous, Delivered, Destination, Message, Rejected, Retryable
-from tests.providers.making import closed_port, make_message
+from tests.providers.making import make_message, out_of_reach, stand_in
 from tests.receivers import HTTPReceiver, Reply, Reset, discord
 from tests.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
 
@@ -40,29 +38,22 @@ def make_destination(webhook: str = WEBHOOK) -> Destination:
     return DISCORD.destination({"url": webhook})
 
 
-@contextmanager
-def service(url: str) -> Iterator[None]:
-    with override_settings(SERVICE_URLS={"discord": url}):
-        yield
-
-
 @pytest.fixture
 def api() -> Iterator[HTTPReceiver]:
-    with HTTPReceiver(discord.answer) as receiver, service(receiver.origin):
+    with stand_in("discord", discord.answer) as receiver:
         yield receiver
 
 
 def worlds() -> Iterator[Destination]:
     """For the contract: destinations, each in another state of the world."""
-    with HTTPReceiver(discord.answer) as receiver, service(receiver.origin):
+    with stand_in("discord", discord.answer) as receiver:
         for webhook in (WEBHOOK, LIMITED, LIMITED_ALL, FORUM, WEBHOOK + "x", WEBHOOK.replace("1/", "2/")):
             yield make_destination(webhook)
         for told in (Reset(), Reply(200, body=b""), Reply(404, body=b"[]"), Reply(500), Reply(302), Reply(400)):
             receiver.answers.append(told)
             yield make_destination()
-    for url in (f"http://127.0.0.1:{closed_port()}", "http://nowhere.invalid", "http://10.0.0.1"):
-        with service(url):
-            yield make_destination()
+    for _ in out_of_reach("discord"):
+        yield make_destination()
 
 
 def keys_sent(message: Message) -> list[str]:
@@ -153,7 +144,7 @@ MARKUP = re.compile(r"(?<!\\)(?:\\\\)*[*_~`|<>#\[\]()@]")
     body=strategies.text(max_size=200) | strategies.text(alphabet="*_~`|<>#[]()@\\:/- 1.ahtps\n", max_size=200),
 )
 def test_no_text_formats_mentions_or_changes_the_request(subject: str, body: str) -> None:
-    with HTTPReceiver(discord.answer) as receiver, service(receiver.origin):
+    with stand_in("discord", discord.answer) as receiver:
         DISCORD.send(make_message(subject=subject, body=body), make_destination())
     document = json.loads(receiver.requests[0].body)
     assert set(document) == {"embeds", "allowed_mentions"}

@@ -1,16 +1,14 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import hypothesis
 import pytest
-from django.test import override_settings
 from hypothesis import strategies
 
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Destination, Message, Rejected, Retryable
-from tests.providers.making import closed_port, make_message
+from tests.providers.making import make_message, out_of_reach, stand_in
 from tests.receivers import HTTPReceiver, Reply, Reset, slack
 from tests.receivers.slack import STATUSES, TOKEN, WEBHOOK, failing
 
@@ -34,29 +32,22 @@ def make_destination(webhook: str = WEBHOOK) -> Destination:
     return SLACK.destination({"url": webhook})
 
 
-@contextmanager
-def service(url: str) -> Iterator[None]:
-    with override_settings(SERVICE_URLS={"slack": url}):
-        yield
-
-
 @pytest.fixture
 def api() -> Iterator[HTTPReceiver]:
-    with HTTPReceiver(slack.answer) as receiver, service(receiver.origin):
+    with stand_in("slack", slack.answer) as receiver:
         yield receiver
 
 
 def worlds() -> Iterator[Destination]:
     """For the contract: destinations, each in another state of the world."""
-    with HTTPReceiver(slack.answer) as receiver, service(receiver.origin):
+    with stand_in("slack", slack.answer) as receiver:
         for webhook in (WEBHOOK, *map(failing, STATUSES), WEBHOOK + "x"):
             yield make_destination(webhook)
         for told in (Reset(), Reply(200, body=b""), Reply(404, body=b"\xff"), Reply(503), Reply(302)):
             receiver.answers.append(told)
             yield make_destination()
-    for url in (f"http://127.0.0.1:{closed_port()}", "http://nowhere.invalid", "http://10.0.0.1"):
-        with service(url):
-            yield make_destination()
+    for _ in out_of_reach("slack"):
+        yield make_destination()
 
 
 def keys_sent(message: Message) -> list[str]:
@@ -130,7 +121,7 @@ def test_what_is_escaped_counts_as_it_is_sent_and_is_not_halved(api: HTTPReceive
     body=strategies.text(max_size=200) | strategies.text(alphabet="<>&;!@#|amplgt channel", max_size=200),
 )
 def test_no_text_mentions_links_or_changes_the_request(subject: str, body: str) -> None:
-    with HTTPReceiver(slack.answer) as receiver, service(receiver.origin):
+    with stand_in("slack", slack.answer) as receiver:
         SLACK.send(make_message(subject=subject, body=body), make_destination())
     document = json.loads(receiver.requests[0].body)
     assert set(document) == {"text", "mrkdwn", "link_names", "unfurl_links"}

@@ -2,17 +2,15 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import hypothesis
 import pytest
-from django.test import override_settings
 from hypothesis import strategies
 
 from notifications import providers
 from notifications.fitting import utf16
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from tests.providers.making import closed_port, make_message
+from tests.providers.making import make_message, out_of_reach, stand_in
 from tests.receivers import Hang, HTTPReceiver, Received, Reply, Reset, telegram
 from tests.receivers.telegram import TOKEN
 
@@ -42,30 +40,23 @@ def make_destination(chat: str = "1", token: str = TOKEN) -> Destination:
     return TELEGRAM.destination({"token": token, "chat": chat})
 
 
-@contextmanager
-def service(url: str) -> Iterator[None]:
-    with override_settings(SERVICE_URLS={"telegram": url}):
-        yield
-
-
 @pytest.fixture
 def bot_api() -> Iterator[HTTPReceiver]:
-    with HTTPReceiver(telegram.answer) as receiver, service(receiver.origin):
+    with stand_in("telegram", telegram.answer) as receiver:
         yield receiver
 
 
 def worlds() -> Iterator[Destination]:
     """For the contract: destinations, each in another state of the world."""
-    with HTTPReceiver(telegram.answer) as receiver, service(receiver.origin):
+    with stand_in("telegram", telegram.answer) as receiver:
         for chat in ("1", "-100123", "@newsroom", "403", "4030", "4031", "-4032", "-4033", "404", "-4", "429", "500"):
             yield make_destination(chat)
         yield make_destination(token=TOKEN[:-1] + "y")
         for told in (Reset(), Reply(200, body=b""), Reply(400, body=b"[]"), Reply(302), Reply(418, body=b"\xff")):
             receiver.answers.append(told)
             yield make_destination()
-    for url in (f"http://127.0.0.1:{closed_port()}", "http://nowhere.invalid", "http://10.0.0.1"):
-        with service(url):
-            yield make_destination()
+    for _ in out_of_reach("telegram"):
+        yield make_destination()
 
 
 def keys_sent(message: Message) -> list[str]:
@@ -160,7 +151,7 @@ def test_a_long_text_is_cut_as_telegram_counts(bot_api: HTTPReceiver) -> None:
     body=strategies.text(max_size=300) | strategies.from_regex(r"(.*@[a-z]+ ?){1,5}", fullmatch=True),
 )
 def test_no_text_mentions_anybody_or_changes_the_request(subject: str, body: str) -> None:
-    with HTTPReceiver(telegram.answer) as receiver, service(receiver.origin):
+    with stand_in("telegram", telegram.answer) as receiver:
         TELEGRAM.send(make_message(subject=subject, body=body), make_destination())
     document = json.loads(receiver.requests[0].body)
     assert set(document) == {"chat_id", "text", "link_preview_options"}
