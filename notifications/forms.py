@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import forms
+
+from notifications.message import Destination
+from notifications.providers.base import Provider
+
+_DROP = "drop_"
 
 
 class LabelForm(forms.Form):
@@ -35,3 +43,59 @@ class CodeForm(forms.Form):
         ),
         error_messages={"required": "Write the eight digits that were sent, such as 1234-5678."},
     )
+
+
+class ChangeForm(forms.Form):
+    """What a provider's form asks, of a channel that there is: a secret is not shown, and one left empty stays.
+
+    Combine it with the provider's form by `change_form`. What Carillon made and reveals once is not asked for.
+    """
+
+    def __init__(self, posted: Mapping[str, Any] | None, provider: Provider, stored: Destination) -> None:
+        super().__init__(posted, initial=provider.shown(stored))
+        self._provider, self._stored = provider, stored
+        self._kept: set[str] = set()
+        self.fields.pop(provider.revealed, None)
+        for name, value in provider.withheld(stored).items():
+            if name in self.fields:
+                self._withhold(name, self.fields[name], value)
+
+    def _withhold(self, name: str, field: forms.Field, value: Any) -> None:
+        said = "Leave it empty to keep the one that is stored."
+        if field.required:
+            field.required, field.help_text = False, f"{field.help_text} {said}"
+        else:
+            field.help_text = said
+            self.fields[_DROP + name] = forms.BooleanField(required=False, label=f"{field.label}: keep none")
+        field.widget.attrs["placeholder"] = "unchanged"
+        check = getattr(self, f"clean_{name}", lambda: self.cleaned_data[name])
+
+        def clean() -> Any:
+            if self.cleaned_data[name]:
+                return check()
+            self._kept.add(name)
+            return value
+
+        setattr(self, f"clean_{name}", clean)
+
+    def clean(self) -> dict[str, Any]:
+        """Return the data as for a new channel. A secret that one server was given is not handed to another."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for name in [name for name in self._kept if cleaned.get(_DROP + name)]:
+            self._kept.remove(name)
+            cleaned[name] = ""
+        if self._kept and not self.errors and self._server(cleaned) != self._stored.address.get("url"):
+            for name in self._kept:
+                none = ", or keep none" if _DROP + name in self.fields else ""
+                self.add_error(name, f"Write it again{none}: what is stored was meant for another server.")
+        return cleaned
+
+    def _server(self, cleaned: Mapping[str, Any]) -> object:
+        return self._provider.destination(cleaned).address.get("url")
+
+
+def change_form(posted: Mapping[str, Any] | None, provider: Provider, stored: Destination) -> ChangeForm:
+    """The provider's form for what is `stored`; `posted` is None before it is sent."""
+    form = type("ProvidersChangeForm", (ChangeForm, provider.form), {})
+    made: ChangeForm = form(posted, provider, stored)
+    return made

@@ -2,6 +2,7 @@ from django.urls import path
 
 from notifications.views import (
     answering,
+    changing,
     channels,
     health,
     history,
@@ -19,6 +20,7 @@ urlpatterns = [
     path("channels/new/", channels.choose, name="channel-new"),
     path("channels/new/<slug:kind>/", channels.add, name="channel-add"),
     path("channels/<uuid:channel_id>/", channels.rename, name="channel"),
+    path("channels/<uuid:channel_id>/change/", changing.change, name="channel-change"),
     path("channels/<uuid:channel_id>/secret/", secret.show, name="channel-secret"),
     path("channels/<uuid:channel_id>/secret/new/", secret.replace, name="channel-secret-new"),
     path("channels/<uuid:channel_id>/enable/", health.enable, name="channel-enable"),

@@ -60,6 +60,11 @@ def check(subject: UUID, typed: str, now: datetime) -> bool:
     return right and Code.objects.filter(subject=subject, nonce=code.nonce).delete()[0] == 1
 
 
+def forget(subject: UUID) -> None:
+    """The last code for `subject` works no more."""
+    Code.objects.filter(subject=subject).delete()
+
+
 def reveal(text: str, subject: UUID, nonce: str) -> str:
     """Return `text` as it is sent, with the digits for `MARK`."""
     digits = _digits(subject, nonce)

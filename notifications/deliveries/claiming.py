@@ -37,6 +37,7 @@ class Claim:
     `failing`: nothing has arrived on its channel since a try failed. `withdrawn` says why nothing of it is to go out:
     its person has answered the notification, and has not sent it again, or their account was switched off.
     `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
+    `link_id` tells the channel's address from those it had before.
     `released`: how often it was given back before anything was sent. `left`: seconds until it is stale, None for never.
     """
 
@@ -45,6 +46,7 @@ class Claim:
     tries: int
     provider: str
     channel_id: UUID
+    link_id: UUID
     message: Message
     address: Mapping[str, Any]
     sealed_secrets: str
@@ -78,8 +80,8 @@ WITH claimed AS (
     SELECT id, replays, tries + released, %(token)s, %(worker)s, now(), '', '' FROM claimed
 )
 SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END,
-       claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body, n.slot, p.name, p.email,
-       c.address, c.sealed_secrets, c.on_unknown,
+       coalesce(c.link_id, c.id), claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body,
+       n.slot, p.name, p.email, c.address, c.sealed_secrets, c.on_unknown,
        CASE WHEN c.removed_at IS NOT NULL THEN 'The channel was removed.'
             WHEN c.disabled_at IS NOT NULL THEN 'The channel is disabled: ' || c.disabled_reason
             WHEN c.verified_at IS NULL AND n.origin <> 'test' THEN 'The channel has not been verified.'
@@ -107,8 +109,8 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
     row = persist(partial(_claim, delivery_id, token, worker), again=partial(_claim_again, delivery_id, token, worker))
     if row is None:
         return None
-    tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, unusable, *rest = row
-    claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, is_active, answered, *about = rest
+    link_id, tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, *rest = row
+    unusable, claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, is_active, answered, *about = rest
     person_id, is_test, left, released, replays = about
     own_wish = replays > 0 and persist(partial(_sent_again_by, delivery_id)) == person_id
     barriers.reach("claimed")
@@ -118,13 +120,14 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         tries=tries,
         provider=provider,
         channel_id=channel_id,
+        link_id=link_id,
         message=Message(
             key=delivery_id,
             subject=subject,
             body=body,
             recipient=name or email,
             slot=slot,
-            unsubscribe_url=UNSUBSCRIBE.address(channel_id) if providers.unsubscribes(provider) else "",
+            unsubscribe_url=UNSUBSCRIBE.address(link_id) if providers.unsubscribes(provider) else "",
             answer_url="" if escalating_id is None else ANSWER.address(escalating_id),
         ),
         # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
@@ -151,15 +154,15 @@ def _claim(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | Non
 
 
 def _with_code(
-    nonce: str | None, tries: int, provider: str, channel_id: UUID, subject: str, body: str, *rest: Any
+    nonce: str | None, link_id: UUID, tries: int, provider: str, channel_id: UUID, subject: str, body: str, *rest: Any
 ) -> tuple[Any, ...]:
     """No table holds the code that verifies a channel: it is put into the message here.
 
     So is the link that ends it, which a mail carries beside its text: whoever gets a code may be a stranger to it all.
     """
     if nonce is not None:
-        body = f"{codes.reveal(body, channel_id, nonce)}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(channel_id)}"
-    return (tries, provider, channel_id, subject, body, *rest)
+        body = f"{codes.reveal(body, channel_id, nonce)}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(link_id)}"
+    return (link_id, tries, provider, channel_id, subject, body, *rest)
 
 
 def _sent_again_by(delivery_id: UUID) -> int | None:

@@ -15,7 +15,8 @@ ARRIVED = """, judged AS (
      WHERE id = (SELECT channel_id FROM settled) AND failing_since IS NOT NULL AND disabled_at IS NULL
 )"""
 
-# `gone`: the service said that the address is no more. `died`: the delivery will not be tried again.
+# `gone`: the service said that the address is no more. `died`: the delivery will not be tried again. `link_id`: what
+# failed at the address that the channel had before says nothing about the one it has.
 _ENDED = "(%(gone)s OR (%(died)s AND failing_since <= now() - %(patience)s))"
 FAILED = """, judged AS (
     UPDATE notifications_channel
@@ -23,6 +24,7 @@ FAILED = """, judged AS (
            disabled_at = CASE WHEN ended THEN now() END,
            disabled_reason = CASE WHEN ended THEN %(disabled)s ELSE '' END
      WHERE id = (SELECT channel_id FROM settled) AND disabled_at IS NULL AND (failing_since IS NULL OR ended)
+       AND coalesce(link_id, id) = %(link_id)s
 )""".replace("ended", _ENDED)
 
 

@@ -66,6 +66,7 @@ def _settle(
         "gone": gone,
         "died": state == _STATE.DEAD,
         "patience": judging.PATIENCE,
+        "link_id": claim.link_id,
         "disabled": judging.disabled_because(gone, said),
     }
     statement = _SETTLE

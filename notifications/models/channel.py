@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
@@ -22,13 +23,18 @@ class ChannelQuerySet(models.QuerySet["Channel"]):
         """The channels that `user` sees: their own, less those removed."""
         return self.filter(user=user, removed_at=None)
 
+    def linked(self, link_id: UUID) -> ChannelQuerySet:
+        """The channel, at most one, whose messages carry the link that names `link_id`; removed or not."""
+        return self.filter(Q(link_id=link_id) | Q(id=link_id, link_id=None))
+
 
 class Channel(models.Model):
     """A person's own address on a provider.
 
     `address` is public to its owner; `sealed_secrets` is ciphertext, written by `hold()` only.
     A removed channel keeps its row, because the history of what went out refers to it. `unsubscribed_at` is when
-    whoever reads it disabled or removed it by the link in a message.
+    whoever reads it disabled or removed it by the link in a message. `link_id` is what that link names since the
+    address has changed: who holds an older one is a stranger to the new address.
     """
 
     class OnUnknown(models.TextChoices):
@@ -54,6 +60,7 @@ class Channel(models.Model):
     failing_since = models.DateTimeField(null=True, blank=True)  # when the first try failed since one succeeded
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
     removed_at = models.DateTimeField(null=True, blank=True)
+    link_id = models.UUIDField(null=True, unique=True, editable=False)  # empty: its own id
 
     objects: ClassVar[models.Manager[Channel]] = ChannelQuerySet.as_manager()
 
@@ -72,6 +79,11 @@ class Channel(models.Model):
 
     def __str__(self) -> str:
         return self.label
+
+    @property
+    def named_by_link(self) -> UUID:
+        """What the link in its messages names."""
+        return self.link_id or self.id
 
     def hold(self, destination: Destination) -> None:
         """Take over the address and the secrets of `destination`; the caller saves."""

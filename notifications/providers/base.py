@@ -103,6 +103,9 @@ class Provider(ABC):
     form: ClassVar[type[forms.Form]]
     """The fields that a person fills in to make a channel."""
 
+    manner: ClassVar[frozenset[str]] = frozenset()
+    """What of an address says how a message arrives, not where: changed, nothing is to be verified again."""
+
     revealed: ClassVar[str] = ""
     """The name of the secret that its owner is shown once, when the channel has been made. Empty: none is."""
 
@@ -134,6 +137,18 @@ class Provider(ABC):
         Every try of a delivery carries the same `message.key`. Reasons and receipts are shown to people: no
         secret in them.
         """
+
+    def shown(self, destination: Destination) -> dict[str, Any]:
+        """Return, by the form's fields, what may be shown of what was typed into them. Never a secret."""
+        return {name: destination.address[name] for name in self.form.base_fields if name in destination.address}
+
+    def withheld(self, destination: Destination) -> dict[str, Any]:
+        """Return, by the form's fields, what they held that is secret, as the form had cleaned it. None is empty."""
+        return {name: destination.secrets[name] for name in self.form.base_fields if name in destination.secrets}
+
+    def changed(self, before: Destination, cleaned: Mapping[str, Any]) -> Destination:
+        """Return the destination that the form's cleaned data describe, with what else stays of the one `before`."""
+        return self.destination(cleaned)
 
     def rotated(self, destination: Destination, now: datetime) -> Destination | None:
         """Return the destination with a fresh `revealed` secret, None where Carillon makes none. `now` is aware."""

@@ -73,6 +73,10 @@ class Discord(Provider):
         webhook: str = cleaned["url"]
         return Destination(address={"ending": webhook.partition("/")[0][-4:]}, secrets={"webhook": webhook})
 
+    def withheld(self, destination: Destination) -> dict[str, Any]:
+        """Return what of the webhook's URL is kept."""
+        return {"url": destination.secrets["webhook"]} if "webhook" in destination.secrets else {}
+
     def summary(self, destination: Destination) -> str:
         """Return the last digits of the webhook's id."""
         return f"Webhook …{destination.address.get('ending', '')}"

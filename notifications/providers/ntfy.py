@@ -94,6 +94,7 @@ class Ntfy(Provider):
     recognises_repeats = False
     # What is longer would arrive as an attached file.
     limits = Limits(subject=1024, body=4096, measure=utf8)
+    manner = frozenset({"priority"})
     form: ClassVar[type[forms.Form]] = NtfyForm
 
     @property
@@ -111,6 +112,10 @@ class Ntfy(Provider):
             kept["token"] = cleaned["token"]
         priority = int(cleaned.get("priority") or 3)
         return Destination({"url": cleaned["server"], "beginning": topic[:3], "priority": priority}, kept)
+
+    def shown(self, destination: Destination) -> dict[str, Any]:
+        """Return the server and the priority."""
+        return {"server": destination.address.get("url", ""), "priority": destination.address.get("priority", 3)}
 
     def summary(self, destination: Destination) -> str:
         """Return the server and how the topic begins."""

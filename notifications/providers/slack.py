@@ -79,6 +79,10 @@ class Slack(Provider):
         webhook: str = cleaned["url"]
         return Destination(address={"ending": webhook.split("/")[1][-4:]}, secrets={"webhook": webhook})
 
+    def withheld(self, destination: Destination) -> dict[str, Any]:
+        """Return what of the webhook's URL is kept."""
+        return {"url": destination.secrets["webhook"]} if "webhook" in destination.secrets else {}
+
     def summary(self, destination: Destination) -> str:
         """Return the last characters of the webhook's id."""
         return f"Webhook …{destination.address.get('ending', '')}"

@@ -129,6 +129,22 @@ class Webhook(Provider):
         origin = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
         return Destination(address={"url": origin, "hint": _hint(parts.path)}, secrets=kept)
 
+    def shown(self, destination: Destination) -> dict[str, Any]:
+        """Return nothing: the address that was typed may hold a token anywhere behind its host."""
+        return {}
+
+    def withheld(self, destination: Destination) -> dict[str, Any]:
+        """Return the whole address, and the headers by name."""
+        kept = destination.secrets
+        typed: dict[str, Any] = {"url": f"{destination.address.get('url', '')}{kept['path']}"} if "path" in kept else {}
+        return typed | ({"headers": json.loads(kept["headers"])} if "headers" in kept else {})
+
+    def changed(self, before: Destination, cleaned: Mapping[str, Any]) -> Destination:
+        """Return the destination with the secrets that sign, which `rotated` alone replaces."""
+        signing = {name: before.secrets[name] for name in ("secret", "replaced") if name in before.secrets}
+        after = self.destination(cleaned)
+        return Destination(after.address, {**after.secrets, **signing})
+
     def rotated(self, destination: Destination, now: datetime) -> Destination:
         """Return the destination with a fresh secret; `overlap` from `now` (aware) on, those before sign too."""
         before = [(destination.secrets.get("secret", ""), now + self.overlap), *_replaced(destination, now)]

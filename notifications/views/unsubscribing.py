@@ -20,7 +20,8 @@ _ACTS = {"stop": unsubscribing.stop, "resume": unsubscribing.resume}
 
 
 @holder_of(UNSUBSCRIBE)
-def by_link(request: HttpRequest, channel_id: UUID) -> HttpResponse:
+def by_link(request: HttpRequest, link_id: UUID) -> HttpResponse:
+    channel_id = _named(link_id)
     if "List-Unsubscribe" in request.POST:
         unsubscribing.stop(channel_id)
     elif act := _ACTS.get(request.POST.get("act", "")):
@@ -30,13 +31,19 @@ def by_link(request: HttpRequest, channel_id: UUID) -> HttpResponse:
 
 
 @holder_of(UNSUBSCRIBE)
-def remove(request: HttpRequest, channel_id: UUID) -> HttpResponse:
+def remove(request: HttpRequest, link_id: UUID) -> HttpResponse:
+    channel_id = _named(link_id)
     if request.method == "POST":
         unsubscribing.remove(channel_id)
     found = Channel.objects.filter(id=channel_id, removed_at=None).exists()
     if not found:
-        return redirect("notifications:unsubscribe", UNSUBSCRIBE.token(channel_id))
+        return redirect("notifications:unsubscribe", UNSUBSCRIBE.token(link_id))
     return _show(request, channel_id, "notifications/unsubscribe_remove.html")
+
+
+def _named(link_id: UUID) -> UUID:
+    """The id of the channel whose messages carry the link; one that went with its person is looked for in vain."""
+    return Channel.objects.linked(link_id).values_list("id", flat=True).first() or link_id
 
 
 def _show(request: HttpRequest, channel_id: UUID, template: str) -> HttpResponse:

@@ -1,0 +1,210 @@
+"""A channel gets another address or another token: what stays, what is proven anew, and who no longer has a say."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from notifications import changing, channels, deliveries, sending, unsubscribing, verification
+from notifications.message import Destination
+from notifications.models import Channel, Delivery, Notification
+from notifications.signed_link import UNSUBSCRIBE
+from people.models import Code, User
+from tests.make import NOON, make_channel, make_delivery, make_schedule
+
+pytestmark = pytest.mark.django_db
+
+NEW, OLD = "new@example.net", "old@example.net"
+
+
+@pytest.fixture
+def letters(ada: User) -> Channel:
+    return make_channel(ada, "email", label="Letters", address={"address": OLD})
+
+
+def to(channel: Channel, address: str = NEW) -> Channel:
+    read = fresh(channel)
+    return changing.change(read, changing.mark(read), Destination({"address": address}), read.label)
+
+
+def fresh(channel: Channel) -> Channel:
+    return Channel.objects.get(id=channel.id)
+
+
+def send_all() -> None:
+    for delivery in Delivery.objects.filter(state="pending"):
+        sending.send(delivery.id, "worker")
+
+
+def link_in(letter: int) -> str:
+    found = re.search(r"/unsubscribe/[0-9a-f]+/", str(mail.outbox[letter].body))
+    assert found is not None
+    return found[0]
+
+
+def code_in(letter: int) -> str:
+    found = re.search(r"\d{4}-\d{4}", str(mail.outbox[letter].body))
+    assert found is not None
+    return found[0]
+
+
+def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_the_code(
+    browser: Client, ada: User, letters: Channel
+) -> None:
+    schedule = make_schedule(ada, [letters, make_channel(ada)], in_order=True)
+    waiting = make_delivery(letters)
+    path = f"/channels/{letters.id}/change/"
+    page = browser.get(path)
+    assert "1 delivery waits for this channel" in page.content.decode()
+    answer = browser.post(path, {"read": page.context["read"], "address": NEW, "label": "Letters"})
+    assert answer["Location"] == f"/channels/{letters.id}/verify/"
+    assert schedule.channel_order[0] == letters.id and letters in schedule.channels.all()
+    send_all()
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.reason) == ("dead", "The channel has not been verified.")
+    assert [letter.to for letter in mail.outbox] == [[NEW]]
+    assert verification.confirm(fresh(letters), code_in(0), timezone.now())
+    deliveries.replay([waiting.id])
+    send_all()
+    assert [letter.to for letter in mail.outbox] == [[NEW], [NEW]]
+
+
+def test_what_was_held_against_the_old_address_is_forgotten(letters: Channel) -> None:
+    Channel.objects.update(disabled_at=NOON, disabled_reason="It is gone.", failing_since=NOON)
+    to(letters)
+    now = fresh(letters)
+    assert (now.disabled_at, now.disabled_reason, now.failing_since, now.verified_at) == (None, "", None, None)
+
+
+def test_what_an_operator_disabled_stays_so(letters: Channel) -> None:
+    channels.disable([letters.id], "Abuse.")
+    to(letters)
+    assert fresh(letters).disabled_reason == "Abuse."
+
+
+def test_the_code_of_the_old_address_does_not_verify_the_new_one(ada: User, letters: Channel) -> None:
+    Channel.objects.update(verified_at=None)
+    verification.send_code(fresh(letters), timezone.now())
+    send_all()
+    to(letters)
+    assert not Code.objects.exists()
+    verification.send_code(fresh(letters), timezone.now())  # at once: the new address has had none
+    send_all()
+    assert [letter.to for letter in mail.outbox] == [[OLD], [NEW]]
+    assert not verification.confirm(fresh(letters), code_in(0), timezone.now())
+    assert verification.confirm(fresh(letters), code_in(1), timezone.now())
+
+
+def test_codes_that_wait_for_the_old_address_are_cancelled(letters: Channel) -> None:
+    Channel.objects.update(verified_at=None)
+    verification.send_code(fresh(letters), timezone.now())
+    to(letters)
+    assert Delivery.objects.get().state == "cancelled"
+
+
+def backdate() -> None:
+    Notification.objects.update(created_at=timezone.now() - timedelta(hours=2))
+
+
+def test_codes_of_a_day_are_counted_by_the_address_that_they_went_to(letters: Channel) -> None:
+    Channel.objects.update(verified_at=None)
+    for _ in range(verification.CODES_A_DAY):
+        verification.send_code(fresh(letters), timezone.now())
+        Code.objects.all().delete()
+        backdate()
+    to(letters)
+    again = make_channel(letters.user, "email", address={"address": OLD}, verified_at=None)
+    with pytest.raises(verification.TooMany, match="to this address"):
+        verification.send_code(again, timezone.now())
+
+
+def test_who_reads_the_old_address_learns_nothing_of_the_new_one_and_ends_nothing_there(
+    client: Client, letters: Channel
+) -> None:
+    make_delivery(letters)
+    send_all()
+    to(letters)
+    page = client.get(link_in(0)).content.decode()
+    assert OLD in page and NEW not in page and "already removed" in page
+    for act in ({"act": "stop"}, {"List-Unsubscribe": "One-Click"}):
+        client.post(link_in(0), act)
+    client.post(f"{link_in(0)}remove/")
+    assert Channel.objects.filter(id=letters.id, removed_at=None, disabled_at=None).exists()
+
+
+def test_the_link_in_what_the_new_address_gets_ends_it(client: Client, letters: Channel) -> None:
+    to(letters)
+    Channel.objects.filter(id=letters.id).update(verified_at=NOON)
+    make_delivery(letters)
+    send_all()
+    assert NEW in client.get(link_in(0)).content.decode()
+    client.post(link_in(0), {"act": "stop"})
+    assert fresh(letters).disabled_reason == unsubscribing.REASON
+    client.post(link_in(0), {"act": "resume"})
+    assert fresh(letters).disabled_at is None
+
+
+def test_after_a_second_change_each_address_has_its_own_link(client: Client, letters: Channel) -> None:
+    Channel.objects.update(verified_at=None)
+    links = []
+    for address in (NEW, "third@example.net"):
+        verification.send_code(fresh(letters), timezone.now())
+        send_all()
+        links.append(link_in(-1))
+        to(letters, address)
+    assert [address for link in links for address in (OLD, NEW) if address in client.get(link).content.decode()] == [
+        OLD,
+        NEW,
+    ]
+
+
+def test_a_stranger_who_was_sent_a_code_still_refuses_any_more(
+    client: Client, browser: Client, letters: Channel
+) -> None:
+    Channel.objects.update(verified_at=None)
+    verification.send_code(fresh(letters), timezone.now())
+    send_all()
+    to(letters)
+    client.post(link_in(0), {"act": "stop"})
+    with pytest.raises(channels.Refused):
+        to(letters, OLD)
+    assert fresh(letters).address == {"address": NEW}
+    path = f"/channels/{letters.id}/change/"
+    form = {"read": browser.get(path).context["read"], "address": OLD, "label": "Letters"}
+    assert "asked for no more codes" in browser.post(path, form).content.decode()
+    assert UNSUBSCRIBE.token(letters.id) in link_in(0)
+
+
+def test_an_address_confirmed_at_sign_up_needs_no_code(ada: User, letters: Channel) -> None:
+    EmailAddress.objects.create(user=ada, email=NEW, verified=True)
+    assert to(letters).verified_at is not None
+    assert fresh(letters).verified_at is not None
+
+
+def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: Channel) -> None:
+    claim = deliveries.claim(make_delivery(letters).id, "worker")
+    assert claim is not None
+    to(letters)
+    deliveries.reject(claim, "No such mailbox.", gone=True)
+    now = fresh(letters)
+    assert (now.disabled_at, now.failing_since) == (None, None)
+
+
+def test_a_channel_removed_meanwhile_stays_removed(letters: Channel) -> None:
+    channels.remove(fresh(letters))
+    with pytest.raises(changing.Meanwhile):
+        to(letters)
+    assert fresh(letters).address == {"address": OLD}
+
+
+def test_a_former_address_counts_for_nothing_that_a_person_may_have(letters: Channel) -> None:
+    to(letters)
+    assert [channel.id for channel in Channel.objects.for_user(letters.user)] == [letters.id]
+    former = Channel.objects.exclude(id=letters.id).get()
+    assert (former.address, former.sealed_secrets) == ({"address": OLD}, "")
