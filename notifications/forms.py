@@ -61,12 +61,12 @@ class ChangeForm(forms.Form):
                 self._withhold(name, self.fields[name], value)
 
     def _withhold(self, name: str, field: forms.Field, value: Any) -> None:
-        said = "Leave it empty to keep the one that is stored."
+        said = "Leave it empty to keep what is stored."
         if field.required:
             field.required, field.help_text = False, f"{field.help_text} {said}"
         else:
             field.help_text = said
-            self.fields[_DROP + name] = forms.BooleanField(required=False, label=f"{field.label}: keep none")
+            self.fields[_DROP + name] = forms.BooleanField(required=False, label=f"Keep no {str(field.label).lower()}")
         field.widget.attrs["placeholder"] = "unchanged"
         check = getattr(self, f"clean_{name}", lambda: self.cleaned_data[name])
 
