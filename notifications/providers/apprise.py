@@ -30,7 +30,8 @@ class AppriseForm(forms.Form):
         label="Apprise URL",
         max_length=1000,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="More than a hundred services have one: see appriseit.com/services.",
+        help_text="More than a hundred services have one: see "
+        '<a href="https://appriseit.com/services">appriseit.com/services</a>.',
         error_messages={
             "required": f"Write the service's address, such as {EXAMPLE}",
             "max_length": "An address has at most %(limit_value)d characters.",

@@ -51,6 +51,16 @@ def test_a_wrong_address_is_said_at_its_field_and_kept(
     assert not Channel.objects.exists()
 
 
+@pytest.mark.parametrize(("kind", "left_out"), [("webhook", 3), ("ntfy", 3), ("telegram", 1), ("email", 1)])
+def test_what_may_be_left_out_says_so(browser: Client, kind: str, left_out: int) -> None:
+    page = browser.get(f"/channels/new/{kind}/").content.decode()
+    assert page.count('<span class="optional">optional</span>') == left_out
+
+
+def test_the_services_of_apprise_are_a_link_away(browser: Client) -> None:
+    assert 'href="https://appriseit.com/services"' in browser.get("/channels/new/apprise/").content.decode()
+
+
 def test_a_name_that_is_too_long_is_refused(browser: Client) -> None:
     answer = browser.post("/channels/new/email/", {"address": "a@example.org", "label": "x" * 81})
     assert "at most 80" in answer.context["label"].errors["label"][0]
