@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from notifications.ids import uuid7
+from people import codes
 
 if TYPE_CHECKING:
     from notifications.models.delivery import Delivery
@@ -76,6 +77,11 @@ class Notification(models.Model):
 
     def __str__(self) -> str:
         return self.subject
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it carries the code that verifies a channel."""
+        return self.origin == self.Origin.TEST and codes.MARK in self.body
 
     def ordered_deliveries(self) -> list[Delivery]:
         """Its deliveries, in the order in which their channels are tried where there is one."""

@@ -72,6 +72,17 @@ def test_no_page_and_no_table_holds_the_code(browser: Client, channel: Channel) 
     assert code.replace("-", "") not in str(Code.objects.values())
 
 
+def test_the_history_tells_a_code_from_a_test(browser: Client, channel: Channel) -> None:
+    verification.accept(channel)
+    channels.send_test(channel, timezone.now())
+    test, code = Notification.objects.all()
+    for notification, said in ((test, "test"), (code, "code")):
+        page = re.sub(r"\s+", " ", browser.get(f"/history/{notification.id}/").content.decode())
+        assert f"· {said}</p>" in page
+    listed = browser.get("/history/").content.decode()
+    assert listed.index("· test</p>") < listed.index("· code</p>")
+
+
 def test_five_wrong_tries_spend_the_code(browser: Client, channel: Channel) -> None:
     wrong, right = wrong_code(), newest_code()
     for _ in range(codes.TRIES):
