@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Event
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.core import mail
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -16,7 +19,7 @@ from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
 from notifications.signed_link import UNSUBSCRIBE
 from people.models import Code, User
-from tests.make import NOON, make_channel, make_delivery, make_schedule
+from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -208,3 +211,52 @@ def test_a_former_address_counts_for_nothing_that_a_person_may_have(letters: Cha
     assert [channel.id for channel in Channel.objects.for_user(letters.user)] == [letters.id]
     former = Channel.objects.exclude(id=letters.id).get()
     assert (former.address, former.sealed_secrets) == ({"address": OLD}, "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_at_once_one_is_saved_and_the_other_told() -> None:
+    letters = make_channel(make_user(), "email", address={"address": OLD})
+    marked = changing.mark(letters)
+
+    def save(address: str) -> str:
+        try:
+            changing.change(letters, marked, Destination({"address": address}), "Letters")
+            return address
+        except changing.Meanwhile:
+            return ""
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        saved = list(pool.map(save, [f"{number}@example.net" for number in range(4)]))
+    assert saved.count("") == 3
+    assert fresh(letters).address == {"address": "".join(saved)}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() -> None:
+    letters = make_channel(make_user(), "email", address={"address": OLD})
+    held = Event()
+
+    def remove() -> None:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                channels.remove(letters)
+                held.set()
+                for _ in range(500):  # until the other one waits for this
+                    cursor.execute(
+                        "SELECT count(*) FROM pg_stat_activity, pg_sleep(0.01)"
+                        " WHERE datname = current_database() AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+                    )
+                    if cursor.fetchone() != (0,):
+                        break
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        removing = pool.submit(remove)
+        held.wait(10)
+        with pytest.raises(changing.Meanwhile):
+            to(letters)
+        removing.result(10)
+    assert fresh(letters).removed_at is not None
