@@ -29,7 +29,7 @@ def unseal(sealed: str, owner: UUID) -> dict[str, str]:
     except sealing.Unreadable:
         raise Unreadable(
             "The secrets of this channel cannot be read with the configured encryption keys. "
-            "Remove the channel and add it again, or ask the operator to restore the key."
+            "Write them again on its page, or ask the operator to restore the key."
         ) from None
     if plain["owner"] != str(owner):
         raise Unreadable("The secrets of this channel were sealed for another channel. Remove it and add it again.")

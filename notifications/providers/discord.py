@@ -117,5 +117,5 @@ def _judge(response: http.Response) -> Answer:
     if response.status == 400 and code in _REFUSED:
         return Rejected(_REFUSED[code])
     if response.status == 401:
-        return Rejected("Discord does not accept the webhook's token. Copy its URL again, and add the channel anew.")
+        return Rejected("Discord does not accept the webhook's token. Copy its URL again, and change the channel.")
     return Rejected(f"Discord refused the message: {posting.in_words(response.status)}.")

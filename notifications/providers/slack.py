@@ -33,7 +33,7 @@ _GONE = {
 _REFUSED = {
     "action_prohibited": "An administrator of the workspace does not allow this webhook to post.",
     "posting_to_general_channel_denied": "The workspace does not let this webhook post to its general channel.",
-    "invalid_token": "Slack does not accept the webhook's token. Copy its URL again, and add the channel anew.",
+    "invalid_token": "Slack does not accept the webhook's token. Copy its URL again, and change the channel.",
 }
 
 

@@ -128,7 +128,7 @@ def _judge(response: http.Response) -> Answer:
         return later
     described = str(posting.document(response).get("description", ""))
     if response.status in (401, 404):
-        return Rejected("Telegram does not know this bot token. Remove the channel and add it again with a new one.")
+        return Rejected("Telegram does not know this bot token. Write a new one on the channel's page.")
     if response.status == 403:
         if "initiate" in described:
             return Rejected("The bot may not write first. Send it a message in Telegram, then try again.")
