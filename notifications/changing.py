@@ -43,20 +43,25 @@ def change(read: Channel, marked: str, after: Destination, label: str) -> Channe
     """Give the channel a label and a destination; `marked` stands for the state that the person had before them.
 
     Where another address or secret comes of it, it is to be verified anew, unless nothing is left to prove, and what
-    was held against it is forgotten. One that an operator disabled stays so. Raises Meanwhile, `channels.Refused`.
+    was held against it is forgotten. One that an operator disabled stays so. Sent twice, it changes once. Raises
+    Meanwhile, `channels.Refused`.
     """
     with turn(read.user):
         channel = Channel.objects.select_for_update().filter(id=read.id, removed_at=None).first()
-        if channel is None or mark(channel) != marked:
+        if channel is None:
             raise Meanwhile
-        before, channel.label = readable(channel), label
+        before = readable(channel)
+        if (channel.label, before) == (label, after):
+            return channel
+        if mark(channel) != marked:
+            raise Meanwhile
+        channel.label = label
         if _where(channel, before) != _where(channel, after):
-            former = _former(channel)
-            channel.hold(after)
-            _begin_anew(channel, former)
-        elif before != after:
-            channel.hold(after)
-        channel.save()
+            _begin_anew(channel, after)
+        else:
+            if before != after:
+                channel.hold(after)
+            channel.save()
     return channel
 
 
@@ -79,7 +84,9 @@ def _former(channel: Channel) -> Channel:
     )
 
 
-def _begin_anew(channel: Channel, former: Channel) -> None:
+def _begin_anew(channel: Channel, after: Destination) -> None:
+    former = _former(channel)
+    channel.hold(after)
     channels.judge(channel)
     if channel.disabled_at is None or channel.is_owners_to_enable:
         channel.disabled_at, channel.disabled_reason = None, ""

@@ -56,14 +56,14 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 
 def _lead_on(request: PersonRequest, before: Channel, after: Channel, made: bool) -> HttpResponse:
-    """To the code where one was sent, to the secret that was `made`, or back to the list."""
-    anew = before.link_id != after.link_id and after.verified_at is None and after.disabled_at is None
-    if anew:
+    """To the code where one is to be entered, to the secret that was `made`, or back to the list."""
+    to_verify = after.verified_at is None and after.disabled_at is None
+    if to_verify and before.link_id != after.link_id:
         verifying.send(request, after)
     else:
         messages.success(request, f"“{after.label}” is changed.")
     if made:
         return secret.to_page(request, after)
-    if anew:
+    if to_verify:
         return redirect("notifications:channel-verify", after.id)
     return redirect(f"{reverse('notifications:channels')}#channel-{after.id}")

@@ -74,11 +74,12 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_changed(browser: Clie
     assert fresh(channel).destination() == channel.destination()
 
 
-def test_only_another_name_changes_nothing_else(browser: Client, ada: User) -> None:
-    channel = add(browser, "email", address="ada@example.net")
-    change(browser, channel, label="Letters")
+def test_only_another_name_changes_nothing_else(browser: Client) -> None:
+    channel = add(browser, "webhook", url=HOOK)
+    change(browser, channel, label="Pager")
     after = fresh(channel)
-    assert (after.label, after.verified_at, after.link_id) == ("Letters", NOON, None)
+    assert (after.label, after.verified_at, after.link_id) == ("Pager", NOON, None)
+    assert after.sealed_secrets == channel.sealed_secrets
     assert not Delivery.objects.exists()
 
 
@@ -154,6 +155,15 @@ def test_of_two_tabs_the_second_sees_what_the_first_has_saved(browser: Client) -
     page = answer.content.decode()
     assert "nothing was saved" in page and "first@example.net" in page and "second@example.net" not in page
     assert fresh(channel).address == {"address": "first@example.net"}
+
+
+def test_a_form_sent_twice_changes_once_and_leads_to_the_code(browser: Client) -> None:
+    channel = add(browser, "telegram", token="123456:" + "a" * 35, chat="4711")
+    form = as_shown(browser, channel) | {"token": "123456:" + "b" * 35}
+    for _ in range(2):
+        answer = browser.post(f"/channels/{channel.id}/change/", form)
+        assert answer["Location"] == f"/channels/{channel.id}/verify/"
+    assert Delivery.objects.count() == 1 and Channel.objects.count() == 2
 
 
 def test_secrets_that_cannot_be_read_are_written_anew(browser: Client) -> None:
