@@ -147,7 +147,7 @@ def _defer(claim: Claim, wait: float, note: str) -> None:
 
 
 def _withdraw(claim: Claim) -> None:
-    """Cancel it: its person has answered, so that nothing is left to tell them, or is nobody here any more."""
+    """Cancel it: its person has answered or stopped its reminder, or is nobody here any more."""
     with transaction.atomic():
         if deliveries.release(claim.delivery_id, claim.token, claim.withdrawn):
             deliveries.cancel([claim.delivery_id], claim.withdrawn)

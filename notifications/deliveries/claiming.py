@@ -35,7 +35,8 @@ class Claim:
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
     quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or no reminder's.
     `failing`: nothing has arrived on its channel since a try failed. `withdrawn` says why nothing of it is to go out:
-    its person has answered the notification, and has not sent it again, or their account was switched off.
+    its person has answered the notification or stopped its reminder, and has not sent it again, or their account was
+    switched off.
     `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
     `link_id` tells the channel's address from those it had before.
     `released`: how often it was given back before anything was sent. `left`: seconds until it is stale, None for never.
@@ -92,7 +93,7 @@ SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE sub
        p.quiet_until, p.time_zone, c.failing_since IS NOT NULL,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END,
        p.is_active,
-       CASE WHEN n.acknowledged_at IS NULL THEN ''
+       CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN claimed.replays = 0 THEN n.withdrawn ELSE '' END
             WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END,
        p.id, n.origin = 'test', extract(epoch FROM claimed.expires_at - now())::float, claimed.released,
        claimed.replays

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models.functions import Now
 
-from notifications.models import Delivery
+from notifications.models import Delivery, Notification
 
 _STATE = Delivery.State
 
@@ -22,7 +22,12 @@ def cancel(deliveries: Iterable[UUID], reason: str) -> int:
 
 
 def cancel_unsent(origin_id: UUID, reason: str) -> int:
-    """pending -> cancelled for all that the schedule `origin_id` caused and nobody has sent yet."""
+    """pending -> cancelled for all that the schedule `origin_id` caused and nobody has sent yet.
+
+    What is being sent may arrive; if it fails, it is not tried again. `reason` has at most 100 characters.
+    """
+    # Before the others are cancelled: one that comes back meanwhile is either marked or pending.
+    Notification.objects.filter(origin_id=origin_id, deliveries__state__in=Delivery.OPEN).update(withdrawn=reason)
     return Delivery.objects.filter(notification__origin_id=origin_id, state=_STATE.PENDING).update(
         state=_STATE.CANCELLED, reason=reason[:500], settled_at=Now()
     )

@@ -55,6 +55,8 @@ class Notification(models.Model):
     advance_at = models.DateTimeField(null=True, editable=False)
     acknowledged_at = models.DateTimeField(null=True, editable=False)
     snoozed_until = models.DateTimeField(null=True, editable=False)
+    # Why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
+    withdrawn = models.CharField(max_length=100, db_default="", editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Notification]] = NotificationQuerySet.as_manager()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -15,6 +17,7 @@ from notifications.message import Delivered, Rejected, Retryable
 from notifications.models import Delivery, Notification
 from notifications.signed_link import ANSWER
 from notifications.views import answering
+from schedules import editing
 from tests.fallback.making import answers, deliver_first, first_of, make_fired, minutes_pass, tried
 from tests.make import make_user
 
@@ -167,6 +170,33 @@ def test_what_was_being_sent_when_its_person_answered_is_not_tried_again(
     [cancelled] = notification.deliveries.all()
     assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", said)
     assert list(cancelled.history.values_list("outcome", flat=True)) == ["retryable", "released"]
+
+
+@pytest.mark.parametrize(("stop", "said"), [(editing.pause, "paused"), (editing.delete, "deleted")])
+def test_what_was_being_sent_when_its_reminder_was_stopped_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, stop: Callable[..., Any], said: str
+) -> None:
+    notification, _ = make_fired()
+    claim = deliveries.claim(first_of(notification).id, "worker")
+    assert claim is not None
+    stop(notification.origin_id, timezone.now())
+    sending.put_off(sending.SendAgain(claim, Retryable("Later.")), 0.0)
+    sent = answers(monkeypatch, Delivered())
+    sending.send(claim.delivery_id, "worker")
+    [cancelled] = notification.deliveries.all()
+    assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", f"The reminder was {said}.")
+
+
+def test_a_dead_letter_of_a_stopped_reminder_can_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired()
+    claim = deliveries.claim(first_of(notification).id, "worker")
+    assert claim is not None
+    assert notification.origin_id
+    editing.pause(notification.origin_id, timezone.now())
+    sending.settle(claim, Rejected("Gone."))
+    deadletters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
+    deliver_first(notification, monkeypatch, Delivered())
+    assert first_of(notification).state == "delivered"
 
 
 def test_what_its_person_sends_again_goes_out_though_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
