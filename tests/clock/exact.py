@@ -156,7 +156,8 @@ class Run:
             except editing.Conflict:
                 pass  # a beat was quicker
         elif what == "unskip":
-            ahead = current.occurrences.filter(scheduled_for__gt=now, reason="asked").order_by("?")
+            # Not what has had its time before the clock was set back: an edit since may have made it no slot any more.
+            ahead = current.occurrences.filter(scheduled_for__gt=self.clock.furthest(), reason="asked").order_by("?")
             if (slot := ahead.values_list("scheduled_for", flat=True).first()) is not None:
                 editing.unskip(schedule.id, slot, now)
         elif what == "run":
