@@ -7,22 +7,10 @@ from django.test import Client
 
 from people.models import User
 from schedules.models import Schedule
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import make_channel, make_schedule
 from tests.pages.typed import typed
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user()
-
-
-@pytest.fixture
-def browser(ada: User) -> Client:
-    client = Client()
-    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 def late(schedule: Schedule) -> tuple[str, int, int]:

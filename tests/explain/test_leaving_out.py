@@ -22,18 +22,6 @@ DAY = timedelta(days=1)
 LEFT_OUT = "On a date that is left out"
 
 
-@pytest.fixture
-def ada() -> User:
-    return make_user()
-
-
-@pytest.fixture
-def browser(ada: User) -> Client:
-    client = Client()
-    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def days(*moments: datetime) -> list[date]:
     return [moment.date() for moment in moments]
 

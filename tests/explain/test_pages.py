@@ -29,13 +29,6 @@ def ada() -> User:
 
 
 @pytest.fixture
-def browser(ada: User) -> Client:
-    client = Client()
-    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
-@pytest.fixture
 def now() -> datetime:
     return firing.read_clock().now.replace(microsecond=0)
 
