@@ -41,7 +41,7 @@ def main() -> None:
 
 def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: int) -> None:
     from bench import bare
-    from notifications import doorbell, outbox
+    from notifications.deliveries import outbox, publisher
     from notifications.models import Delivery
     from tests.make import make_channel, make_user
 
@@ -53,7 +53,7 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
         return lambda: not Delivery.objects.filter(state__in=Delivery.OPEN).exists()
 
     def peer(ids: list[UUID]) -> Callable[[], bool]:
-        doorbell.publish(app, bare.NAME, [(key, 0.0) for key in ids])
+        publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids])
         return lambda: True
 
     def play(ring: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:

@@ -102,15 +102,15 @@ def memory_of(children: list[Child]) -> int:
 
 def make_deliveries(channel: Any, count: int) -> list[UUID]:
     """`count` deliveries that are due, which nobody has rung for."""
-    from notifications import outbox
-    from notifications.ids import uuid7
+    from common.uuid7 import uuid7
+    from notifications.deliveries import outbox
+    from notifications.deliveries.outbox import NewNotification
     from notifications.models import Notification
-    from notifications.outbox import Saying
 
     made: list[UUID] = []
     for start in range(0, count, 1000):
         sayings = [
-            Saying(
+            NewNotification(
                 user_id=channel.user_id,
                 channels=[(channel.id, channel.provider)],
                 subject="Water the plants",

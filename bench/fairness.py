@@ -45,18 +45,18 @@ def main() -> None:
 
 
 def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    from notifications import bulk
+    from notifications.deliveries import fair_queue
     from tests.make import make_channel, make_user
     from tests.receivers import HTTPReceiver
     from tests.receivers.telegram import TOKEN, answer
 
-    few = bulk.FEW
+    few = fair_queue.FEW
     rows: dict[str, dict[str, Any]] = {}
     sink = Sink(0.0)
     with HTTPReceiver(answer) as telegram, worker("prefork", 4, 1, sink, TELEGRAM_URL=telegram.origin), rescued(app):
         others = [make_channel(make_user(), "webhook", address={"url": sink.url}) for _ in range(OTHERS)]
         play([], 0, others, 2.0, random.Random(0))  # wakes the worker
-        for peer, bulk.FEW in (("ours", few), ("one queue", options.n)):
+        for peer, fair_queue.FEW in (("ours", few), ("one queue", options.n)):
             for kind in ("limited", "unlimited"):
                 who = make_user()
                 if kind == "limited":
@@ -84,7 +84,7 @@ def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, c
     """
     from django.db.models import F
 
-    from notifications import outbox
+    from notifications.deliveries import outbox
     from notifications.models import Delivery
 
     for start in range(0, len(flood), BATCH):
@@ -153,11 +153,11 @@ def _forget(app: Any) -> None:
     """What one run has left must not be another's load."""
     from django.db.models.functions import Now
 
-    from notifications import bulk
+    from notifications.deliveries import fair_queue
     from notifications.models import Delivery
 
     with app.connection_for_write() as broker:
-        for name in ("deliveries", bulk.QUEUE):
+        for name in ("deliveries", fair_queue.QUEUE):
             app.amqp.queues[name](broker.default_channel).purge()
     Delivery.objects.filter(state="pending").update(state="cancelled", settled_at=Now())
     time.sleep(3.0)

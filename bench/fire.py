@@ -53,14 +53,15 @@ def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
     from django_celery_beat.models import PeriodicTask
 
     from bench.firing import clear, make_schedules
-    from notifications import bulk
+    from notifications.deliveries import fair_queue
     from notifications.models import Delivery
-    from schedules import firing, mirror
-    from schedules.beat import Scheduler
+    from schedules import mirror
+    from schedules.beat.scheduler import Scheduler
+    from schedules.firing import fire
     from schedules.models import Occurrence, Schedule
 
     clear()
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     make_schedules(schedules - due, now.replace(microsecond=0) + timedelta(days=3))
     make_schedules(due, now.replace(second=0, microsecond=0))
     with connection.cursor() as cursor:
@@ -72,7 +73,7 @@ def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
     while Schedule.objects.filter(next_fire_at__lte=now).exists():
         beat.tick()
     seconds = time.perf_counter() - started
-    published = waiting(app) + waiting(app, bulk.QUEUE)
+    published = waiting(app) + waiting(app, fair_queue.QUEUE)
     found = {Occurrence.objects.filter(outcome="fired").count(), Delivery.objects.count(), published}
     if found != {due}:
         raise SystemExit(f"Not everything was fired, recorded and published: {found} of {due}")

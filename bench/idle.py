@@ -69,9 +69,9 @@ def write(count: int) -> None:
     from django.db import connection
 
     from bench.firing import make_schedules
-    from schedules import firing
+    from schedules.firing import fire
 
-    make_schedules(count, firing.read_clock().now.replace(microsecond=0) + timedelta(days=3))
+    make_schedules(count, fire.read_clock().now.replace(microsecond=0) + timedelta(days=3))
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
 

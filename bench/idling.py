@@ -13,7 +13,7 @@ from bench.ground import seat
 
 def main() -> None:
     app = seat()
-    from schedules.beat import Scheduler
+    from schedules.beat.scheduler import Scheduler
 
     beat = Scheduler(app=app)
     beat.tick()
@@ -41,13 +41,14 @@ def median_ms(act: Callable[[], object], times: int) -> float:
 
 
 def make_edit() -> Callable[[], object]:
-    from schedules import editing, firing
+    from schedules import editing
+    from schedules.firing import fire
     from schedules.models import Schedule
     from tests.core.test_editing import draft_of
 
     schedules = list(Schedule.objects.order_by("id")[:60])
     drafts = [draft_of(schedule, rule={"time": "18:30"}) for schedule in schedules]
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     waiting = iter(zip(schedules, drafts, strict=True))
 
     def edit() -> object:

@@ -60,15 +60,16 @@ def _make(reminders: int, seed: int, url: str) -> datetime:
     django.setup()
     from django.db import connection
 
-    from notifications import channels, verification
+    from notifications.channels import lifecycle, verification
     from people.models import User
-    from schedules import editing, firing
+    from schedules import editing
+    from schedules.firing import fire
 
     chance = random.Random(seed)
     user = User.objects.create_user(email="bench@example.org")
-    channel = channels.add(user, "webhook", {"url": url})
+    channel = lifecycle.add(user, "webhook", {"url": url})
     verification.accept(channel)
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     first = now.replace(microsecond=0) + _HEAD_START
     for number in range(reminders):
         slot = first + timedelta(seconds=number + chance.random())

@@ -176,7 +176,7 @@ def mails() -> Iterator[Pair]:
 
     with SMTPReceiver() as receiver, SMTPReceiver() as other:
         server = {
-            "EMAIL_BACKEND": "notifications.smtp.Backend",
+            "EMAIL_BACKEND": "notifications.net.smtp.Backend",
             "EMAIL_HOST": "127.0.0.1",
             "EMAIL_PORT": receiver.port,
         }

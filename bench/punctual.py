@@ -66,12 +66,12 @@ def start(name: str) -> subprocess.Popen[bytes]:
 def make(count: int, seconds: float, luck: random.Random) -> None:
     from django.db import transaction
 
-    from schedules import firing
+    from schedules.firing import fire
     from tests.make import make_channel, make_schedule, make_user
 
     user = make_user()
     channels = [make_channel(user)]
-    began = firing.read_clock().now
+    began = fire.read_clock().now
     slots = [AHEAD + count / 150 + luck.random() * seconds for _ in range(count)]  # 150: made in a second, at the least
     with transaction.atomic():
         for slot in slots:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
 
-from schedules import firing, heartbeat
+from schedules.beat import heartbeat
+from schedules.firing import fire
 
 
 def health(request: HttpRequest) -> HttpResponse:
@@ -21,7 +22,7 @@ def health(request: HttpRequest) -> HttpResponse:
 def clock(request: HttpRequest) -> HttpResponse:
     """200 with "beat last seen 2 s ago"; 503 when no beat was seen for a minute. By the database's clock."""
     try:
-        seen, now = heartbeat.beat_last_seen(), firing.read_clock().now
+        seen, now = heartbeat.beat_last_seen(), fire.read_clock().now
     except Error:
         return _away()
     if seen is None:

@@ -91,6 +91,7 @@ WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # to one host
 
 # --- The house -------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
+    "common",
     "people",
     "notifications",
     "schedules",
@@ -134,9 +135,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "notifications.context.unread",
-                "notifications.context.mail_notice",
-                "schedules.context.pulse",
+                "notifications.web.context.unread",
+                "notifications.web.context.mail_notice",
+                "schedules.web.context.pulse",
             ],
         },
     },
@@ -189,7 +190,7 @@ SECOND_FACTOR_FOR_STAFF = _https
 # allauth throttles sign-in, sign-up and password reset by what it counts in the cache, which all web processes share.
 # Whose address counts: the one that the proxy has seen, where there is one.
 CACHES = {
-    "default": {"BACKEND": "people.cache.Cache", "LOCATION": env.redis(_redis_url), "KEY_PREFIX": "carillon-cache"}
+    "default": {"BACKEND": "common.cache.Cache", "LOCATION": env.redis(_redis_url), "KEY_PREFIX": "carillon-cache"}
 }
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
@@ -209,7 +210,9 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
 if _email_url:
-    EMAIL_BACKEND = "notifications.smtp.Backend"  # Django's, held to one deadline and able to say how far a mail got
+    EMAIL_BACKEND = (
+        "notifications.net.smtp.Backend"  # Django's, held to one deadline and able to say how far a mail got
+    )
     _mail = env.mail(_email_url)
     EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
@@ -253,7 +256,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False  # else a trace is logged word by word
 # Prefork keeps a connection for so many tasks; threads give theirs back to the pool after each, or it runs dry.
 CELERY_DB_REUSE_MAX = None if "pool" in DATABASES["default"]["OPTIONS"] else 10_000
-CELERY_BEAT_SCHEDULER = "schedules.beat:Scheduler"
+CELERY_BEAT_SCHEDULER = "schedules.beat.scheduler:Scheduler"
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "rescue": {

@@ -15,6 +15,6 @@ urlpatterns = [
     path("healthz", health, name="health"),
     path("healthz/clock", clock, name="health-clock"),
     path("", include("people.urls")),
-    path("", include("notifications.urls")),
-    path("", include("schedules.urls")),
+    path("", include("notifications.web.urls")),
+    path("", include("schedules.web.urls")),
 ]

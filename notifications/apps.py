@@ -7,4 +7,4 @@ class NotificationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from notifications import warming, welcome  # noqa: F401 - connect their receivers
+        from notifications.channels import signup  # noqa: F401 - connect their receivers

@@ -1,4 +1,4 @@
-"""Channel secrets at rest: sealed (see `people.sealing`), and bound to the row that they belong to."""
+"""Channel secrets at rest: sealed (see `common.encryption`), and bound to the row that they belong to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from uuid import UUID
 
-from people import sealing
+from common import encryption
 
 
 class Unreadable(Exception):
@@ -17,7 +17,7 @@ def seal(secrets: Mapping[str, str], owner: UUID) -> str:
     """Encrypt `secrets` for the row whose id is `owner`; an empty mapping stays an empty string."""
     if not secrets:
         return ""
-    return sealing.seal(json.dumps({"owner": str(owner), "secrets": dict(secrets)}))
+    return encryption.seal(json.dumps({"owner": str(owner), "secrets": dict(secrets)}))
 
 
 def unseal(sealed: str, owner: UUID) -> dict[str, str]:
@@ -25,8 +25,8 @@ def unseal(sealed: str, owner: UUID) -> dict[str, str]:
     if not sealed:
         return {}
     try:
-        plain = json.loads(sealing.unseal(sealed))
-    except sealing.Unreadable:
+        plain = json.loads(encryption.unseal(sealed))
+    except encryption.Unreadable:
         raise Unreadable(
             "The secrets of this channel cannot be read with the configured encryption keys. "
             "Write them again on its page, or ask the operator to restore the key."
@@ -40,4 +40,4 @@ def unseal(sealed: str, owner: UUID) -> dict[str, str]:
 def reseal(sealed: str, owner: UUID) -> str:
     """Return `sealed` under the first key; the same text where it is already. Raises `Unreadable`."""
     secrets = unseal(sealed, owner)
-    return sealed if sealing.by_first_key(sealed) else seal(secrets, owner)
+    return sealed if encryption.by_first_key(sealed) else seal(secrets, owner)

@@ -11,9 +11,10 @@ from celery import Task, shared_task
 from celery.exceptions import Ignore, Retry
 from django.utils import timezone
 
-from notifications import notices, outbox, sending, summary
-from notifications import rescue as rescuing
-from notifications.sending import SendAgain
+from notifications import operator_summary, owner_notices
+from notifications.deliveries import outbox, sender
+from notifications.deliveries import rescue as rescuing
+from notifications.deliveries.sender import SendAgain
 
 _HOST = socket.gethostname()
 
@@ -32,7 +33,7 @@ class DeliveryTask(Task[[str], None]):
         self, args: Any = None, kwargs: Any = None, exc: Any = None, countdown: Any = None, **options: Any
     ) -> Retry:
         if isinstance(exc, SendAgain):
-            countdown = sending.put_off(exc, countdown)
+            countdown = sender.put_off(exc, countdown)
             if countdown is None:
                 raise Ignore()
         return super().retry(args, kwargs, exc=exc, countdown=countdown, **options)
@@ -41,7 +42,7 @@ class DeliveryTask(Task[[str], None]):
 @shared_task(bind=True, base=DeliveryTask, name=outbox.DELIVER)
 def deliver(self: DeliveryTask, delivery_id: str) -> None:
     try:
-        sending.send(UUID(delivery_id), worker=f"{_HOST}:{os.getpid()}")
+        sender.send(UUID(delivery_id), worker=f"{_HOST}:{os.getpid()}")
     except SendAgain as again:
         self.request.retries = again.claim.tries - 1  # what autoretry's backoff grows with: the row's count
         raise
@@ -62,7 +63,7 @@ def rescue() -> dict[str, Any]:
 
 @shared_task(name="notifications.tell_owners")
 def tell_owners() -> int:
-    return notices.tell_owners(timezone.now())
+    return owner_notices.tell_owners(timezone.now())
 
 
 @shared_task(
@@ -73,4 +74,4 @@ def tell_owners() -> int:
     max_retries=9,
 )
 def tell_operators() -> int:
-    return summary.send(timezone.now())
+    return operator_summary.send(timezone.now())

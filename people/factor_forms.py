@@ -14,7 +14,7 @@ from allauth.mfa.totp.internal.auth import SECRET_SESSION_KEY, TOTP
 from django.core.cache import cache
 from django.forms import ValidationError
 
-from people import sealing
+from common import encryption
 
 _ATTRIBUTES = {"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false", "placeholder": ""}
 
@@ -29,9 +29,9 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
         held = session.get(SECRET_SESSION_KEY)
         super().__init__(*args, **kwargs)
         if self.secret == held:
-            self.secret = sealing.unseal(held)
+            self.secret = encryption.unseal(held)
         else:
-            session[SECRET_SESSION_KEY] = sealing.seal(self.secret)
+            session[SECRET_SESSION_KEY] = encryption.seal(self.secret)
         self.fields["code"].label = "Code that the app shows"
         self.fields["code"].widget.attrs |= _ATTRIBUTES
 
@@ -69,14 +69,14 @@ class _CountedCode:
         self.fields["code"].widget.attrs |= _ATTRIBUTES
 
     def clean_code(self) -> str:
-        if not cache.answers():  # type: ignore[attr-defined]  # people.cache
+        if not cache.answers():  # type: ignore[attr-defined]  # common.cache
             raise ValidationError(
                 "No code can be checked just now, because Redis, which counts the tries, does not answer. "
                 "Try again in a minute."
             )
         try:
             code: str = super().clean_code()  # type: ignore[misc]
-        except sealing.Unreadable:
+        except encryption.Unreadable:
             raise ValidationError(
                 "Your second factor cannot be read with the configured encryption keys. Ask the operator to restore "
                 "the key, or to remove your second factor."

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
-from people import zones
+from common import zones
 from people.models import User
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from people import civil
+from common import civil_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def quiet_until(instant: datetime, window: Window) -> datetime | None:
     Both edges are civil times (see `civil`): one that is skipped comes right after the gap, one that happens twice
     comes the first time.
     """
-    shown = civil.high_water(window.zone, instant)
+    shown = civil_time.high_water(window.zone, instant)
     day = shown.date()
     if window.begins < window.ends:
         if not window.begins <= shown.time() < window.ends:
@@ -41,7 +41,7 @@ def quiet_until(instant: datetime, window: Window) -> datetime | None:
         day += timedelta(days=1)
     elif shown.time() >= window.ends:
         return None
-    return civil.first_instant(window.zone, datetime.combine(day, window.ends))
+    return civil_time.first_instant(window.zone, datetime.combine(day, window.ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +57,4 @@ def wait(instant: datetime, window: Window | None) -> Wait | None:
     until = None if window is None else quiet_until(instant, window)
     if window is None or until is None:
         return None
-    return Wait(until, f"Waits until {civil.local(window.zone, until):%H:%M}: your quiet hours.")
+    return Wait(until, f"Waits until {civil_time.local(window.zone, until):%H:%M}: your quiet hours.")

@@ -21,7 +21,7 @@ from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from people import sealing
+from common import encryption
 from people.models import User
 
 _SEALED = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
@@ -36,11 +36,11 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no type
     }
 
     def encrypt(self, text: str) -> str:
-        return sealing.seal(text)
+        return encryption.seal(text)
 
     def decrypt(self, encrypted_text: str) -> str:
         """Raises `sealing.Unreadable`."""
-        return sealing.unseal(encrypted_text)
+        return encryption.unseal(encrypted_text)
 
     def build_totp_svg(self, url: str) -> str:
         """The QR code as an `<svg>` without a style of its own, so that the Content-Security-Policy lets it stand."""
@@ -105,14 +105,14 @@ def rotate() -> Rotated:
                 continue
             name = _SEALED[row.type]
             try:
-                plain = sealing.unseal(row.data[name])
-            except sealing.Unreadable:
+                plain = encryption.unseal(row.data[name])
+            except encryption.Unreadable:
                 unreadable.append(row.user.email)
                 continue
-            if sealing.by_first_key(row.data[name]):
+            if encryption.by_first_key(row.data[name]):
                 sealed_before += 1
                 continue
-            row.data[name] = sealing.seal(plain)
+            row.data[name] = encryption.seal(plain)
             row.save(update_fields=["data"])
             sealed += 1
     return Rotated(sealed, sealed_before, tuple(unreadable))

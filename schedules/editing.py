@@ -15,11 +15,13 @@ from uuid import UUID
 
 from django.db import transaction
 
-from notifications import deliveries, fallback, outbox
-from notifications.ids import uuid7
+from common.uuid7 import uuid7
+from notifications import deliveries
+from notifications.deliveries import fallback, outbox
 from notifications.models import Channel
 from people.models import User
-from schedules import due, firing, mirror, recurrence
+from schedules import mirror, rules
+from schedules.firing import due, fire
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 
 What = ScheduleEvent.What
@@ -181,7 +183,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, run_as: UU
     schedule.timetable()
     if run_as is not None and Occurrence.objects.filter(id=run_as).exists():
         return schedule
-    outbox.ring_after_commit(firing.fire_by_hand(schedule_id, now, run_as or uuid7()))
+    outbox.ring_after_commit(fire.fire_by_hand(schedule_id, now, run_as or uuid7()))
     _note(schedule, What.RUN, now, by)
     return schedule
 
@@ -211,7 +213,7 @@ def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedul
 def _lock(schedule_id: UUID, now: datetime) -> Schedule:
     schedule = Schedule.objects.select_for_update(of=("self",)).select_related("user").get(id=schedule_id)
     while schedule.next_fire_at is not None and schedule.next_fire_at <= now:
-        outbox.ring_after_commit(firing.fire(due.take(now, schedule_id, 1), now))
+        outbox.ring_after_commit(fire.fire(due.take(now, schedule_id, 1), now))
         schedule.refresh_from_db()
     return schedule
 
@@ -247,7 +249,7 @@ def aim_or_break(schedule: Schedule, now: datetime) -> None:
     """Like `aim`, for a rule that nobody has just checked: one that cannot be read any more is quarantined."""
     try:
         aim(schedule, now)
-    except recurrence.InvalidRule as error:
+    except rules.InvalidRule as error:
         schedule.state, schedule.next_fire_at = Schedule.State.BROKEN, None
         schedule.error = f"{type(error).__name__}: {error}"[:500]
 

@@ -16,9 +16,9 @@ from typing import Any
 from django.db import connection, transaction
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask
 
-from notifications.columns import column
+from common.postgres import column
 from schedules.models import Schedule
-from schedules.recurrence import InvalidRule
+from schedules.rules import InvalidRule
 
 FIRE = "schedules.fire"
 

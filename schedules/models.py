@@ -11,9 +11,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django_celery_beat.models import PeriodicTask
 
-from notifications.ids import uuid7
+from common.uuid7 import uuid7
 from notifications.models import Channel
-from schedules import recurrence
+from schedules import rules
 
 if TYPE_CHECKING:
     from people.models import User
@@ -124,10 +124,10 @@ class Schedule(models.Model):
     def __str__(self) -> str:
         return self.title
 
-    def timetable(self) -> recurrence.Timetable:
+    def timetable(self) -> rules.Timetable:
         """The rule within its window. Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
-        return recurrence.Timetable(
-            recurrence.parse(self.kind, self.rule, self.time_zone),
+        return rules.Timetable(
+            rules.parse(self.kind, self.rule, self.time_zone),
             self.starts_at,
             self.ends_at,
             frozenset(self.excluded),
@@ -147,7 +147,7 @@ class Schedule(models.Model):
         """The rule in plain words, for lists; a rule that cannot be read says so instead of failing the page."""
         try:
             return self.timetable().rule.describe()
-        except recurrence.InvalidRule as error:
+        except rules.InvalidRule as error:
             return f"Cannot be read: {error}"
 
 

@@ -9,7 +9,8 @@ from celery.signals import beat_init
 from django.db import connection
 from django.db.backends.signals import connection_created
 
-from schedules import firing, following, mirror
+from schedules import following, mirror
+from schedules.firing import fire
 
 
 @beat_init.connect
@@ -21,16 +22,16 @@ def sign(**_: object) -> None:
 
 
 @shared_task(name=mirror.FIRE, ignore_result=True)
-def fire(schedule_id: str) -> None:
+def fire_one(schedule_id: str) -> None:
     """What a mirror row rings."""
     following.follow()
-    firing.fire_due(firing.read_clock().now, only=UUID(schedule_id))
+    fire.fire_due(fire.read_clock().now, only=UUID(schedule_id))
 
 
 @shared_task(name="schedules.sweep", ignore_result=True)
 def sweep() -> None:
     """Fire what is due, whether or not its mirror row has rung: a crontab cannot say all that a rule can."""
     following.follow()
-    now = firing.read_clock().now
-    while firing.fire_due(now):
+    now = fire.read_clock().now
+    while fire.fire_due(now):
         pass

@@ -11,14 +11,14 @@ from uuid import uuid4
 import pytest
 from pytest_django import Settings
 
-from notifications import bulk
+from notifications.deliveries import fair_queue
 
 
 @pytest.fixture(autouse=True)
 def counted_afresh(settings: Settings) -> None:
     """What one test counts, such as sign-ins and bells, no other test sees."""
     settings.CACHES = {"default": settings.CACHES["default"] | {"KEY_PREFIX": uuid4().hex}}
-    bulk._Lately.since = -bulk.WITHIN  # nobody has had many bells lately
+    fair_queue._Lately.since = -fair_queue.WITHIN  # nobody has had many bells lately
 
 
 @pytest.fixture(autouse=True)

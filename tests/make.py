@@ -6,8 +6,8 @@ import itertools
 from datetime import UTC, datetime
 from typing import Any
 
-from notifications import outbox
-from notifications.ids import uuid7
+from common.uuid7 import uuid7
+from notifications.deliveries import outbox
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
@@ -75,8 +75,8 @@ def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
         "origin": Notification.Origin.SCHEDULE,
         "batch_id": uuid7(),
     }
-    saying |= {name: overrides.pop(name) for name in list(overrides) if name in outbox.Saying.__slots__}
-    [bell] = outbox.record([outbox.Saying(**saying)])
+    saying |= {name: overrides.pop(name) for name in list(overrides) if name in outbox.NewNotification.__slots__}
+    [bell] = outbox.record([outbox.NewNotification(**saying)])
     if overrides.get("state", "pending") not in {"pending", "sending", "cancelled", "expired"}:
         Delivery.objects.filter(id=bell.delivery_id).update(state="sending", lease_token=uuid7(), lease_until=NOON)
         overrides = {"lease_token": None, "lease_until": None, "settled_at": NOON} | overrides

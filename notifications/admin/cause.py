@@ -17,12 +17,12 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from notifications import deadletters
-from notifications.admin import deciding, showing
-from notifications.admin.asking import Reason
-from notifications.deadletters import Done, Group, Which
+from common.admin import columns
+from notifications import dead_letters
+from notifications.admin import cells, replay_forms
+from notifications.admin.confirm import Reason
+from notifications.dead_letters import Done, Group, Which
 from notifications.models import Intervention
-from people.admin import links
 
 _LETTERS = 20
 _ACTS = 10
@@ -100,14 +100,14 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
         "headers": ["Why", "Letters", "Provider", "Ended as", "First", "Last"],
         "rows": [
             [
-                links.to_page(_CAUSE, showing.short(group.example.reason or "No reason was given."), cause=group.cause),
+                columns.to_page(_CAUSE, cells.short(group.example.reason or "No reason was given."), cause=group.cause),
                 f"{group.count:,}",
-                showing.provider_label(group.example.provider),
+                cells.provider_label(group.example.provider),
                 group.example.state,
-                links.instant(group.first),
-                links.instant(group.last),
+                columns.instant(group.first),
+                columns.instant(group.last),
             ]
-            for group in deadletters.groups()
+            for group in dead_letters.groups()
         ],
     }
     return _page(admin, request, "causes", "Dead letters by cause", table=table)
@@ -120,7 +120,7 @@ def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 @_method(require_POST)
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    return _done(admin, request, cause, deciding.try_one(request, Which(cause=cause)))
+    return _done(admin, request, cause, replay_forms.try_one(request, Which(cause=cause)))
 
 
 @_method(require_POST)
@@ -129,7 +129,7 @@ def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     if not form.is_valid():
         return _show(admin, request, cause, form, Reason())
     per_minute, max_age = form.cleaned_data["per_minute"], form.cleaned_data["max_age"]
-    return _done(admin, request, cause, deciding.replay_cause(request, Which(cause=cause), per_minute, max_age))
+    return _done(admin, request, cause, replay_forms.replay_cause(request, Which(cause=cause), per_minute, max_age))
 
 
 @_method(require_POST)
@@ -138,7 +138,7 @@ def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     if not form.is_valid():
         return _show(admin, request, cause, Rate(), form)
     which = Which(cause=cause)
-    done = deciding.discard(request, which.rows(), str(which), form.cleaned_data["reason"], cause)
+    done = replay_forms.discard(request, which.rows(), str(which), form.cleaned_data["reason"], cause)
     return _done(admin, request, cause, done)
 
 
@@ -152,7 +152,7 @@ def _done(admin: Any, request: HttpRequest, cause: str, done: Done) -> HttpRespo
 
 
 def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reason) -> HttpResponse:
-    found = deadletters.groups(Which(cause=cause))
+    found = dead_letters.groups(Which(cause=cause))
     acts = Intervention.objects.filter(cause=cause)[:_ACTS]
     if not found:
         if not acts:
@@ -167,11 +167,11 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         "cause",
         group.example.reason or "No reason was given.",
         group=group,
-        provider=showing.provider_label(group.example.provider),
-        first=links.instant(group.first),
-        last=links.instant(group.last),
+        provider=cells.provider_label(group.example.provider),
+        first=columns.instant(group.first),
+        last=columns.instant(group.last),
         letters=_letters(group),
-        every=links.to_list("notifications.deadletter", f"All {group.count:,} in the list", cause=cause),
+        every=columns.to_list("notifications.deadletter", f"All {group.count:,} in the list", cause=cause),
         acts=_acts(acts),
         rate=rate,
         reason=reason,
@@ -185,10 +185,10 @@ def _letters(group: Group) -> dict[str, Any]:
         "headers": ["What was said", "Person", "Channel", "Ended"],
         "rows": [
             [
-                links.to_row("notifications.deadletter", letter.pk, showing.short(letter.notification.subject)),
-                showing.person(letter.notification),
-                showing.channel(letter.channel),
-                links.instant(letter.settled_at),
+                columns.to_row("notifications.deadletter", letter.pk, cells.short(letter.notification.subject)),
+                cells.person(letter.notification),
+                cells.channel(letter.channel),
+                columns.instant(letter.settled_at),
             ]
             for letter in newest.select_related("notification__user", "channel")
         ],
@@ -200,9 +200,9 @@ def _acts(acts: Any) -> dict[str, Any]:
         "headers": ["When", "Who", "What"],
         "rows": [
             [
-                links.instant(act.at),
+                columns.instant(act.at),
                 act.who,
-                links.to_row("notifications.intervention", act.pk, f"{act.get_what_display()}: {act.count:,}"),
+                columns.to_row("notifications.intervention", act.pk, f"{act.get_what_display()}: {act.count:,}"),
             ]
             for act in acts
         ],

@@ -10,13 +10,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 
-from notifications import channels, providers
-from notifications.admin import asking, showing
+from common.admin import columns
+from common.admin.base import Record, as_uuid
+from common.admin.columns import badge
+from common.admin.filters import Newest, newest, of_the_newest
+from notifications import providers
+from notifications.admin import cells, confirm
+from notifications.channels import lifecycle
 from notifications.models import Channel
-from people.admin import links, searching
-from people.admin.badge import badge
-from people.admin.house import Record
-from people.admin.recent import Newest, newest, of_the_newest
+from people.admin import search
 
 _STATES: dict[str | None, tuple[str, dict[str, Any]]] = {
     "usable": ("usable", {"removed_at": None, "disabled_at": None, "verified_at__isnull": False}),
@@ -83,16 +85,16 @@ class ChannelAdmin(Record):
         return rows
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = searching.as_uuid(term)
-        return rows.filter(user__in=searching.people(term)) if key is None else rows.filter(pk=key)
+        key = as_uuid(term)
+        return rows.filter(user__in=search.people(term)) if key is None else rows.filter(pk=key)
 
     @admin.action(description="Disable…", permissions=["act"])
     @transaction.atomic
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        form = asking.answer(request)
+        form = confirm.answer(request)
         if not form.is_valid():
             count = queryset.count()
-            return asking.ask(
+            return confirm.ask(
                 self,
                 request,
                 action="disable",
@@ -103,7 +105,7 @@ class ChannelAdmin(Record):
                 form=form,
             )
         reason = form.cleaned_data["reason"]
-        changed = channels.disable(queryset.values_list("pk", flat=True), reason)
+        changed = lifecycle.disable(queryset.values_list("pk", flat=True), reason)
         self.log_many(request, [Channel(pk=key) for key in changed], f"Disabled: {reason}")
         self.message_user(request, f"{len(changed)} disabled.", messages.SUCCESS if changed else messages.WARNING)
         return None
@@ -111,17 +113,17 @@ class ChannelAdmin(Record):
     @admin.action(description="Enable", permissions=["act"])
     @transaction.atomic
     def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        changed = channels.enable(queryset.values_list("pk", flat=True))
+        changed = lifecycle.enable(queryset.values_list("pk", flat=True))
         self.log_many(request, [Channel(pk=key) for key in changed], "Enabled.")
         self.message_user(request, f"{len(changed)} enabled.", messages.SUCCESS if changed else messages.WARNING)
 
     @admin.display(description="provider")
     def provider_name(self, channel: Channel) -> str:
-        return showing.provider_label(channel.provider)
+        return cells.provider_label(channel.provider)
 
     @admin.display(description="address")
     def address_summary(self, channel: Channel) -> str:
-        return showing.summary(channel)
+        return cells.summary(channel)
 
     @badge("state", {"usable": "success", "not verified": "info", "disabled": "warning"})
     def state(self, channel: Channel) -> str:
@@ -133,36 +135,36 @@ class ChannelAdmin(Record):
 
     @admin.display(description="person")
     def person(self, channel: Channel) -> SafeString:
-        return showing.person(channel)
+        return cells.person(channel)
 
     @admin.display(description="rows")
     def rows(self, channel: Channel) -> SafeString:
-        return links.many(
-            links.to_list("notifications.delivery", "deliveries", channel__id__exact=channel.pk),
-            links.to_list("notifications.deadletter", "dead letters", channel__id__exact=channel.pk),
-            links.to_list("schedules.schedule", "schedules", channels__id__exact=channel.pk),
+        return columns.many(
+            columns.to_list("notifications.delivery", "deliveries", channel__id__exact=channel.pk),
+            columns.to_list("notifications.deadletter", "dead letters", channel__id__exact=channel.pk),
+            columns.to_list("schedules.schedule", "schedules", channels__id__exact=channel.pk),
         )
 
     @admin.display(description="made")
     def created(self, channel: Channel) -> SafeString:
-        return links.instant(channel.created_at)
+        return columns.instant(channel.created_at)
 
     @admin.display(description="verified")
     def verified(self, channel: Channel) -> SafeString:
-        return links.instant(channel.verified_at)
+        return columns.instant(channel.verified_at)
 
     @admin.display(description="nothing but failures since")
     def failing(self, channel: Channel) -> SafeString:
-        return links.instant(channel.failing_since)
+        return columns.instant(channel.failing_since)
 
     @admin.display(description="disabled")
     def disabled(self, channel: Channel) -> SafeString:
-        return links.instant(channel.disabled_at)
+        return columns.instant(channel.disabled_at)
 
     @admin.display(description="unsubscribed")
     def unsubscribed(self, channel: Channel) -> SafeString:
-        return links.instant(channel.unsubscribed_at)
+        return columns.instant(channel.unsubscribed_at)
 
     @admin.display(description="removed")
     def removed(self, channel: Channel) -> SafeString:
-        return links.instant(channel.removed_at)
+        return columns.instant(channel.removed_at)

@@ -9,14 +9,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from common.admin import columns
+from common.admin.base import Record, RecordInline, as_uuid
+from common.admin.columns import badge
+from common.admin.filters import Newest, Period
 from notifications import providers
-from notifications.admin import showing
+from notifications.admin import cells
 from notifications.admin.intervention import InterventionInline
 from notifications.models import Attempt, Delivery
-from people.admin import links, searching
-from people.admin.badge import badge
-from people.admin.house import Record, RecordInline
-from people.admin.recent import Newest, Period
+from people.admin import search
 
 
 class AttemptInline(RecordInline):
@@ -29,12 +30,12 @@ class AttemptInline(RecordInline):
 
     @admin.display(description="started")
     def started(self, attempt: Attempt) -> SafeString:
-        return links.instant(attempt.started_at)
+        return columns.instant(attempt.started_at)
 
     @admin.display(description="took")
     def took(self, attempt: Attempt) -> str:
         if attempt.finished_at is None:
-            return links.NONE
+            return columns.NONE
         return f"{(attempt.finished_at - attempt.started_at).total_seconds():.3f}\N{NO-BREAK SPACE}s"
 
 
@@ -88,68 +89,68 @@ class DeliveryRecord(Record):
         return rows
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = searching.as_uuid(term)
+        key = as_uuid(term)
         if key is not None:
             return rows.filter(pk=key)
-        return rows.filter(notification__user__in=searching.people(term))
+        return rows.filter(notification__user__in=search.people(term))
 
-    @badge("state", showing.STATE_COLOURS)
+    @badge("state", cells.STATE_COLOURS)
     def state_label(self, delivery: Delivery) -> str:
         return delivery.state
 
     @admin.display(description="idempotency key")
     def key(self, delivery: Delivery) -> SafeString:
-        return showing.key(delivery.pk)
+        return cells.key(delivery.pk)
 
     @admin.display(description="notification")
     def said(self, delivery: Delivery) -> SafeString:
-        return links.to_row(
-            "notifications.notification", delivery.notification_id, showing.short(delivery.notification.subject)
+        return columns.to_row(
+            "notifications.notification", delivery.notification_id, cells.short(delivery.notification.subject)
         )
 
     @admin.display(description="person")
     def person(self, delivery: Delivery) -> SafeString:
-        return showing.person(delivery.notification)
+        return cells.person(delivery.notification)
 
     @admin.display(description="channel")
     def to_channel(self, delivery: Delivery) -> SafeString:
-        return showing.channel(delivery.channel)
+        return cells.channel(delivery.channel)
 
     @admin.display(description="provider")
     def provider_name(self, delivery: Delivery) -> str:
-        return showing.provider_label(delivery.provider)
+        return cells.provider_label(delivery.provider)
 
     @admin.display(description="cause")
     def cause(self, delivery: Delivery) -> SafeString:
-        return showing.cause(delivery.notification)
+        return cells.cause(delivery.notification)
 
     @admin.display(description="reason")
     def why(self, delivery: Delivery) -> SafeString:
-        return showing.short(delivery.reason) if delivery.reason else SafeString(links.NONE)
+        return cells.short(delivery.reason) if delivery.reason else SafeString(columns.NONE)
 
     @admin.display(description="recorded")
     def created(self, delivery: Delivery) -> SafeString:
-        return links.instant(delivery.created_at)
+        return columns.instant(delivery.created_at)
 
     @admin.display(description="available")
     def available(self, delivery: Delivery) -> SafeString:
-        return links.instant(delivery.available_at)
+        return columns.instant(delivery.available_at)
 
     @admin.display(description="stale after")
     def expires(self, delivery: Delivery) -> SafeString:
-        return links.instant(delivery.expires_at)
+        return columns.instant(delivery.expires_at)
 
     @admin.display(description="settled")
     def settled(self, delivery: Delivery) -> SafeString:
-        return links.instant(delivery.settled_at)
+        return columns.instant(delivery.settled_at)
 
     @admin.display(description="leased until")
     def leased(self, delivery: Delivery) -> SafeString:
-        return links.instant(delivery.lease_until)
+        return columns.instant(delivery.lease_until)
 
     @admin.display(description="read")
     def read(self, delivery: Delivery) -> SafeString:
-        return links.instant(delivery.read_at)
+        return columns.instant(delivery.read_at)
 
 
 @admin.register(Delivery)

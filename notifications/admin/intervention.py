@@ -9,11 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from notifications import deadletters
-from notifications.admin import showing
+from common.admin import columns
+from common.admin.base import Record, RecordInline
+from notifications import dead_letters
+from notifications.admin import cells
 from notifications.models import Intervention
-from people.admin import links
-from people.admin.house import Record, RecordInline
 
 _WATCHED = 5  # seconds
 _SHOWN = 20
@@ -52,27 +52,27 @@ class InterventionAdmin(Record):
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
         kept = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
-        if kept is not None and deadletters.progress(kept).under_way:
+        if kept is not None and dead_letters.progress(kept).under_way:
             page["Refresh"] = str(_WATCHED)
         return page
 
     @admin.display(description="when")
     def when(self, kept: Intervention) -> SafeString:
-        return links.instant(kept.at)
+        return columns.instant(kept.at)
 
     @admin.display(description="cause")
     def of_cause(self, kept: Intervention) -> SafeString:
         if not kept.cause:
-            return SafeString(links.NONE)
-        return links.to_page("admin:notifications_deadletter_cause", "what is left of it", cause=kept.cause)
+            return SafeString(columns.NONE)
+        return columns.to_page("admin:notifications_deadletter_cause", "what is left of it", cause=kept.cause)
 
     @admin.display(description="rate")
     def speed(self, kept: Intervention) -> str:
-        return f"{kept.per_minute:,} a minute" if kept.per_minute else links.NONE
+        return f"{kept.per_minute:,} a minute" if kept.per_minute else columns.NONE
 
     @admin.display(description="now")
     def progress(self, kept: Intervention) -> str:
-        told = deadletters.progress(kept)
+        told = dead_letters.progress(kept)
         parts = {
             "waiting": told.waiting,
             "being sent": told.sending,
@@ -88,7 +88,7 @@ class InterventionAdmin(Record):
         """The failed first, for they are what a person looks for."""
         rows = sorted(kept.deliveries.order_by("-pk")[:_SHOWN], key=lambda row: row.state not in ("dead", "unknown"))
         lines = (
-            (links.to_row("notifications.delivery", row.pk, showing.key(row.pk)), row.state, row.reason) for row in rows
+            (columns.to_row("notifications.delivery", row.pk, cells.key(row.pk)), row.state, row.reason) for row in rows
         )
         return format_html_join("", "<div>{} {} {}</div>", lines)
 
@@ -106,7 +106,7 @@ class InterventionInline(RecordInline):
 
     @admin.display(description="when")
     def when(self, row: Any) -> SafeString:
-        return links.to_row("notifications.intervention", row.intervention_id, links.instant(row.intervention.at))
+        return columns.to_row("notifications.intervention", row.intervention_id, columns.instant(row.intervention.at))
 
     @admin.display(description="who")
     def who(self, row: Any) -> str:
@@ -118,4 +118,4 @@ class InterventionInline(RecordInline):
 
     @admin.display(description="reason")
     def reason(self, row: Any) -> str:
-        return row.intervention.reason or links.NONE
+        return row.intervention.reason or columns.NONE

@@ -9,12 +9,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from notifications.admin import showing
+from common.admin import columns
+from common.admin.base import Record, RecordInline, as_uuid
+from common.admin.columns import badge
+from common.admin.filters import Newest, Period
+from notifications.admin import cells
 from notifications.models import Channel, Delivery, Notification
-from people.admin import links, searching
-from people.admin.badge import badge
-from people.admin.house import Record, RecordInline
-from people.admin.recent import Newest, Period
+from people.admin import search
 
 
 class DeliveryInline(RecordInline):
@@ -30,15 +31,15 @@ class DeliveryInline(RecordInline):
 
     @admin.display(description="idempotency key")
     def key(self, delivery: Delivery) -> SafeString:
-        return links.to_row("notifications.delivery", delivery.pk, showing.key(delivery.pk))
+        return columns.to_row("notifications.delivery", delivery.pk, cells.key(delivery.pk))
 
-    @badge("state", showing.STATE_COLOURS)
+    @badge("state", cells.STATE_COLOURS)
     def state_label(self, delivery: Delivery) -> str:
         return delivery.state
 
     @admin.display(description="channel")
     def to_channel(self, delivery: Delivery) -> SafeString:
-        return showing.channel(delivery.channel)
+        return cells.channel(delivery.channel)
 
 
 class Origin(Newest):
@@ -79,35 +80,35 @@ class NotificationAdmin(Record):
     nothing = "Nothing has been said yet. A notification is recorded when a reminder fires."
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = searching.as_uuid(term)
+        key = as_uuid(term)
         if key is None:
-            return rows.filter(user__in=searching.people(term))
+            return rows.filter(user__in=search.people(term))
         same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
         return rows.filter(pk__in=[row.pk for row in same])
 
     @admin.display(description="person")
     def person(self, notification: Notification) -> SafeString:
-        return showing.person(notification)
+        return cells.person(notification)
 
     @admin.display(description="cause")
     def cause(self, notification: Notification) -> SafeString:
-        return showing.cause(notification)
+        return cells.cause(notification)
 
     @admin.display(description="slot")
     def due(self, notification: Notification) -> SafeString:
-        return links.instant(notification.slot)
+        return columns.instant(notification.slot)
 
     @admin.display(description="channels one after the other")
     def order(self, notification: Notification) -> SafeString:
         if not notification.channel_order:
-            return SafeString(links.NONE)
+            return SafeString(columns.NONE)
         found = Channel.objects.in_bulk(notification.channel_order)
-        return links.many(*(showing.channel(found[key]) for key in notification.channel_order if key in found))
+        return columns.many(*(cells.channel(found[key]) for key in notification.channel_order if key in found))
 
     @admin.display(description="recorded")
     def recorded(self, notification: Notification) -> SafeString:
-        return links.instant(notification.created_at)
+        return columns.instant(notification.created_at)
 
     @admin.display(description="deliveries")
     def deliveries(self, notification: Notification) -> SafeString:
-        return links.to_list("notifications.delivery", "deliveries", notification__id__exact=notification.pk)
+        return columns.to_list("notifications.delivery", "deliveries", notification__id__exact=notification.pk)

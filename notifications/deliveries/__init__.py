@@ -9,9 +9,9 @@ Each verb's docstring begins with its edges, and a test compares them with the t
 
 from __future__ import annotations
 
-from notifications.deliveries.claiming import Claim, claim, defer, release, seconds_until_available
-from notifications.deliveries.deciding import cancel, cancel_unsent, discard, mark_read, replay
-from notifications.deliveries.recovering import (
+from notifications.deliveries.claims import Claim, claim, defer, release, seconds_until_available
+from notifications.deliveries.manual import cancel, cancel_unsent, discard, mark_read, replay
+from notifications.deliveries.recovery import (
     LostRule,
     Recovered,
     due_for_a_ring,
@@ -19,7 +19,7 @@ from notifications.deliveries.recovering import (
     forget_rings,
     recover_expired_leases,
 )
-from notifications.deliveries.settling import deliver, exhaust, hold, postpone, reject
+from notifications.deliveries.settlement import deliver, exhaust, hold, postpone, reject
 
 __all__ = [
     "Claim",

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import notifications.ids
+import common.uuid7
 from django.conf import settings
 from django.db import migrations, models
 
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Channel',
             fields=[
-                ('id', models.UUIDField(default=notifications.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=common.uuid7.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('provider', models.CharField(max_length=32)),
                 ('label', models.CharField(max_length=80)),
                 ('address', models.JSONField(blank=True, default=dict)),
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Delivery',
             fields=[
-                ('id', models.UUIDField(default=notifications.ids.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='idempotency key')),
+                ('id', models.UUIDField(default=common.uuid7.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='idempotency key')),
                 ('provider', models.CharField(max_length=32)),
                 ('state', models.CharField(choices=[('pending', 'pending'), ('sending', 'sending'), ('delivered', 'delivered'), ('dead', 'dead'), ('unknown', 'unknown'), ('cancelled', 'cancelled'), ('expired', 'expired')], default='pending', max_length=9)),
                 ('available_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
@@ -82,8 +82,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Notification',
             fields=[
-                ('id', models.UUIDField(default=notifications.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('batch_id', models.UUIDField(default=notifications.ids.uuid7, editable=False)),
+                ('id', models.UUIDField(default=common.uuid7.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('batch_id', models.UUIDField(default=common.uuid7.uuid7, editable=False)),
                 ('origin', models.CharField(choices=[('schedule', 'reminder'), ('test', 'test'), ('notice', 'notice from Carillon')], max_length=12)),
                 ('origin_id', models.UUIDField(blank=True, editable=False, null=True)),
                 ('slot', models.DateTimeField(blank=True, null=True)),

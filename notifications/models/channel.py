@@ -10,8 +10,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from common.uuid7 import uuid7
 from notifications import providers, secrets
-from notifications.ids import uuid7
 from notifications.message import Destination
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from notifications.ids import uuid7
+from common.uuid7 import uuid7
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification
 

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from notifications.ids import uuid7
+from common.uuid7 import uuid7
 from people import codes
 
 if TYPE_CHECKING:

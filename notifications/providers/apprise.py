@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from notifications import apprise_door, http, posting
-from notifications.address_field import PATIENCE
-from notifications.apprise_services import SERVICES
-from notifications.fitting import fit
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.net import http, post
+from notifications.net.address_field import PATIENCE
+from notifications.providers import apprise_requests
+from notifications.providers.apprise_services import SERVICES
 from notifications.providers.base import Limits, Provider, Written, write
+from notifications.text import fit
 
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 
@@ -92,7 +93,7 @@ class Apprise(Provider):
             return _DAMAGED
         written = _written(message, service)
         title, body = written.subject.text, written.body.text
-        with apprise_door.visit(self.deadline) as visit:
+        with apprise_requests.visit(self.deadline) as visit:
             try:
                 # Some services refuse a message without a body.
                 done = bool(
@@ -108,11 +109,11 @@ def _scheme(url: str) -> str:
 
 
 def _name(scheme: str) -> str:
-    return str(apprise_door.load(scheme).service_name)
+    return str(apprise_requests.load(scheme).service_name)
 
 
 def _shape(scheme: str) -> str:
-    template: str = apprise_door.load(scheme).templates[0]
+    template: str = apprise_requests.load(scheme).templates[0]
     return template.replace("{schema}", scheme)
 
 
@@ -122,7 +123,7 @@ def _service(url: str) -> Any:
 
     if _scheme(url) not in SERVICES:
         return None
-    plugin = apprise_door.load(_scheme(url))
+    plugin = apprise_requests.load(_scheme(url))
     asset = AppriseAsset(
         storage_mode="memory",  # it would write files otherwise
         allow_templates=False,
@@ -167,7 +168,7 @@ def _written(message: Message, service: Any) -> Written:
 
 def _refusal(service: Any) -> str:
     """Return why the guard would refuse the first address that the service calls, or ""."""
-    with apprise_door.visit(PATIENCE, looking=True) as visit:
+    with apprise_requests.visit(PATIENCE, looking=True) as visit:
         try:
             service.notify(body="-", title="-", notify_type="info", body_format="text")
         except Exception:  # of foreign code, told that there is no connection
@@ -175,7 +176,7 @@ def _refusal(service: Any) -> str:
     return visit.refusal
 
 
-def _judge(done: bool, visit: apprise_door.Visit, name: str) -> Answer:
+def _judge(done: bool, visit: apprise_requests.Visit, name: str) -> Answer:
     if done and visit.responses:
         return Delivered()
     if isinstance(visit.failure, http.Unanswered):
@@ -187,4 +188,4 @@ def _judge(done: bool, visit: apprise_door.Visit, name: str) -> Answer:
     if not visit.responses:
         return Rejected(f"{name} has nobody to send to at this address.")
     last = visit.responses[-1]
-    return posting.later(name, last) or Rejected(f"{name} refused the message: {posting.in_words(last.status)}.")
+    return post.later(name, last) or Rejected(f"{name} refused the message: {post.in_words(last.status)}.")

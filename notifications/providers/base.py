@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from django import forms
 
-from notifications import backoff
-from notifications.fitting import Fitted, fit, utf8
+from notifications import retry
 from notifications.message import Answer, Destination, Message
+from notifications.text import Fitted, fit, utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Provider(ABC):
     position: ClassVar[int] = 100
     """Where it stands among the others, lowest first."""
 
-    policy: ClassVar[backoff.Policy] = backoff.QUICK
+    policy: ClassVar[retry.Policy] = retry.QUICK
 
     recognises_repeats: ClassVar[bool]
     """Whether the receiver can tell a repeat by its key, so that a send whose outcome is unknown may be repeated."""

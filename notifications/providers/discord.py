@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
-from notifications import http, posting
-from notifications.fitting import utf16
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.net import http, post
 from notifications.providers.base import Limits, Provider, Rate
+from notifications.text import utf16
 
 EXAMPLE = "https://discord.com/api/webhooks/1234567890/…"
 
@@ -92,7 +92,7 @@ class Discord(Provider):
             return _DAMAGED
         written = self.written(message, destination)
         embed = {"title": written.subject.text, "description": written.body.text}
-        answer = posting.post_json(
+        answer = post.post_json(
             f"{settings.SERVICE_URLS['discord']}/api/webhooks/{webhook}?wait=true",
             {
                 "embeds": [{name: text for name, text in embed.items() if text.strip()}],
@@ -108,8 +108,8 @@ class Discord(Provider):
 def _judge(response: http.Response) -> Answer:
     if response.status in (200, 204):
         return Delivered()
-    document = posting.document(response)
-    if later := posting.later("Discord", response, document.get("retry_after")):
+    document = post.document(response)
+    if later := post.later("Discord", response, document.get("retry_after")):
         return later
     code = document.get("code")
     if response.status == 404 and code in _GONE:
@@ -118,4 +118,4 @@ def _judge(response: http.Response) -> Answer:
         return Rejected(_REFUSED[code])
     if response.status == 401:
         return Rejected("Discord does not accept the webhook's token. Copy its URL again, and change the channel.")
-    return Rejected(f"Discord refused the message: {posting.in_words(response.status)}.")
+    return Rejected(f"Discord refused the message: {post.in_words(response.status)}.")

@@ -19,8 +19,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
 
-from notifications import exchange
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.net import deadline
 from notifications.providers.base import Provider, Rate
 
 # The operator's password or server, not the person's address: worth another try, and no reason to give the
@@ -97,7 +97,7 @@ class Email(Provider):
             return Rejected(f"This cannot be written as a mail: {type(error).__name__}.")
         connection = mail.get_connection()
         try:
-            with exchange.within(self.deadline - GOODBYE):
+            with deadline.within(self.deadline - GOODBYE):
                 try:
                     connection.open()
                 except OSError as error:  # every smtplib error is one
@@ -110,7 +110,7 @@ class Email(Provider):
             return Delivered(f"Written to {_folder()}." if _writes_files() else "")
         finally:
             # Nothing that the good-bye does changes what became of the mail.
-            with exchange.within(GOODBYE), suppress(OSError):
+            with deadline.within(GOODBYE), suppress(OSError):
                 connection.close()
 
 

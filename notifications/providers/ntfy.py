@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from django import forms
 
-from notifications import http, posting
-from notifications.address_field import AddressField
-from notifications.fitting import utf8
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.net import http, post
+from notifications.net.address_field import AddressField
 from notifications.providers.base import Limits, Provider, Rate
+from notifications.text import utf8
 
 PUBLIC = "https://ntfy.sh"
 
@@ -128,7 +128,7 @@ class Ntfy(Provider):
         if not _TOPIC.fullmatch(topic) or priority not in range(1, 6) or not self.host(destination):
             return _DAMAGED
         written = self.written(message, destination)
-        answer = posting.post_json(
+        answer = post.post_json(
             str(destination.address["url"]),
             {
                 "topic": topic,
@@ -149,6 +149,6 @@ def _judge(response: http.Response) -> Answer:
         return Delivered()
     if response.status in (401, 403):
         return Rejected("The server does not let this channel write to its topic. Give the channel an access token.")
-    if later := posting.later("The ntfy server", response):
+    if later := post.later("The ntfy server", response):
         return later
-    return Rejected(f"The ntfy server refused the message: {posting.in_words(response.status)}.")
+    return Rejected(f"The ntfy server refused the message: {post.in_words(response.status)}.")

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
-from notifications import http, posting
-from notifications.fitting import utf16
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.net import http, post
 from notifications.providers.base import Limits, Provider, Rate
+from notifications.text import utf16
 
 EXAMPLE = "https://hooks.slack.com/services/T0000/B0000/…"
 
@@ -96,7 +96,7 @@ class Slack(Provider):
         webhook = destination.secrets.get("webhook", "")
         if not _WEBHOOK.fullmatch(webhook):
             return _DAMAGED
-        answer = posting.post_json(
+        answer = post.post_json(
             f"{settings.SERVICE_URLS['slack']}/services/{webhook}",
             {
                 "text": self.written(message, destination).body.text,
@@ -118,6 +118,6 @@ def _judge(response: http.Response) -> Answer:
         return Rejected(_GONE[said], gone=True)
     if said in _REFUSED:
         return Rejected(_REFUSED[said])
-    if later := posting.later("Slack", response):
+    if later := post.later("Slack", response):
         return later
-    return Rejected(f"Slack refused the message: {posting.in_words(response.status)}.")
+    return Rejected(f"Slack refused the message: {post.in_words(response.status)}.")

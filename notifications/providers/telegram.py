@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
-from notifications import http, posting
-from notifications.fitting import utf16
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.net import http, post
 from notifications.providers.base import Limits, Provider, Rate
+from notifications.text import utf16
 
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,60}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
@@ -97,11 +97,11 @@ class Telegram(Provider):
         # No parse_mode: the text is shown as it is. No preview: Telegram would fetch what the text links to.
         said = {"text": self.written(message, destination).body.text, "link_preview_options": {"is_disabled": True}}
         expires = time.monotonic() + self.deadline
-        answer = posting.post_json(url, {"chat_id": chat, **said}, self.deadline)
+        answer = post.post_json(url, {"chat_id": chat, **said}, self.deadline)
         moved = _new_chat(answer) if isinstance(answer, http.Response) else None
         if moved is None:
             return _judge(answer) if isinstance(answer, http.Response) else answer
-        answer = posting.post_json(url, {"chat_id": moved, **said}, max(0.0, expires - time.monotonic()))
+        answer = post.post_json(url, {"chat_id": moved, **said}, max(0.0, expires - time.monotonic()))
         if not isinstance(answer, http.Response):
             return answer
         judged = _judge(answer)
@@ -116,7 +116,7 @@ def _new_chat(response: http.Response) -> str | None:
 
 
 def _parameters(response: http.Response) -> dict[str, Any]:
-    found = posting.document(response).get("parameters")
+    found = post.document(response).get("parameters")
     return found if isinstance(found, dict) else {}
 
 
@@ -124,9 +124,9 @@ def _judge(response: http.Response) -> Answer:
     """https://core.telegram.org/bots/api#making-requests: descriptions are for people and may change."""
     if response.status == 200:
         return Delivered()
-    if later := posting.later("Telegram", response, _parameters(response).get("retry_after")):
+    if later := post.later("Telegram", response, _parameters(response).get("retry_after")):
         return later
-    described = str(posting.document(response).get("description", ""))
+    described = str(post.document(response).get("description", ""))
     if response.status in (401, 404):
         return Rejected("Telegram does not know this bot token. Write a new one on the channel's page.")
     if response.status == 403:
@@ -141,4 +141,4 @@ def _judge(response: http.Response) -> Answer:
         return Rejected(_NO_RIGHTS)
     if "chat not found" in described:
         return Rejected("The bot finds no chat of this id. Send the bot a message, or add it to the group, first.")
-    return Rejected(f"Telegram refused the message: {posting.in_words(response.status)}.")
+    return Rejected(f"Telegram refused the message: {post.in_words(response.status)}.")

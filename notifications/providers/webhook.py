@@ -17,9 +17,10 @@ from urllib.parse import urlsplit, urlunsplit
 from django import forms
 from django.conf import settings
 
-from notifications import backoff, http, posting
-from notifications.address_field import AddressField
+from notifications import retry
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.net import http, post
+from notifications.net.address_field import AddressField
 from notifications.providers.base import Provider, Rate
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
@@ -102,7 +103,7 @@ class Webhook(Provider):
     label = "Webhook"
     icon = "webhook"
     position = 20
-    policy = backoff.PATIENT
+    policy = retry.PATIENT
     recognises_repeats = True
     answers_apart = True
     form: ClassVar[type[forms.Form]] = WebhookForm
@@ -172,7 +173,7 @@ class Webhook(Provider):
         if None in keys:
             return Rejected("This channel's signing secret is damaged. Remove the channel and add it again.")
         body = _document(message, now)
-        answer = posting.post(
+        answer = post.post(
             str(destination.address.get("url", "")) + destination.secrets.get("path", ""),
             body,
             {
@@ -234,17 +235,17 @@ def _signature(key_id: str, now: datetime, body: bytes, keys: list[bytes]) -> di
 def _judge(response: http.Response) -> Answer:
     status = response.status
     if 200 <= status < 300:
-        return Delivered(posting.in_words(status))
-    if later := posting.later("The receiver", response):
+        return Delivered(post.in_words(status))
+    if later := post.later("The receiver", response):
         return later
     if status == 410:
         return Rejected("The receiver answered 410 Gone: it wants no more messages.", gone=True)
     if 300 <= status < 400:
         return Rejected(
-            f"The receiver answered {posting.in_words(status)}. Carillon follows no redirects: "
+            f"The receiver answered {post.in_words(status)}. Carillon follows no redirects: "
             "give this channel the final address."
         )
-    return Rejected(f"The receiver answered {posting.in_words(status)}.")
+    return Rejected(f"The receiver answered {post.in_words(status)}.")
 
 
 def _signing_key(secret: str) -> bytes | None:

@@ -11,14 +11,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from people.admin import links, searching
-from people.admin.house import House
+from common.admin import columns
+from common.admin.base import BaseAdmin
+from people.admin import search
 
 admin.site.unregister(EmailAddress)
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(House, StockEmailAddressAdmin):  # type: ignore[misc]  # allauth ships no types
+class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc]  # allauth ships no types
     list_display = ("email", "person", "primary", "verified")
     list_select_related = ("user",)
     list_filter = ()
@@ -33,7 +34,7 @@ class EmailAddressAdmin(House, StockEmailAddressAdmin):  # type: ignore[misc]  #
         return ["email"]
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return rows.filter(user__in=searching.people(term))
+        return rows.filter(user__in=search.people(term))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A superuser's address is theirs to change: whoever holds it can have a new password sent there."""
@@ -44,4 +45,4 @@ class EmailAddressAdmin(House, StockEmailAddressAdmin):  # type: ignore[misc]  #
 
     @admin.display(description="person")
     def person(self, address: EmailAddress) -> SafeString:
-        return links.to_row("people.user", address.user_id, address.user.email)
+        return columns.to_row("people.user", address.user_id, address.user.email)

@@ -11,8 +11,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from people.admin import links, searching
-from people.admin.house import Record
+from common.admin import columns
+from common.admin.base import Record
+from people.admin import search
 
 admin.site.unregister(Authenticator)
 
@@ -30,16 +31,16 @@ class AuthenticatorAdmin(Record):
         return ["user"]
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return rows.filter(user__in=searching.people(term))
+        return rows.filter(user__in=search.people(term))
 
     @admin.display(description="person")
     def person(self, factor: Any) -> SafeString:
-        return links.to_row("people.user", factor.user_id, factor.user)
+        return columns.to_row("people.user", factor.user_id, factor.user)
 
     @admin.display(description="added")
     def added(self, factor: Any) -> SafeString:
-        return links.instant(factor.created_at)
+        return columns.instant(factor.created_at)
 
     @admin.display(description="last used")
     def used(self, factor: Any) -> SafeString:
-        return links.instant(factor.last_used_at)
+        return columns.instant(factor.last_used_at)

@@ -11,13 +11,14 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from people.admin import links, searching
-from people.admin.house import House
+from common.admin import columns
+from common.admin.base import BaseAdmin
+from people.admin import search
 from people.models import User
 
 
 @admin.register(User)
-class UserAdmin(House, StockUserAdmin):  # type: ignore[misc, type-arg]  # django-unfold ships no types
+class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # django-unfold ships no types
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -38,10 +39,10 @@ class UserAdmin(House, StockUserAdmin):  # type: ignore[misc, type-arg]  # djang
     nothing = "Nobody has signed up yet."
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return rows.filter(pk__in=searching.people(term))
+        return rows.filter(pk__in=search.people(term))
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        return House.lookup_allowed(self, lookup, value, request)
+        return BaseAdmin.lookup_allowed(self, lookup, value, request)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Only a superuser says who is staff: others could make themselves anything."""
@@ -59,14 +60,14 @@ class UserAdmin(House, StockUserAdmin):  # type: ignore[misc, type-arg]  # djang
 
     @admin.display(description="joined")
     def joined(self, user: User) -> SafeString:
-        return links.instant(user.date_joined)
+        return columns.instant(user.date_joined)
 
     @admin.display(description="rows")
     def rows(self, user: User) -> SafeString:
-        return links.many(
-            links.to_list("schedules.schedule", "schedules", user__id__exact=user.pk),
-            links.to_list("notifications.channel", "channels", user__id__exact=user.pk),
-            links.to_list("notifications.notification", "notifications", user__id__exact=user.pk),
+        return columns.many(
+            columns.to_list("schedules.schedule", "schedules", user__id__exact=user.pk),
+            columns.to_list("notifications.channel", "channels", user__id__exact=user.pk),
+            columns.to_list("notifications.notification", "notifications", user__id__exact=user.pk),
         )
 
 

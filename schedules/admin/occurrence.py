@@ -10,12 +10,12 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from notifications.admin import showing
+from common.admin import columns
+from common.admin.base import Record, as_uuid
+from common.admin.columns import badge
+from common.admin.filters import Newest, Period
+from notifications.admin import cells
 from notifications.models import Notification
-from people.admin import links, searching
-from people.admin.badge import badge
-from people.admin.house import Record
-from people.admin.recent import Newest, Period
 from schedules.models import Occurrence
 
 
@@ -65,26 +65,26 @@ class OccurrenceAdmin(Record):
         return rows
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = searching.as_uuid(term)
+        key = as_uuid(term)
         if key is None:
             return rows.none()
         return rows.filter(pk=key) if Occurrence.objects.filter(pk=key).exists() else rows.filter(schedule=key)
 
     @admin.display(description="slot")
     def slot(self, occurrence: Occurrence) -> SafeString:
-        return links.instant(occurrence.scheduled_for)
+        return columns.instant(occurrence.scheduled_for)
 
     @admin.display(description="schedule")
     def to_schedule(self, occurrence: Occurrence) -> SafeString:
-        return links.to_row("schedules.schedule", occurrence.schedule_id, showing.short(occurrence.schedule.title))
+        return columns.to_row("schedules.schedule", occurrence.schedule_id, cells.short(occurrence.schedule.title))
 
     @admin.display(description="owner")
     def person(self, occurrence: Occurrence) -> SafeString:
-        return showing.person(occurrence.schedule)
+        return cells.person(occurrence.schedule)
 
     @admin.display(description="fired at")
     def fired(self, occurrence: Occurrence) -> SafeString:
-        return links.instant(occurrence.fired_at)
+        return columns.instant(occurrence.fired_at)
 
     @admin.display(description="lateness")
     def lateness(self, occurrence: Occurrence) -> str:
@@ -99,8 +99,8 @@ class OccurrenceAdmin(Record):
 
     @admin.display(description="reason")
     def why(self, occurrence: Occurrence) -> str:
-        return occurrence.get_reason_display() or links.NONE
+        return occurrence.get_reason_display() or columns.NONE
 
     @admin.display(description="notification")
     def said(self, occurrence: Any) -> SafeString:
-        return links.to_row("notifications.notification", occurrence.notification, "notification")
+        return columns.to_row("notifications.notification", occurrence.notification, "notification")

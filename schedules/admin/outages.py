@@ -14,7 +14,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods
 
-from schedules import firing, heartbeat, outages
+from schedules.beat import heartbeat, outages
+from schedules.firing import fire
 from schedules.models import Schedule
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def screen(request: HttpRequest) -> HttpResponse:
     """What happened; with `?policy=`, the question whether to settle all that waits by that policy; POST does it."""
     if not request.user.has_perm("schedules.change_schedule"):
         raise PermissionDenied
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     waits = outages.waiting(now)
     policy = request.POST.get("policy") or request.GET.get("policy")
     if policy in Schedule.Misfire.values and waits.schedules:
@@ -71,7 +72,7 @@ def screen(request: HttpRequest) -> HttpResponse:
 
 
 def _settle(request: HttpRequest, policy: Schedule.Misfire) -> HttpResponse:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     settled = outages.settle(now, policy, _LONGEST)
     log.info("Person %s settled %d waiting schedules by the policy %s", request.user.pk, settled, policy)
     schedules = "schedule was" if settled == 1 else "schedules were"

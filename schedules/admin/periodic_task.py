@@ -18,11 +18,11 @@ from django_celery_beat.models import PeriodicTask
 from kombu.exceptions import OperationalError
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from notifications.admin import showing
-from people.admin import links, searching
-from people.admin.house import House
+from common.admin import columns
+from common.admin.base import BaseAdmin, as_uuid
+from notifications.admin import cells
 from schedules import mirror
-from schedules.admin import switching
+from schedules.admin import schedule_actions
 
 admin.site.unregister(PeriodicTask)
 
@@ -52,7 +52,7 @@ class Which(admin.SimpleListFilter):
 
 
 @admin.register(PeriodicTask)
-class PeriodicTaskAdmin(House):
+class PeriodicTaskAdmin(BaseAdmin):
     form = PeriodicTaskForm
     celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it here
     list_display = ("label", "enabled", "to_schedule", "timing", "last_run", "total_run_count", "one_off")
@@ -80,7 +80,7 @@ class PeriodicTaskAdmin(House):
         return rows
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = searching.as_uuid(term)
+        key = as_uuid(term)
         return rows.filter(name__startswith=term) if key is None else rows.filter(mirrored_schedule=key)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
@@ -147,7 +147,7 @@ class PeriodicTaskAdmin(House):
             self._switch(request, keys, on)
 
     def _switch(self, request: HttpRequest, keys: list[Any], on: bool) -> None:
-        switched = switching.resume(request, keys) if on else switching.pause(request, keys)
+        switched = schedule_actions.resume(request, keys) if on else schedule_actions.pause(request, keys)
         words = switched.said("resumed" if on else "paused")
         self.message_user(request, words, messages.WARNING if switched.left else messages.SUCCESS)
 
@@ -156,23 +156,23 @@ class PeriodicTaskAdmin(House):
 
     @admin.display(description="name")
     def label(self, task: PeriodicTask) -> SafeString:
-        return showing.short(task.name)
+        return cells.short(task.name)
 
     @admin.display(description="schedule")
     def to_schedule(self, task: PeriodicTask) -> SafeString:
         if not _mirrors(task):
-            return SafeString(links.NONE)
-        return links.to_row(
-            "schedules.schedule", task.mirrored_schedule.pk, showing.short(task.mirrored_schedule.title)
+            return SafeString(columns.NONE)
+        return columns.to_row(
+            "schedules.schedule", task.mirrored_schedule.pk, cells.short(task.mirrored_schedule.title)
         )
 
     @admin.display(description="timing")
     def timing(self, task: PeriodicTask) -> str:
-        return str(task.interval or task.crontab or task.solar or task.clocked or links.NONE)
+        return str(task.interval or task.crontab or task.solar or task.clocked or columns.NONE)
 
     @admin.display(description="last run")
     def last_run(self, task: PeriodicTask) -> SafeString:
-        return links.instant(task.last_run_at)
+        return columns.instant(task.last_run_at)
 
 
 def _mirrors(task: Any) -> bool:

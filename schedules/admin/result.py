@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 from django_celery_results import admin as stock
 from django_celery_results.models import GroupResult, TaskResult
 
-from people.admin import links
-from people.admin.house import Record
+from common.admin import columns
+from common.admin.base import Record
 
 for model in (TaskResult, GroupResult):
     admin.site.unregister(model)
@@ -35,11 +35,11 @@ class TaskResultAdmin(Record):
     @admin.display(description="periodic task")
     def of_periodic_task(self, result: Any) -> SafeString:
         name = result.periodic_task_name
-        return links.to_list("django_celery_beat.periodictask", name, q=name) if name else SafeString(links.NONE)
+        return columns.to_list("django_celery_beat.periodictask", name, q=name) if name else SafeString(columns.NONE)
 
     @admin.display(description="done")
     def done(self, result: TaskResult) -> SafeString:
-        return links.instant(result.date_done)
+        return columns.instant(result.date_done)
 
 
 @admin.register(GroupResult)

@@ -9,12 +9,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from notifications.admin import showing
-from people.admin import links, searching
-from people.admin.badge import badge
-from people.admin.house import Record, RecordInline
-from people.admin.recent import Newest
-from schedules.admin import switching
+from common.admin import columns
+from common.admin.base import Record, RecordInline, as_uuid
+from common.admin.columns import badge
+from common.admin.filters import Newest
+from notifications.admin import cells
+from people.admin import search
+from schedules.admin import schedule_actions
 from schedules.models import Schedule, ScheduleEvent
 
 
@@ -42,11 +43,11 @@ class EventInline(RecordInline):
 
     @admin.display(description="when")
     def when(self, event: ScheduleEvent) -> SafeString:
-        return links.instant(event.at)
+        return columns.instant(event.at)
 
     @admin.display(description="by")
     def who(self, event: ScheduleEvent) -> SafeString:
-        return links.to_row("people.user", event.by_id, event.by.email if event.by else "")
+        return columns.to_row("people.user", event.by_id, event.by.email if event.by else "")
 
 
 @admin.register(Schedule)
@@ -105,31 +106,31 @@ class ScheduleAdmin(Record):
         return rows
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = searching.as_uuid(term)
+        key = as_uuid(term)
         if key is not None:
             return rows.filter(pk=key)
         if "@" in term:
-            return rows.filter(user__in=searching.people(term))
-        return rows.filter(title__icontains=term) | rows.filter(user__in=searching.people(term))
+            return rows.filter(user__in=search.people(term))
+        return rows.filter(title__icontains=term) | rows.filter(user__in=search.people(term))
 
     @admin.action(description="Pause", permissions=["act"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._tell(request, switching.pause(request, queryset.values_list("pk", flat=True)), "paused")
+        self._tell(request, schedule_actions.pause(request, queryset.values_list("pk", flat=True)), "paused")
 
     @admin.action(description="Resume", permissions=["act"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._tell(request, switching.resume(request, queryset.values_list("pk", flat=True)), "resumed")
+        self._tell(request, schedule_actions.resume(request, queryset.values_list("pk", flat=True)), "resumed")
 
-    def _tell(self, request: HttpRequest, switched: switching.Switched, verb: str) -> None:
+    def _tell(self, request: HttpRequest, switched: schedule_actions.Switched, verb: str) -> None:
         self.message_user(request, switched.said(verb), messages.WARNING if switched.left else messages.SUCCESS)
 
     @admin.display(description="title")
     def title_short(self, schedule: Schedule) -> SafeString:
-        return showing.short(schedule.title)
+        return cells.short(schedule.title)
 
     @admin.display(description="owner")
     def person(self, schedule: Schedule) -> SafeString:
-        return showing.person(schedule)
+        return cells.person(schedule)
 
     @admin.display(description="in words")
     def words(self, schedule: Schedule) -> str:
@@ -141,27 +142,27 @@ class ScheduleAdmin(Record):
 
     @admin.display(description="next slot")
     def next_slot(self, schedule: Schedule) -> SafeString:
-        return links.instant(schedule.next_fire_at)
+        return columns.instant(schedule.next_fire_at)
 
     @admin.display(description="last fired")
     def last_fired(self, schedule: Schedule) -> SafeString:
-        return links.instant(schedule.last_fired_at)
+        return columns.instant(schedule.last_fired_at)
 
     @admin.display(description="snoozed until")
     def snoozed(self, schedule: Schedule) -> SafeString:
-        return links.instant(schedule.snoozed_until)
+        return columns.instant(schedule.snoozed_until)
 
     @admin.display(description="rows")
     def rows(self, schedule: Schedule) -> SafeString:
-        return links.many(
-            links.to_list("schedules.occurrence", "occurrences", schedule__id__exact=schedule.pk),
-            links.to_list("notifications.notification", "notifications", origin_id=schedule.pk),
-            links.to_row("django_celery_beat.periodictask", schedule.periodic_task_id, "periodic task"),
+        return columns.many(
+            columns.to_list("schedules.occurrence", "occurrences", schedule__id__exact=schedule.pk),
+            columns.to_list("notifications.notification", "notifications", origin_id=schedule.pk),
+            columns.to_row("django_celery_beat.periodictask", schedule.periodic_task_id, "periodic task"),
         )
 
     @admin.display(description="channels")
     def to_channels(self, schedule: Schedule) -> SafeString:
-        return links.many(*(showing.channel(channel) for channel in schedule.ordered_channels()))
+        return columns.many(*(cells.channel(channel) for channel in schedule.ordered_channels()))
 
     @admin.display(description="how many of them")
     def how_many(self, schedule: Schedule) -> str:
@@ -174,20 +175,20 @@ class ScheduleAdmin(Record):
 
     @admin.display(description="starts")
     def starts(self, schedule: Schedule) -> SafeString:
-        return links.instant(schedule.starts_at)
+        return columns.instant(schedule.starts_at)
 
     @admin.display(description="ends")
     def ends(self, schedule: Schedule) -> SafeString:
-        return links.instant(schedule.ends_at)
+        return columns.instant(schedule.ends_at)
 
     @admin.display(description="made")
     def made(self, schedule: Schedule) -> SafeString:
-        return links.instant(schedule.created_at)
+        return columns.instant(schedule.created_at)
 
     @admin.display(description="changed")
     def changed(self, schedule: Schedule) -> SafeString:
-        return links.instant(schedule.updated_at)
+        return columns.instant(schedule.updated_at)
 
     @admin.display(description="deleted")
     def deleted(self, schedule: Schedule) -> SafeString:
-        return links.instant(schedule.deleted_at)
+        return columns.instant(schedule.deleted_at)

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import notifications.ids
+import common.uuid7
 from django.conf import settings
 from django.db import migrations, models
 
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Schedule',
             fields=[
-                ('id', models.UUIDField(default=notifications.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=common.uuid7.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('title', models.CharField(max_length=200)),
                 ('body', models.TextField(blank=True)),
                 ('kind', models.CharField(max_length=16)),
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Occurrence',
             fields=[
-                ('id', models.UUIDField(default=notifications.ids.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='batch')),
+                ('id', models.UUIDField(default=common.uuid7.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='batch')),
                 ('scheduled_for', models.DateTimeField()),
                 ('outcome', models.CharField(choices=[('fired', 'fired'), ('skipped', 'skipped')], max_length=8)),
                 ('reason', models.CharField(blank=True, choices=[('', ''), ('late', 'fired late: nobody was watching the clock at the time'), ('misfire', 'missed, and the schedule sends only the newest missed one or none'), ('no-channel', 'no channel to send to'), ('broken', 'the rule could not be read')], max_length=16)),

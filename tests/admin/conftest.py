@@ -12,7 +12,7 @@ from django_celery_results.models import TaskResult
 from notifications import deliveries
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
-from schedules import firing
+from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user
 
@@ -43,7 +43,7 @@ def story() -> Story:
     person = make_user(email="ada@example.org")
     inbox, hook = make_channel(person), make_channel(person, "webhook")
     schedule = make_schedule(person, [inbox, hook])
-    firing.fire_due(NOON.replace(hour=9) + timedelta(days=1))
+    fire.fire_due(NOON.replace(hour=9) + timedelta(days=1))
     notification = Notification.objects.get()
     for delivery in notification.deliveries.all():
         claim = deliveries.claim(delivery.id, "host:1")

@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from people.admin import counting, recent
+from common.admin import base, filters
 from tests.admin.conftest import Story
 from tests.admin.test_pages import ROWS
 
@@ -49,7 +49,7 @@ UPDATE notifications_delivery SET state = 'dead', lease_token = NULL, lease_unti
  WHERE id IN (SELECT delivery FROM many);
 INSERT INTO django_celery_results_taskresult
        (task_id, task_name, status, content_type, content_encoding, date_created, date_done)
-SELECT 'many' || n, 'notifications.rescue', 'SUCCESS', '', '', now(), now() FROM generate_series(1, 10000) n;
+SELECT 'many' || n, 'notifications.deliveries.rescue', 'SUCCESS', '', '', now(), now() FROM generate_series(1, 10000) n;
 ANALYZE people_user, schedules_schedule, schedules_occurrence, notifications_channel, notifications_notification,
         notifications_delivery;
 """
@@ -76,7 +76,7 @@ def test_every_list_takes_as_many_statements_with_10000_rows_as_with_a_few(opera
 
 
 def test_counting_stops_at_the_limit(operator: Client, story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST", 1)
+    monkeypatch.setattr(base, "MOST", 1)
     with CaptureQueriesContext(connection) as captured:
         page = operator.get("/admin/notifications/delivery/").content.decode()
     assert "more than 1 deliveries" in " ".join(page.split())
@@ -88,7 +88,7 @@ def test_counting_stops_at_the_limit(operator: Client, story: Story, monkeypatch
 def test_a_filter_without_an_index_looks_at_the_newest_rows_only(
     operator: Client, story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent, "NEWEST", 1)
+    monkeypatch.setattr(filters, "NEWEST", 1)
     newest, oldest = sorted((story.delivered, story.dead), key=lambda row: row.pk, reverse=True)
     for row, found in ((newest, 1), (oldest, 0)):
         asked = {"provider": row.provider}

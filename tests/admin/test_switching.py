@@ -14,8 +14,8 @@ from django.test import Client
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from notifications.models import Channel, Delivery
-from schedules import firing
 from schedules import tasks as schedule_tasks
+from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import make_channel, make_delivery, make_schedule, make_user
 
@@ -125,7 +125,7 @@ def test_a_mirror_row_is_not_deleted_by_hand(operator: Client, schedule: Schedul
 def test_running_a_mirror_row_goes_through_the_claim_and_fires_a_slot_once(
     operator: Client, schedule: Schedule
 ) -> None:
-    due = firing.read_clock().now - timedelta(seconds=1)
+    due = fire.read_clock().now - timedelta(seconds=1)
     Schedule.objects.filter(pk=schedule.pk).update(next_fire_at=due)
     queue = f"test-{schedule.pk}"
     PeriodicTask.objects.update(queue=queue)
@@ -136,7 +136,7 @@ def test_running_a_mirror_row_goes_through_the_claim_and_fires_a_slot_once(
             message = messages.get(timeout=5)
             message.ack()
             assert message.headers["task"] == "schedules.fire"
-            schedule_tasks.fire(*message.payload[0])
+            schedule_tasks.fire_one(*message.payload[0])
     assert Occurrence.objects.filter(schedule=schedule, scheduled_for=due).count() == 1
     assert Delivery.objects.count() == 1
 

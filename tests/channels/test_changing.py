@@ -14,10 +14,12 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from notifications import changing, channels, deliveries, sending, unsubscribing, verification
+from notifications import deliveries
+from notifications.channels import changes, lifecycle, unsubscribe, verification
+from notifications.deliveries import sender
+from notifications.links import UNSUBSCRIBE
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
-from notifications.signed_link import UNSUBSCRIBE
 from people.models import Code, User
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
 
@@ -33,7 +35,7 @@ def letters(ada: User) -> Channel:
 
 def to(channel: Channel, address: str = NEW) -> Channel:
     read = fresh(channel)
-    return changing.change(read, changing.mark(read), Destination({"address": address}), read.label)
+    return changes.change(read, changes.mark(read), Destination({"address": address}), read.label)
 
 
 def fresh(channel: Channel) -> Channel:
@@ -42,7 +44,7 @@ def fresh(channel: Channel) -> Channel:
 
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
 
 
 def link_in(letter: int) -> str:
@@ -86,7 +88,7 @@ def test_what_was_held_against_the_old_address_is_forgotten(letters: Channel) ->
 
 
 def test_what_an_operator_disabled_stays_so(letters: Channel) -> None:
-    channels.disable([letters.id], "Abuse.")
+    lifecycle.disable([letters.id], "Abuse.")
     to(letters)
     assert fresh(letters).disabled_reason == "Abuse."
 
@@ -148,7 +150,7 @@ def test_the_link_in_what_the_new_address_gets_ends_it(client: Client, letters: 
     send_all()
     assert NEW in client.get(link_in(0)).content.decode()
     client.post(link_in(0), {"act": "stop"})
-    assert fresh(letters).disabled_reason == unsubscribing.REASON
+    assert fresh(letters).disabled_reason == unsubscribe.REASON
     client.post(link_in(0), {"act": "resume"})
     assert fresh(letters).disabled_at is None
 
@@ -175,7 +177,7 @@ def test_a_stranger_who_was_sent_a_code_still_refuses_any_more(
     send_all()
     to(letters)
     client.post(link_in(0), {"act": "stop"})
-    with pytest.raises(channels.Refused):
+    with pytest.raises(lifecycle.Refused):
         to(letters, OLD)
     assert fresh(letters).address == {"address": NEW}
     path = f"/channels/{letters.id}/change/"
@@ -200,8 +202,8 @@ def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: C
 
 
 def test_a_channel_removed_meanwhile_stays_removed(letters: Channel) -> None:
-    channels.remove(fresh(letters))
-    with pytest.raises(changing.Meanwhile):
+    lifecycle.remove(fresh(letters))
+    with pytest.raises(changes.Meanwhile):
         to(letters)
     assert fresh(letters).address == {"address": OLD}
 
@@ -216,13 +218,13 @@ def test_a_former_address_counts_for_nothing_that_a_person_may_have(letters: Cha
 @pytest.mark.django_db(transaction=True)
 def test_of_two_at_once_one_is_saved_and_the_other_told() -> None:
     letters = make_channel(make_user(), "email", address={"address": OLD})
-    marked = changing.mark(letters)
+    marked = changes.mark(letters)
 
     def save(address: str) -> str:
         try:
-            changing.change(letters, marked, Destination({"address": address}), "Letters")
+            changes.change(letters, marked, Destination({"address": address}), "Letters")
             return address
-        except changing.Meanwhile:
+        except changes.Meanwhile:
             return ""
         finally:
             connection.close()
@@ -241,7 +243,7 @@ def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() ->
     def remove() -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                channels.remove(letters)
+                lifecycle.remove(letters)
                 held.set()
                 for _ in range(500):  # until the other one waits for this
                     cursor.execute(
@@ -256,7 +258,7 @@ def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() ->
     with ThreadPoolExecutor(1) as pool:
         removing = pool.submit(remove)
         held.wait(10)
-        with pytest.raises(changing.Meanwhile):
+        with pytest.raises(changes.Meanwhile):
             to(letters)
         removing.result(10)
     assert fresh(letters).removed_at is not None

@@ -12,7 +12,8 @@ from django.core import mail
 from django.test import Client, override_settings
 from pytest_django import Settings
 
-from notifications import providers, sending
+from notifications import providers
+from notifications.deliveries import sender
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.receivers import HTTPReceiver, Reply, discord, gotify, ntfy, slack, telegram
@@ -39,7 +40,9 @@ def service(kind: str) -> Iterator[Service]:
                 {"address": "ada@example.net"},
                 lambda: [str(letter.body) for letter in mail.outbox],
                 lambda: broken.enter_context(
-                    override_settings(EMAIL_BACKEND="notifications.smtp.Backend", EMAIL_HOST="127.0.0.1", EMAIL_PORT=1)
+                    override_settings(
+                        EMAIL_BACKEND="notifications.net.smtp.Backend", EMAIL_HOST="127.0.0.1", EMAIL_PORT=1
+                    )
                 ),
                 "The mail server could not be reached.",
             )
@@ -66,9 +69,9 @@ def service(kind: str) -> Iterator[Service]:
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
         try:
-            sending.send(delivery.id, "host:1")
-        except sending.SendAgain as again:
-            sending.put_off(again, 1.0)
+            sender.send(delivery.id, "host:1")
+        except sender.SendAgain as again:
+            sender.put_off(again, 1.0)
 
 
 KINDS = [provider.kind for provider in providers.all() if provider.kind != "inbox"]

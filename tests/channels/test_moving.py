@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from notifications import channels, providers, sending
+from notifications import providers
+from notifications.channels import lifecycle
+from notifications.deliveries import sender
 from notifications.message import Message
 from notifications.models import Channel
 from people.models import User
@@ -36,7 +38,7 @@ def test_the_channel_keeps_the_new_chat_and_the_next_message_goes_there_at_once(
     group: Channel, bots: HTTPReceiver
 ) -> None:
     delivery = make_delivery(group)
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
     group.refresh_from_db()
@@ -47,11 +49,11 @@ def test_the_channel_keeps_the_new_chat_and_the_next_message_goes_there_at_once(
 
 def test_an_address_that_has_changed_meanwhile_is_left(group: Channel) -> None:
     Channel.objects.update(address={"chat": "77"})
-    assert not channels.move(group.id, {"chat": "-4"}, {"chat": "-1004"})
+    assert not lifecycle.move(group.id, {"chat": "-4"}, {"chat": "-1004"})
     assert Channel.objects.get().address == {"chat": "77"}
 
 
 def test_what_did_not_move_stays(ada: User) -> None:
     channel = make_channel(ada, "telegram", address={"chat": "-4", "thread": 7})
-    assert channels.move(channel.id, {"chat": "-4", "thread": 7}, {"chat": "-1004"})
+    assert lifecycle.move(channel.id, {"chat": "-4", "thread": 7}, {"chat": "-1004"})
     assert Channel.objects.get().address == {"chat": "-1004", "thread": 7}

@@ -15,7 +15,8 @@ from django.utils import timezone
 from pytest_django import Settings
 from standardwebhooks import WebhookVerificationError
 
-from notifications import replacing, sending
+from notifications.channels import signing_secret
+from notifications.deliveries import sender
 from notifications.models import Channel
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
@@ -85,7 +86,7 @@ def test_the_new_secret_is_shown_once_and_both_sign(browser: Client, hook: Chann
     assert "Pager has a new secret" in page
     assert f'until <time datetime="{until.isoformat()[:15]}' in page
     assert new not in browser.get(f"/channels/{hook.id}/secret/").content.decode()
-    sending.send(make_delivery(hook).id, "worker")
+    sender.send(make_delivery(hook).id, "worker")
     [request] = receiver.requests
     assert request.verified(new) == request.verified(OLD)
 
@@ -94,7 +95,7 @@ def test_the_new_secret_is_shown_once_and_both_sign(browser: Client, hook: Chann
 def test_a_day_later_the_old_one_signs_no_more(browser: Client, hook: Channel, receiver: HTTPReceiver) -> None:
     new = secret_in(press(browser, hook))
     age(hook, timedelta(hours=24, seconds=1))
-    sending.send(make_delivery(hook).id, "worker")
+    sender.send(make_delivery(hook).id, "worker")
     [request] = receiver.requests
     assert request.verified(new)
     with pytest.raises(WebhookVerificationError):
@@ -106,12 +107,12 @@ def test_replaced_again_within_the_day_all_three_sign(browser: Client, hook: Cha
     second = secret_in(press(browser, hook))
     age(hook, timedelta(hours=20))
     third = secret_in(press(browser, hook))
-    sending.send(make_delivery(hook).id, "worker")
+    sender.send(make_delivery(hook).id, "worker")
     [request] = receiver.requests
     for secret in (OLD, second, third):
         assert request.verified(secret)
     age(hook, timedelta(hours=5))
-    sending.send(make_delivery(hook).id, "worker")
+    sender.send(make_delivery(hook).id, "worker")
     with pytest.raises(WebhookVerificationError):
         receiver.requests[1].verified(OLD)
     assert receiver.requests[1].verified(second)
@@ -119,7 +120,7 @@ def test_replaced_again_within_the_day_all_three_sign(browser: Client, hook: Cha
 
 @pytest.mark.django_db
 def test_too_many_within_a_day_are_refused_with_the_time_to_come_back(browser: Client, hook: Channel) -> None:
-    for _ in range(replacing.MOST):
+    for _ in range(signing_secret.MOST):
         press(browser, hook)
     kept = Channel.objects.get(id=hook.id).sealed_secrets
     page = press(browser, hook)
@@ -168,7 +169,7 @@ def test_of_two_at_once_one_replaces_and_none_is_lost() -> None:
 
     def replace(_: int) -> bool:
         try:
-            return replacing.replace(hook.id, replacing.mark(hook), ada, now)
+            return signing_secret.replace(hook.id, signing_secret.mark(hook), ada, now)
         finally:
             connection.close()
 

@@ -10,7 +10,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from pytest_django import Settings
 
-from notifications import rotating, secrets, sending
+from notifications import secrets
+from notifications.channels import key_rotation
+from notifications.deliveries import sender
 from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
@@ -44,7 +46,7 @@ def test_after_a_rotation_the_old_key_is_needed_no_more(ada: User, settings: Set
 def test_an_interrupted_rotation_goes_on_where_it_was(ada: User, settings: Settings) -> None:
     hooks = [make_channel(ada, "webhook") for _ in range(5)]
     settings.ENCRYPTION_KEYS = [NEW, OLD]
-    first = next(rotating.rotate(chunk=2))
+    first = next(key_rotation.rotate(chunk=2))
     assert (first.sealed, first.sealed_before) == (2, 0)
     sealed = Channel.objects.get(id=hooks[0].id).sealed_secrets
     assert "3 sealed with the first key, 2 were already, 0 unreadable" in rotate()
@@ -71,7 +73,7 @@ def test_a_change_made_during_a_rotation_is_kept(ada: User, settings: Settings) 
     stale = [(hook.id, hook.sealed_secrets)]
     changed = secrets.seal({"secret": "another"}, hook.id)
     Channel.objects.update(sealed_secrets=changed)
-    assert rotating._rotate(stale).sealed == 0
+    assert key_rotation._rotate(stale).sealed == 0
     assert Channel.objects.get().sealed_secrets == changed
 
 
@@ -92,7 +94,7 @@ def test_the_page_says_which_channel_cannot_be_read_and_the_others_go_on(
     page = client.get("/channels/").content.decode()
     assert page.count("cannot be read with the configured encryption keys") == 1
     for channel in (lost, inbox):
-        sending.send(make_delivery(channel).id, "host:1")
+        sender.send(make_delivery(channel).id, "host:1")
     assert {d.channel_id: d.state for d in Delivery.objects.all()} == {lost.id: "dead", inbox.id: "delivered"}
     assert "configured encryption keys" in Delivery.objects.get(channel=lost).reason
 

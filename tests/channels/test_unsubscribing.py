@@ -16,11 +16,13 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from config import redaction
-from notifications import channels, notices, sending, unsubscribing
+from notifications import owner_notices
+from notifications.channels import lifecycle, unsubscribe
+from notifications.deliveries import sender
+from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message
 from notifications.models import Channel, Delivery
 from notifications.providers import ntfy
-from notifications.signed_link import ANSWER, UNSUBSCRIBE
 from people.models import User
 from tests.make import make_channel, make_delivery
 
@@ -48,7 +50,7 @@ def fresh(channel: Channel) -> Channel:
 
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
 
 
 def test_a_mail_carries_the_link_beneath_its_text_and_in_its_headers(letters: Channel, settings: Settings) -> None:
@@ -95,7 +97,7 @@ def test_stopping_disables_the_channel_and_what_comes_up_ends_with_the_reason(cl
     assert "You have unsubscribed" in page
     send_all()
     waiting.refresh_from_db()
-    assert (waiting.state, waiting.reason) == ("dead", f"The channel is disabled: {unsubscribing.REASON}")
+    assert (waiting.state, waiting.reason) == ("dead", f"The channel is disabled: {unsubscribe.REASON}")
     assert mail.outbox == []
 
 
@@ -116,7 +118,7 @@ def test_a_mail_services_own_button_needs_neither_cookie_nor_token_and_acts_once
         answer = service.post(link(letters), "List-Unsubscribe=One-Click", "application/x-www-form-urlencoded")
         assert answer.status_code == 200
     first = fresh(letters)
-    assert (first.disabled_reason, first.removed_at) == (unsubscribing.REASON, None)
+    assert (first.disabled_reason, first.removed_at) == (unsubscribe.REASON, None)
     assert service.post(link(letters), ONE_CLICK).status_code == 200  # as multipart/form-data
     assert fresh(letters).unsubscribed_at == first.unsubscribed_at
 
@@ -176,28 +178,28 @@ def test_a_link_is_good_for_its_own_channel_and_purpose_alone(client: Client, ad
 
 
 def test_the_owner_reads_why_and_enables_it_again(browser: Client, letters: Channel) -> None:
-    unsubscribing.stop(letters.id)
+    unsubscribe.stop(letters.id)
     assert "You unsubscribed" in browser.get("/channels/").content.decode()
     page = browser.get(f"/channels/{letters.id}/").content.decode()
     assert "You unsubscribed" in page and "Enable it again" in page
     browser.post(f"/channels/{letters.id}/enable/")
     assert (fresh(letters).disabled_at, fresh(letters).unsubscribed_at) == (None, None)
-    unsubscribing.stop(letters.id)
+    unsubscribe.stop(letters.id)
     assert fresh(letters).disabled_at is not None
 
 
 def test_the_owner_is_told_on_another_channel(ada: User, letters: Channel) -> None:
     make_channel(ada)
-    unsubscribing.stop(letters.id)
-    assert notices.tell_owners(timezone.now()) == 1
+    unsubscribe.stop(letters.id)
+    assert owner_notices.tell_owners(timezone.now()) == 1
     [told] = Delivery.objects.filter(provider="inbox")
     assert "You unsubscribed" in told.notification.body
 
 
 def test_what_an_operator_disabled_no_link_enables(client: Client, letters: Channel) -> None:
-    unsubscribing.stop(letters.id)
-    channels.enable([letters.id])
-    channels.disable([letters.id], "It was abused.")
+    unsubscribe.stop(letters.id)
+    lifecycle.enable([letters.id])
+    lifecycle.disable([letters.id], "It was abused.")
     assert "disabled by whoever runs" in text_of(client, letters)
     for act in ("stop", "resume"):
         client.post(link(letters), {"act": act})
@@ -207,8 +209,8 @@ def test_what_an_operator_disabled_no_link_enables(client: Client, letters: Chan
 def test_what_its_own_answers_disabled_the_reader_may_stop_for_good(letters: Channel) -> None:
     since = timezone.now() - timedelta(days=9)
     Channel.objects.update(disabled_at=since, disabled_reason="Its service says that it is gone.", failing_since=since)
-    unsubscribing.stop(letters.id)
-    assert fresh(letters).disabled_reason == unsubscribing.REASON
+    unsubscribe.stop(letters.id)
+    assert fresh(letters).disabled_reason == unsubscribe.REASON
 
 
 # A stranger enters somebody's address: nothing but a code goes there, and its reader can end even that.

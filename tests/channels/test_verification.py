@@ -12,9 +12,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from notifications import channels, sending, verification
+from notifications.channels import lifecycle, verification
+from notifications.deliveries import sender
+from notifications.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
-from notifications.signed_link import UNSUBSCRIBE
 from people import codes
 from people.models import Code, User
 from tests.make import make_channel, make_delivery, make_user
@@ -32,7 +33,7 @@ def channel(browser: Client, ada: User) -> Channel:
 
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
-        sending.send(delivery.id, "host:1")
+        sender.send(delivery.id, "host:1")
 
 
 def newest_code() -> str:
@@ -74,7 +75,7 @@ def test_no_page_and_no_table_holds_the_code(browser: Client, channel: Channel) 
 
 def test_the_history_tells_a_code_from_a_test(browser: Client, channel: Channel) -> None:
     verification.accept(channel)
-    channels.send_test(channel, timezone.now())
+    lifecycle.send_test(channel, timezone.now())
     test, code = Notification.objects.all()
     for notification, said in ((test, "test"), (code, "code")):
         page = re.sub(r"\s+", " ", browser.get(f"/history/{notification.id}/").content.decode())
@@ -121,7 +122,7 @@ def test_the_code_of_another_channel_is_worth_nothing(browser: Client, channel: 
 
 def test_an_unverified_channel_gets_neither_reminders_nor_tests(browser: Client, channel: Channel) -> None:
     reminder = make_delivery(channel)
-    sending.send(reminder.id, "host:1")
+    sender.send(reminder.id, "host:1")
     assert Delivery.objects.get(id=reminder.id).reason == "The channel has not been verified."
     answer = browser.post(f"/channels/{channel.id}/test/")
     assert answer["Location"] == f"/channels/{channel.id}/verify/"
@@ -133,7 +134,7 @@ def test_an_address_confirmed_at_sign_up_counts(ada: User) -> None:
     EmailAddress.objects.create(user=ada, email="ada@example.com", verified=False)
     EmailAddress.objects.create(user=make_user(), email="victim@example.net", verified=True)
     verified = {
-        address: channels.add(ada, "email", {"address": address}).verified_at is not None
+        address: lifecycle.add(ada, "email", {"address": address}).verified_at is not None
         for address in ("Ada@example.org", "ada@example.com", "victim@example.net")
     }
     assert verified == {"Ada@example.org": True, "ada@example.com": False, "victim@example.net": False}
@@ -141,14 +142,14 @@ def test_an_address_confirmed_at_sign_up_counts(ada: User) -> None:
 
 def test_a_reminder_that_says_the_mark_is_sent_as_it_was_written(channel: Channel, ada: User) -> None:
     verification.accept(channel)
-    sending.send(make_delivery(channel, body=f"My code is {codes.MARK}").id, "host:1")
+    sender.send(make_delivery(channel, body=f"My code is {codes.MARK}").id, "host:1")
     assert str(mail.outbox[-1].body).startswith(f"My code is {codes.MARK}\n")
 
 
 def test_removing_a_channel_and_adding_it_again_sends_no_code_sooner(browser: Client, ada: User) -> None:
     def add(address: str) -> str:
         page = browser.post("/channels/new/email/", {"address": address}, follow=True).content.decode()
-        channels.remove(Channel.objects.filter(user=ada).latest("id"))
+        lifecycle.remove(Channel.objects.filter(user=ada).latest("id"))
         return page
 
     assert "A code is on its way" in add("victim@example.net")

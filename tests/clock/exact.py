@@ -166,11 +166,11 @@ class Run:
     def _judge(self) -> Verdict:
         from django.db import connection
 
-        from schedules import firing
+        from schedules.firing import fire
         from schedules.models import Occurrence
 
         last = self.clock.furthest() + timedelta(minutes=20)
-        while firing.fire_due(last):
+        while fire.fire_due(last):
             pass
         found: dict[object, set[datetime]] = {schedule.id: set() for schedule in self.expected}
         for schedule_id, slot in Occurrence.objects.exclude(reason="manual").values_list(

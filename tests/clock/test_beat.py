@@ -11,8 +11,9 @@ from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from config.celery import app as celery_app
-from schedules import firing, heartbeat
-from schedules.beat import Scheduler
+from schedules.beat import heartbeat
+from schedules.beat.scheduler import Scheduler
+from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
 from tests.make import make_schedule, make_user
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def due_in(seconds: float) -> Schedule:
     """A one-off so many seconds from now."""
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     at = now + timedelta(seconds=seconds)
     return make_schedule(
         make_user(), now=now - timedelta(days=1), kind="once", rule={"at": f"{at:%Y-%m-%dT%H:%M:%S.%f}"}
@@ -56,9 +57,9 @@ def test_a_tick_fires_what_is_due_and_sleeps_until_the_next_slot() -> None:
     beat.tick()
     assert due.occurrences.count() == 1
     next_one = due_in(0.9)
-    before = firing.read_clock().seconds_to_next
+    before = fire.read_clock().seconds_to_next
     wait = beat.tick()
-    after = firing.read_clock().seconds_to_next
+    after = fire.read_clock().seconds_to_next
     assert before is not None
     assert after is not None
     assert after <= wait <= before
@@ -76,7 +77,7 @@ def test_stock_entries_are_not_starved_by_due_schedules(monkeypatch: pytest.Monk
         due_in(-1)
     entry = make_stock_entry(last_run_at=hours_ago(2))
     beat = make_beat()
-    monkeypatch.setattr(firing.fire_due, "__defaults__", (None, 2, None))  # so that four ticks are needed
+    monkeypatch.setattr(fire.fire_due, "__defaults__", (None, 2, None))  # so that four ticks are needed
     ticks(beat, 3)
     entry.refresh_from_db()
     assert (entry.total_run_count, Occurrence.objects.count()) == (1, 6)
@@ -136,7 +137,7 @@ def test_a_beat_leaves_one_row_that_says_when_it_was_seen_and_what_it_did(monkey
 
 
 def test_an_outage_is_the_time_in_which_no_beat_was_seen() -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
 
     def seen(start: int, end: int) -> None:
         Heartbeat.objects.create(

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection
 from django_celery_beat.models import PeriodicTask
 
-from schedules import firing
+from schedules.firing import fire
 from schedules.models import Occurrence
 from tests.clock.line import Line
 from tests.clock.test_beat import due_in
@@ -79,9 +79,9 @@ def test_what_a_beat_holds_that_stands_still_is_fired_by_another(tmp_path: Path)
     options = "?options=-c%20idle_in_transaction_session_timeout%3D2s"
     with running_beat(database, broker, tmp_path / "log", options, CARILLON_BARRIERS=str(tmp_path)) as beat:
         wait_for(lambda: not (tmp_path / "recorded").exists())
-        now = firing.read_clock().now
-        assert firing.fire_due(now) == 0  # its row is locked
-        wait_for(lambda: firing.fire_due(now) == 1)
+        now = fire.read_clock().now
+        assert fire.fire_due(now) == 0  # its row is locked
+        wait_for(lambda: fire.fire_due(now) == 1)
         os.kill(beat.pid, signal.SIGCONT)
         later = due_in(0.1)
         wait_for(later.occurrences.exists)
@@ -93,7 +93,7 @@ def test_what_a_beat_holds_that_stands_still_is_fired_by_another(tmp_path: Path)
 def test_the_machines_own_time_zone_changes_nothing(tmp_path: Path) -> None:
     database, broker = lines()
     database.mend()
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     local = (now + timedelta(seconds=1)).astimezone(ZoneInfo("Europe/Berlin"))
     once = {"kind": "once", "rule": {"at": f"{local:%Y-%m-%dT%H:%M:%S}"}, "time_zone": "Europe/Berlin"}
     due = make_schedule(make_user(), now=now - timedelta(days=1), **once)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django_celery_beat.models import PeriodicTask
 
-from notifications.ids import uuid7
+from common.uuid7 import uuid7
 from notifications.models import Delivery, Notification
-from schedules import editing, firing
+from schedules import editing
+from schedules.firing import fire
 from schedules.models import Schedule
 from tests.core.test_editing import draft_of
 from tests.make import NOON, make_schedule, make_user
@@ -34,7 +35,7 @@ def test_the_next_one_is_skipped_and_recorded_with_its_reason() -> None:
     skipped = editing.skip_next(schedule.id, NINE, NOON)
     assert (skipped.next_fire_at, skipped.state) == (NINE + DAY, "active")
     assert slots(schedule) == [(NINE, "skipped", "asked")]
-    assert firing.fire_due(NINE) == 0
+    assert fire.fire_due(NINE) == 0
 
 
 def test_a_skip_that_comes_after_the_slot_has_fired_skips_nothing_else() -> None:
@@ -68,7 +69,7 @@ def test_a_skip_that_is_undone_fires_after_all() -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     undone = editing.unskip(schedule.id, NINE, NOON)
     assert (undone.next_fire_at, undone.version) == (NINE, 3)
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     assert slots(schedule) == [(NINE, "fired", "")]
 
 
@@ -145,7 +146,7 @@ def test_running_now_leaves_an_occurrence_of_its_own_and_the_timetable_alone() -
     assert (after.next_fire_at, after.fired_count, after.version) == (NINE, 0, 1)
     assert slots(schedule) == [(NOON, "fired", "manual")]
     assert Notification.objects.get().slot == NOON
-    assert firing.fire_due(NINE) == 1
+    assert fire.fire_due(NINE) == 1
     assert slots(schedule) == [(NOON, "fired", "manual"), (NINE, "fired", "")]
 
 
@@ -205,8 +206,8 @@ def test_a_snoozed_schedule_goes_on_with_the_first_slot_from_then_on() -> None:
     schedule = make_schedule(make_user())
     snoozed = editing.snooze(schedule.id, NINE + 3 * DAY, NOON)
     assert (snoozed.state, snoozed.next_fire_at) == ("active", NINE + 3 * DAY)
-    assert firing.fire_due(NINE + 2 * DAY) == 0
-    firing.fire_due(NINE + 3 * DAY)
+    assert fire.fire_due(NINE + 2 * DAY) == 0
+    fire.fire_due(NINE + 3 * DAY)
     assert slots(schedule) == [(NINE + 3 * DAY, "fired", "")]
 
 
@@ -271,7 +272,7 @@ def test_a_change_during_a_lag_first_fires_the_slot_that_was_due(change: Any) ->
     schedule = make_schedule(make_user())
     change(schedule)
     assert slots(schedule)[0] == (NINE, "fired", "")
-    assert firing.fire_due(NINE + LAG) == 0
+    assert fire.fire_due(NINE + LAG) == 0
     assert schedule.occurrences.filter(scheduled_for=NINE).count() == 1
 
 
@@ -285,7 +286,7 @@ def test_a_change_after_a_long_lag_leaves_no_slot_behind() -> None:
 
 def test_a_slot_that_the_clock_has_passed_before_is_not_aimed_at_again() -> None:
     schedule = make_schedule(make_user())
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     edited = editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NOON, version=1)  # the clock went back
     assert edited.next_fire_at == NINE + DAY
 

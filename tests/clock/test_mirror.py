@@ -17,8 +17,9 @@ from django_celery_beat.schedulers import DatabaseScheduler
 
 from config.celery import app as celery_app
 from notifications.models import Delivery
-from schedules import drift, editing, firing, following, mirror, tasks
-from schedules.beat import Scheduler
+from schedules import drift, editing, following, mirror, tasks
+from schedules.beat.scheduler import Scheduler
+from schedules.firing import fire
 from schedules.models import MirrorChange, Occurrence, Schedule
 from tests.make import NOON, make_schedule, make_user
 
@@ -66,7 +67,7 @@ WAYS: list[Any] = [by_save, by_queryset, by_sql]
 
 @pytest.mark.parametrize("change", WAYS)
 def test_disabling_the_row_pauses_the_schedule_and_enabling_it_resumes(change: Any) -> None:
-    schedule = make_schedule(make_user(), now=firing.read_clock().now)
+    schedule = make_schedule(make_user(), now=fire.read_clock().now)
     change(schedule, False)
     following.follow()
     assert (fresh(schedule).state, fresh(schedule).next_fire_at) == ("paused", None)
@@ -81,18 +82,18 @@ def test_what_we_do_to_a_row_ourselves_is_not_followed() -> None:
     schedule = make_schedule(make_user())
     editing.pause(schedule.id, NOON)
     editing.resume(schedule.id, NOON)
-    firing.fire_due(NOON + timedelta(days=1))
+    fire.fire_due(NOON + timedelta(days=1))
     assert not MirrorChange.objects.exists()
 
 
 def test_a_slot_between_the_enabling_and_our_noticing_it_is_fired() -> None:
-    now = firing.read_clock().now.replace(microsecond=0)
+    now = fire.read_clock().now.replace(microsecond=0)
     rule = {"every": 1, "unit": "minutes", "anchor": (now - timedelta(minutes=9)).isoformat()}
     schedule = make_schedule(make_user(), now=now - timedelta(minutes=5), kind="interval", rule=rule)
     editing.pause(schedule.id, now - timedelta(minutes=5))
     by_queryset(schedule, True)
     MirrorChange.objects.update(at=now - timedelta(seconds=70))  # the worker was busy for so long
-    tasks.fire(str(schedule.id))
+    tasks.fire_one(str(schedule.id))
     assert [slot for (slot,) in schedule.occurrences.order_by("scheduled_for").values_list("scheduled_for")] == [
         now - timedelta(minutes=1),
         now,
@@ -117,7 +118,7 @@ def test_enabling_the_row_of_a_deleted_schedule_does_not_bring_it_back() -> None
 
 def test_the_stock_scheduler_cannot_overwrite_last_run_and_run_count() -> None:
     schedule = make_schedule(make_user())
-    firing.fire_due(NOON + timedelta(days=1))
+    fire.fire_due(NOON + timedelta(days=1))
     stale = row(schedule)
     stale.last_run_at, stale.total_run_count = timezone.now() + timedelta(hours=1), 77
     stale.save()
@@ -155,13 +156,13 @@ def work(beat: DatabaseScheduler) -> int:
         queue = beat.app.amqp.queues["test-clock"](broker.default_channel)
         queue.declare()
         while (message := queue.get(no_ack=True)) is not None:
-            tasks.fire(*message.payload[0])
+            tasks.fire_one(*message.payload[0])
             done += 1
     return done
 
 
 def one_off_due() -> Schedule:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     at = now - timedelta(seconds=1)
     return make_schedule(
         make_user(), now=now - timedelta(days=1), kind="once", rule={"at": f"{at:%Y-%m-%dT%H:%M:%S.%f}"}
@@ -218,17 +219,17 @@ def test_a_row_that_the_stock_scheduler_disabled_before_the_worker_came_loses_no
 
 @pytest.mark.parametrize("change", WAYS)
 def test_a_one_off_that_somebody_disables_just_before_it_is_due_does_not_fire(change: Any) -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     at = now + timedelta(seconds=2)
     schedule = make_schedule(make_user(), now=now, kind="once", rule={"at": f"{at:%Y-%m-%dT%H:%M:%S.%f}"})
     change(schedule, False)
     following.follow()
     assert fresh(schedule).state == "paused"
-    assert firing.fire_due(at) == 0
+    assert fire.fire_due(at) == 0
 
 
 def test_a_row_that_has_expired_before_its_last_slot_was_fired_loses_nothing() -> None:
-    now = firing.read_clock().now.replace(microsecond=0)
+    now = fire.read_clock().now.replace(microsecond=0)
     rule = {"every": 1, "unit": "minutes", "anchor": (now - timedelta(minutes=1)).isoformat()}
     schedule = make_schedule(
         make_user(), now=now - timedelta(seconds=90), kind="interval", rule=rule, ends_at=now - timedelta(seconds=1)

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from notifications.models import Delivery
-from schedules import firing, outages
-from schedules.heartbeat import Outage
+from schedules.beat import outages
+from schedules.beat.heartbeat import Outage
+from schedules.beat.outages import Handled, Waiting
+from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.outages import Handled, Waiting
 from tests.make import make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
@@ -23,26 +24,26 @@ DAY = timedelta(days=1)
 
 def make_missed(**overrides: Any) -> Schedule:
     """A daily schedule that has missed three slots."""
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     time = (now - timedelta(hours=1)).strftime("%H:%M")
     return make_schedule(make_user(), now=now - 3 * DAY, rule={"time": time}, **overrides)
 
 
 def test_what_waits_is_past_its_grace() -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     first = make_missed()
     make_missed(grace=10 * 24 * 3600)
     make_schedule(make_user(), now=now)
     assert outages.waiting(now) == Waiting(1, first.next_fire_at)
-    firing.fire_due(now)
+    fire.fire_due(now)
     assert outages.waiting(now) == Waiting(0, None)
 
 
 def test_what_each_policy_did_is_counted() -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     for policy in (LATEST, LATEST, ALL, SKIP):
         make_missed(misfire=policy)
-    firing.fire_due(now)
+    fire.fire_due(now)
     assert outages.handled(Outage(now - 4 * DAY, now), now) == [
         Handled(ALL, 3, 0),
         Handled(LATEST, 2, 4),
@@ -53,7 +54,7 @@ def test_what_each_policy_did_is_counted() -> None:
 
 @pytest.mark.parametrize(("policy", "sent"), [(LATEST, 3), (ALL, 7), (SKIP, 0)])
 def test_an_operators_word_goes_over_the_owners_policies(policy: Schedule.Misfire, sent: int) -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     make_missed(misfire=ALL)
     make_missed(misfire=SKIP)
     at = now - timedelta(hours=2)
@@ -65,10 +66,10 @@ def test_an_operators_word_goes_over_the_owners_policies(policy: Schedule.Misfir
 
 
 def test_what_one_go_has_no_time_for_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     for _ in range(3):
         make_missed()
-    monkeypatch.setattr(firing, "BATCH", 2)
+    monkeypatch.setattr(fire, "BATCH", 2)
     assert outages.settle(now, LATEST, seconds=0) == 0
     clock = iter([0.0, 1.0, 11.0])
     monkeypatch.setattr(outages, "time", SimpleNamespace(monotonic=lambda: next(clock)))

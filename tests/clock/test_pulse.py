@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 
-from schedules import firing
+from schedules.firing import fire
 from schedules.models import Heartbeat
 from tests.make import make_user
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def seen(ago: float) -> None:
-    at = firing.read_clock().now - timedelta(seconds=ago)
+    at = fire.read_clock().now - timedelta(seconds=ago)
     Heartbeat.objects.create(process="host:1", started_at=at, last_seen_at=at)
 
 

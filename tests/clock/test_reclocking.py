@@ -13,10 +13,12 @@ import pytest
 from django.core.management import call_command
 
 from config.celery import app as celery_app
-from schedules import editing, firing, reclocking
-from schedules.beat import Scheduler
+from schedules import editing
+from schedules.beat import zone_updates
+from schedules.beat.scheduler import Scheduler
+from schedules.beat.zone_updates import Moved
+from schedules.firing import fire
 from schedules.models import Schedule, ZoneDigest
-from schedules.reclocking import Moved
 from tests.make import make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
@@ -33,12 +35,12 @@ def make_wrong(by: timedelta, now: datetime, **overrides: object) -> Schedule:
 
 
 def moves(zones: list[str] | None = None) -> list[Moved]:
-    return [moved for batch in reclocking.reclock(zones) for moved in batch]
+    return [moved for batch in zone_updates.reclock(zones) for moved in batch]
 
 
 def test_a_slot_that_the_new_data_moves_is_moved_and_said() -> None:
-    wrong = make_wrong(HOUR, firing.read_clock().now)
-    make_schedule(make_user(), now=firing.read_clock().now)
+    wrong = make_wrong(HOUR, fire.read_clock().now)
+    make_schedule(make_user(), now=fire.read_clock().now)
     assert wrong.next_fire_at is not None
     assert moves() == [Moved(wrong.id, wrong.next_fire_at + HOUR, wrong.next_fire_at)]
     assert moves() == []
@@ -47,26 +49,26 @@ def test_a_slot_that_the_new_data_moves_is_moved_and_said() -> None:
 
 
 def test_a_slot_that_by_the_new_data_has_passed_just_now_is_fired_late_and_not_lost() -> None:
-    now = firing.read_clock().now
-    local = (now - timedelta(minutes=30)).astimezone(reclocking.zoneinfo.ZoneInfo("Europe/Berlin"))
+    now = fire.read_clock().now
+    local = (now - timedelta(minutes=30)).astimezone(zone_updates.zoneinfo.ZoneInfo("Europe/Berlin"))
     schedule = make_schedule(make_user(), now=now - HOUR, time_zone="Europe/Berlin", rule={"time": f"{local:%H:%M}"})
     right = schedule.next_fire_at
     assert right is not None
     Schedule.objects.filter(id=schedule.id).update(next_fire_at=right + HOUR, created_at=now - HOUR)
     [moved] = moves()
     assert moved.new == right < now
-    firing.fire_due(now)
+    fire.fire_due(now)
     assert schedule.occurrences.get().scheduled_for == right
 
 
 def test_other_zones_are_left_alone() -> None:
-    make_wrong(HOUR, firing.read_clock().now)
+    make_wrong(HOUR, fire.read_clock().now)
     assert moves(["Asia/Tokyo"]) == []
     assert len(moves(["Europe/Berlin"])) == 1
 
 
 def test_snoozed_and_skipped_slots_stay_so() -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     snoozed, skipped = make_schedule(make_user(), now=now), make_schedule(make_user(), now=now)
     assert skipped.next_fire_at is not None
     editing.snooze(snoozed.id, now + timedelta(days=9), now)
@@ -75,7 +77,7 @@ def test_snoozed_and_skipped_slots_stay_so() -> None:
 
 
 def test_a_zone_that_is_gone_quarantines_its_schedules_alone() -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     gone, sound = make_schedule(make_user(), now=now), make_wrong(HOUR, now)
     Schedule.objects.filter(id=gone.id).update(time_zone="Mars/Olympus")
     assert {moved.schedule_id: moved.new for moved in moves()} == {gone.id: None, sound.id: sound.next_fire_at}
@@ -84,8 +86,8 @@ def test_a_zone_that_is_gone_quarantines_its_schedules_alone() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_beat_recomputes_at_its_start_what_has_changed_and_only_that() -> None:
-    now = firing.read_clock().now
-    for batch in reclocking.reclock_changed():
+    now = fire.read_clock().now
+    for batch in zone_updates.reclock_changed():
         assert batch == []
     wrong = make_wrong(HOUR, now)
     other = make_schedule(make_user(), now=now, time_zone="Asia/Tokyo")
@@ -100,12 +102,12 @@ def test_a_beat_recomputes_at_its_start_what_has_changed_and_only_that() -> None
 
 
 def test_the_command_says_what_it_moves() -> None:
-    wrong = make_wrong(HOUR, firing.read_clock().now)
+    wrong = make_wrong(HOUR, fire.read_clock().now)
     out = StringIO()
     call_command("reclock", stdout=out)
     assert str(wrong.id) in out.getvalue()
     assert "1 schedules moved" in out.getvalue()
-    assert f"Zones are read from {reclocking.source()}." in out.getvalue()
+    assert f"Zones are read from {zone_updates.source()}." in out.getvalue()
 
 
 @pytest.fixture
@@ -119,22 +121,22 @@ def other_zones(tmp_path: Path) -> Iterator[Path]:
 
 def test_it_is_said_where_zones_are_read_and_of_which_version(other_zones: Path) -> None:
     (other_zones / "UTC").write_bytes(b"TZif")
-    assert reclocking.source() == f"{other_zones} (of a version it does not tell)"
+    assert zone_updates.source() == f"{other_zones} (of a version it does not tell)"
     (other_zones / "tzdata.zi").write_text("# version 2026f\n# more\n")
-    assert reclocking.source() == f"{other_zones} (2026f)"
+    assert zone_updates.source() == f"{other_zones} (2026f)"
     zoneinfo.reset_tzpath([])
-    assert reclocking.source().startswith("the package tzdata (2")
+    assert zone_updates.source().startswith("the package tzdata (2")
 
 
 @pytest.mark.parametrize("where", ["the system's", "the package's"])
 def test_a_change_is_noticed_wherever_the_zones_are_read(other_zones: Path, where: str) -> None:
     if where == "the package's":
         zoneinfo.reset_tzpath([other_zones])
-    for _ in reclocking.reclock_changed():
+    for _ in zone_updates.reclock_changed():
         pass
-    wrong = make_wrong(HOUR, firing.read_clock().now)
-    assert [moved for batch in reclocking.reclock_changed() for moved in batch] == []
+    wrong = make_wrong(HOUR, fire.read_clock().now)
+    assert [moved for batch in zone_updates.reclock_changed() for moved in batch] == []
     (other_zones / "Europe").mkdir()
     tokyo = resources.files("tzdata.zoneinfo.Asia").joinpath("Tokyo").read_bytes()
     (other_zones / "Europe" / "Berlin").write_bytes(tokyo)  # other data than before, whatever it says
-    assert [moved.schedule_id for batch in reclocking.reclock_changed() for moved in batch] == [wrong.id]
+    assert [moved.schedule_id for batch in zone_updates.reclock_changed() for moved in batch] == [wrong.id]

@@ -15,14 +15,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 def main() -> None:
     django.setup()
     from config.celery import app
-    from schedules import firing
+    from schedules.firing import fire
     from tests.clock.warped import WarpedClock
 
     app.set_current()
     clock = WarpedClock(float(sys.argv[1]), float(sys.argv[2]))
     luck = random.Random(int(sys.argv[3]))
     while os.getppid() != 1:  # not longer than the run
-        if not firing.fire_due(clock.now(), limit=luck.choice([1, 7, 50, 200])):
+        if not fire.fire_due(clock.now(), limit=luck.choice([1, 7, 50, 200])):
             time.sleep(0.005)
 
 

@@ -10,7 +10,7 @@ import pytest
 import regex
 from hypothesis import strategies
 
-from notifications.composers import text
+from notifications import text
 
 SLOT = datetime(2026, 3, 29, 7, 0, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from notifications.columns import column
-from notifications.ids import uuid7
+from common.postgres import column
+from common.uuid7 import uuid7
 
 pytestmark = pytest.mark.django_db
 

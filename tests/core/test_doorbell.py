@@ -9,9 +9,10 @@ from uuid import UUID
 import pytest
 from celery import Celery
 
+from common.uuid7 import uuid7
 from config.celery import app
-from notifications import doorbell, outbox, tasks
-from notifications.ids import uuid7
+from notifications import tasks
+from notifications.deliveries import outbox, publisher
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,7 @@ def test_a_message_differs_from_celerys_own_in_its_id_alone() -> None:
     assert tasks.deliver.name == outbox.DELIVER  # registered: Celery takes its time limits from there
     delivery_id = uuid7()
     app.send_task(outbox.DELIVER, args=[str(delivery_id)], ignore_result=True)
-    doorbell.publish(app, outbox.DELIVER, [(delivery_id, 0.0)])
+    publisher.publish(app, outbox.DELIVER, [(delivery_id, 0.0)])
     theirs, ours = heard()
     assert ours.payload == theirs.payload
     assert ours.headers["id"] == ours.properties["correlation_id"] != theirs.headers["id"]
@@ -49,7 +50,7 @@ def test_a_message_differs_from_celerys_own_in_its_id_alone() -> None:
 
 def test_every_call_has_its_own_message_in_order_and_with_its_own_time() -> None:
     first, later = uuid7(), uuid7()
-    doorbell.publish(app, outbox.DELIVER, [(first, 0.0), (later, 60.0)])
+    publisher.publish(app, outbox.DELIVER, [(first, 0.0), (later, 60.0)])
     messages = heard()
     assert [UUID(message.payload[0][0]) for message in messages] == [first, later]
     assert len({message.headers["id"] for message in messages}) == 2
@@ -61,6 +62,6 @@ def test_every_call_has_its_own_message_in_order_and_with_its_own_time() -> None
 def test_a_broker_that_is_away_is_said_at_once() -> None:
     nowhere = Celery("nowhere", broker="redis://127.0.0.1:1/0", set_as_current=False)
     started = datetime.now(UTC)
-    with pytest.raises(doorbell.Unreachable):
-        doorbell.publish(nowhere, outbox.DELIVER, [(uuid7(), 0.0)])
+    with pytest.raises(publisher.Unreachable):
+        publisher.publish(nowhere, outbox.DELIVER, [(uuid7(), 0.0)])
     assert datetime.now(UTC) - started < timedelta(seconds=2)

@@ -11,8 +11,9 @@ import pytest
 from django_celery_beat.models import PeriodicTask
 
 from notifications.models import Delivery
-from schedules import editing, firing, mirror
+from schedules import editing, mirror
 from schedules.editing import Draft
+from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user
 
@@ -68,12 +69,12 @@ def test_an_edit_during_a_lag_first_fires_what_was_due_under_the_old_rule() -> N
     edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), late, version=1)
     assert list(edited.occurrences.values_list("scheduled_for", "outcome")) == [(NINE, "fired")]
     assert edited.next_fire_at == NINE.replace(hour=18)
-    assert firing.fire_due(late) == 0
+    assert fire.fire_due(late) == 0
 
 
 def test_a_pause_cancels_what_is_not_sent_and_resuming_never_fires_the_past() -> None:
     schedule = make_schedule(make_user())
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     paused = editing.pause(schedule.id, NINE + timedelta(hours=1))
     assert (paused.state, paused.next_fire_at) == ("paused", None)
     assert [(d.state, d.reason) for d in Delivery.objects.all()] == [("cancelled", "The reminder was paused.")]
@@ -93,7 +94,7 @@ def test_a_deleted_schedule_fires_nothing_and_can_be_restored() -> None:
     user = make_user()
     schedule = make_schedule(user)
     editing.delete(schedule.id, NOON)
-    assert firing.fire_due(NINE) == 0
+    assert fire.fire_due(NINE) == 0
     assert not Schedule.objects.for_user(user).exists()
     restored = editing.restore(schedule.id, NINE)
     assert (restored.deleted_at, restored.next_fire_at) == (None, NINE + timedelta(days=1))

@@ -11,7 +11,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from notifications.models import Delivery, Notification
-from schedules import firing
+from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user
 
@@ -27,7 +27,7 @@ def outcomes(schedule: Schedule) -> list[tuple[datetime, str, str]]:
 def test_a_due_slot_becomes_an_occurrence_a_notification_and_a_delivery_a_channel() -> None:
     user = make_user()
     schedule = make_schedule(user, [make_channel(user), make_channel(user, "email")])
-    assert firing.fire_due(NINE) == 1
+    assert fire.fire_due(NINE) == 1
     [occurrence] = Occurrence.objects.all()
     [notification] = Notification.objects.all()
     assert (occurrence.scheduled_for, occurrence.outcome, occurrence.reason) == (NINE, "fired", "")
@@ -41,27 +41,27 @@ def test_a_due_slot_becomes_an_occurrence_a_notification_and_a_delivery_a_channe
 
 def test_a_slot_is_not_fired_before_its_time() -> None:
     make_schedule(make_user())
-    assert firing.fire_due(NINE - timedelta(microseconds=1)) == 0
+    assert fire.fire_due(NINE - timedelta(microseconds=1)) == 0
     assert not Occurrence.objects.exists()
 
 
 def test_firing_again_at_the_same_instant_does_nothing() -> None:
     make_schedule(make_user())
-    assert (firing.fire_due(NINE), firing.fire_due(NINE)) == (1, 0)
+    assert (fire.fire_due(NINE), fire.fire_due(NINE)) == (1, 0)
     assert Delivery.objects.count() == 1
 
 
 def test_a_slot_that_was_recorded_before_is_not_said_again() -> None:
     schedule = make_schedule(make_user())
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     Schedule.objects.filter(id=schedule.id).update(next_fire_at=NINE)  # as if the advance had been undone
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     assert Occurrence.objects.count() == Notification.objects.count() == Delivery.objects.count() == 1
 
 
 def test_a_one_off_fires_once_is_finished_and_says_when_it_was_late() -> None:
     schedule = make_schedule(make_user(), kind="once", rule={"at": "2026-06-02T09:00:00"})
-    firing.fire_due(NINE + timedelta(hours=5))
+    fire.fire_due(NINE + timedelta(hours=5))
     schedule.refresh_from_db()
     assert (schedule.state, schedule.next_fire_at) == ("finished", None)
     assert outcomes(schedule) == [(NINE, "fired", "late")]
@@ -70,7 +70,7 @@ def test_a_one_off_fires_once_is_finished_and_says_when_it_was_late() -> None:
 @pytest.mark.parametrize(("policy", "fired"), [("latest", 1), ("all", 5), ("skip", 0)])
 def test_missed_slots_are_all_recorded_and_sent_by_the_policy(policy: str, fired: int) -> None:
     schedule = make_schedule(make_user(), misfire=policy)
-    firing.fire_due(NINE + timedelta(days=4, hours=1))
+    fire.fire_due(NINE + timedelta(days=4, hours=1))
     slots = [NINE + timedelta(days=day) for day in range(5)]
     assert outcomes(schedule) == [
         (slot, "fired", "late") if index >= 5 - fired else (slot, "skipped", "misfire")
@@ -90,7 +90,7 @@ def test_a_long_outage_is_caught_up_in_steps_without_losing_a_slot() -> None:
     )
     end = NOON + timedelta(minutes=3500, seconds=1)
     steps = 0
-    while firing.fire_due(end):
+    while fire.fire_due(end):
         steps += 1
     assert steps == 3
     assert schedule.occurrences.count() == 3500
@@ -102,14 +102,14 @@ def test_a_long_outage_is_caught_up_in_steps_without_losing_a_slot() -> None:
 
 def test_a_maximum_count_finishes_the_schedule() -> None:
     schedule = make_schedule(make_user(), max_count=2, misfire="all")
-    firing.fire_due(NINE + timedelta(days=6))
+    fire.fire_due(NINE + timedelta(days=6))
     schedule.refresh_from_db()
     assert (schedule.state, schedule.fired_count, schedule.occurrences.count()) == ("finished", 2, 2)
 
 
 def test_a_schedule_without_a_channel_records_why_nothing_went_out() -> None:
     schedule = make_schedule(make_user(), [])
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     assert outcomes(schedule) == [(NINE, "skipped", "no-channel")]
     assert not Notification.objects.exists()
 
@@ -118,7 +118,7 @@ def test_a_rule_that_cannot_be_read_is_quarantined_alone() -> None:
     broken = make_schedule(make_user(), rule={"time": "09:00"})
     Schedule.objects.filter(id=broken.id).update(rule={"time": "99:99"})
     sound = make_schedule(make_user())
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     broken.refresh_from_db()
     assert broken.state == "broken"
     assert "InvalidRule" in broken.error
@@ -128,13 +128,13 @@ def test_a_rule_that_cannot_be_read_is_quarantined_alone() -> None:
 
 def test_a_schedule_that_the_database_refuses_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     poisoned, sound = make_schedule(make_user(), title="poison"), make_schedule(make_user())
-    compose = firing.text.compose
+    compose = fire.text.compose
 
     def poison(title: str, body: str, **values: Any) -> Any:
         return compose("\0" if title == "poison" else title, body, **values)
 
-    monkeypatch.setattr(firing.text, "compose", poison)  # PostgreSQL stores no NUL
-    firing.fire_due(NINE)
+    monkeypatch.setattr(fire.text, "compose", poison)  # PostgreSQL stores no NUL
+    fire.fire_due(NINE)
     poisoned.refresh_from_db()
     assert poisoned.state == "broken"
     assert outcomes(sound) == [(NINE, "fired", "")]
@@ -142,11 +142,11 @@ def test_a_schedule_that_the_database_refuses_is_quarantined_alone(monkeypatch: 
 
 def test_spread_moves_the_delivery_and_never_the_slot() -> None:
     schedule = make_schedule(make_user(), spread=600)
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     delivery = Delivery.objects.get()
-    offset = firing.spread_of(schedule.id, NINE, 600)
+    offset = fire.spread_of(schedule.id, NINE, 600)
     assert timedelta(0) <= offset < timedelta(seconds=600)
-    assert offset == firing.spread_of(schedule.id, NINE, 600)
+    assert offset == fire.spread_of(schedule.id, NINE, 600)
     assert Occurrence.objects.get().scheduled_for == NINE
     assert delivery.available_at >= NINE + offset
 
@@ -160,7 +160,7 @@ def test_the_number_of_statements_does_not_grow_with_the_batch() -> None:
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            assert firing.fire_due(NINE) == size
+            assert fire.fire_due(NINE) == size
         counts.append(len(queries))
         Schedule.objects.all().delete()
     assert counts[0] == counts[1] <= 10
@@ -168,7 +168,7 @@ def test_the_number_of_statements_does_not_grow_with_the_batch() -> None:
 
 def test_the_mirror_row_shows_the_run() -> None:
     schedule = make_schedule(make_user())
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     assert schedule.periodic_task is not None
     schedule.periodic_task.refresh_from_db()
     assert schedule.periodic_task.total_run_count == 1
@@ -184,7 +184,7 @@ def test_four_beats_at_once_record_each_slot_once() -> None:
 
     def beat() -> None:
         try:
-            while firing.fire_due(NINE, limit=7):
+            while fire.fire_due(NINE, limit=7):
                 pass
         finally:
             connections.close_all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from uuid import RFC_4122
 
-from notifications.ids import uuid7
+from common.uuid7 import uuid7
 
 
 def test_ids_are_of_version_7_and_carry_the_time() -> None:

@@ -11,11 +11,12 @@ from django.db import IntegrityError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from notifications import deliveries, outbox, rescue, sending
+from notifications import deliveries
+from notifications.deliveries import outbox, rescue, sender
+from notifications.deliveries.sender import SendAgain
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
-from notifications.sending import SendAgain
 from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
@@ -45,9 +46,9 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: Answer | Exception) -> 
 def try_once(delivery: Delivery, chosen: float = 60.0) -> float | None:
     """What the task does: send, and on `SendAgain` put off. Returns the wait that would be published."""
     try:
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
     except SendAgain as again:
-        wait = sending.put_off(again, chosen)
+        wait = sender.put_off(again, chosen)
     else:
         wait = None
     delivery.refresh_from_db()
@@ -78,7 +79,7 @@ def test_a_settled_delivery_is_never_sent_again(channel: Channel, monkeypatch: p
 def test_one_statement_claims_and_one_settles(channel: Channel) -> None:
     delivery = make_delivery(channel)
     with CaptureQueriesContext(connection) as queries:
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
     assert len(queries) == 2
 
 
@@ -286,7 +287,7 @@ def test_eight_workers_at_once_send_a_delivery_once(monkeypatch: pytest.MonkeyPa
     def work() -> None:
         try:
             start.wait()
-            sending.send(delivery.id, "worker")
+            sender.send(delivery.id, "worker")
         finally:
             connections.close_all()
 

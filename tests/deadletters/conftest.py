@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from pytest_django.fixtures import Settings
 
-from notifications import sending
-from notifications.deadletters import Who
+from notifications.dead_letters import Who
+from notifications.deliveries import sender
+from notifications.deliveries.sender import SendAgain
 from notifications.models import Channel, Delivery
-from notifications.sending import SendAgain
 from people.models import User
 from tests.make import make_channel, make_user
 from tests.receivers import HTTPReceiver
@@ -38,8 +38,8 @@ def hook(ada: User, receiver: HTTPReceiver) -> Channel:
 def try_once(delivery: Delivery) -> str:
     """Send as the task does. Returns the state that came of it."""
     try:
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
     except SendAgain as again:
-        sending.put_off(again, 60.0)
+        sender.put_off(again, 60.0)
     delivery.refresh_from_db()
     return delivery.state

@@ -9,8 +9,9 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from notifications import deadletters, outbox
-from notifications.deadletters import Which
+from notifications import dead_letters
+from notifications.dead_letters import Which
+from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Intervention, Notification
 from people.models import User
 from tests.deadletters.conftest import OPERATOR, try_once
@@ -31,8 +32,8 @@ def make_dead(channel: Channel, count: int = 1, **overrides: Any) -> list[Delive
     return [make_delivery(channel, settled_at=NOON + timedelta(minutes=n), **fields) for n in range(count)]
 
 
-def replay(which: Which, **named: Any) -> deadletters.Done:
-    return deadletters.replay(which.rows(), str(which), OPERATOR, cause=which.cause, **named)
+def replay(which: Which, **named: Any) -> dead_letters.Done:
+    return dead_letters.replay(which.rows(), str(which), OPERATOR, cause=which.cause, **named)
 
 
 def test_a_replay_at_a_rate_makes_them_due_one_after_another_oldest_first(channel: Channel) -> None:
@@ -47,14 +48,14 @@ def test_a_replay_at_a_rate_makes_them_due_one_after_another_oldest_first(channe
 def test_what_waits_for_its_turn_is_not_sent_before_it(channel: Channel) -> None:
     first, second = make_dead(channel, 2)
     replay(Which(), per_minute=1)
-    assert deadletters.deliveries.claim(second.id, "worker") is None
-    assert deadletters.deliveries.claim(first.id, "worker") is not None
+    assert dead_letters.deliveries.claim(second.id, "worker") is None
+    assert dead_letters.deliveries.claim(first.id, "worker") is not None
 
 
 def test_what_is_stale_is_skipped_and_stays_a_dead_letter(channel: Channel) -> None:
     past, ahead = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
     [old], [fresh], [free] = (make_dead(channel, expires_at=at) for at in (past, ahead, None))
-    done = replay(Which(), skip=deadletters.stale())
+    done = replay(Which(), skip=dead_letters.stale())
     assert (set(done.changed), done.stale) == ({fresh.id, free.id}, 1)
     old.refresh_from_db()
     assert old.state == "dead"
@@ -65,7 +66,7 @@ def test_what_is_stale_is_skipped_and_stays_a_dead_letter(channel: Channel) -> N
 def test_what_is_older_than_a_chosen_age_is_skipped(channel: Channel) -> None:
     make_dead(channel, created_at=timezone.now() - timedelta(days=3))
     [young] = make_dead(channel)
-    done = replay(Which(), skip=deadletters.stale(timedelta(days=2)))
+    done = replay(Which(), skip=dead_letters.stale(timedelta(days=2)))
     assert (done.changed, done.stale) == ([young.id], 1)
 
 
@@ -75,7 +76,7 @@ def test_only_what_was_meant_is_touched(channel: Channel) -> None:
     hook = make_delivery(make_channel(make_user(), "webhook"), state="dead", reason="No such box.")
     meant[0].refresh_from_db()
     assert set(replay(Which(cause=meant[0].cause)).changed) == {letter.id for letter in meant}
-    assert deadletters.discard(Which(provider="webhook").rows(), "", OPERATOR, "Gone.").changed == [hook.id]
+    assert dead_letters.discard(Which(provider="webhook").rows(), "", OPERATOR, "Gone.").changed == [hook.id]
     other.refresh_from_db()
     assert other.state == "dead"
 
@@ -83,7 +84,7 @@ def test_only_what_was_meant_is_touched(channel: Channel) -> None:
 def test_one_is_tried_the_newest_and_alone(channel: Channel) -> None:
     _, newest = make_dead(channel, 2)
     newest.refresh_from_db()
-    done = deadletters.try_one(Which(cause=newest.cause), OPERATOR)
+    done = dead_letters.try_one(Which(cause=newest.cause), OPERATOR)
     assert done.changed == [newest.id]
     assert done.intervention is not None
     assert (done.intervention.what, done.intervention.cause) == ("tested", newest.cause)
@@ -94,13 +95,13 @@ def test_progress_says_what_has_become_of_them(hook: Channel, receiver: HTTPRece
     letters = make_dead(hook, 4)
     done = replay(Which())
     assert done.intervention is not None
-    assert deadletters.progress(done.intervention).waiting == 4
+    assert dead_letters.progress(done.intervention).waiting == 4
     receiver.answer = Reply(404)
     assert try_once(letters[0]) == "dead"
     receiver.answer = Reply(200)
     assert try_once(letters[1]) == "delivered"
-    deadletters.deliveries.claim(letters[2].id, "worker")
-    told = deadletters.progress(done.intervention)
+    dead_letters.deliveries.claim(letters[2].id, "worker")
+    told = dead_letters.progress(done.intervention)
     assert (told.waiting, told.sending, told.delivered, told.failed) == (1, 1, 1, 1)
     assert told.under_way
 
@@ -124,21 +125,21 @@ def test_a_partial_failure_is_replayed_alone_with_the_same_key(
 def test_who_did_what_to_which_and_why_is_kept(channel: Channel) -> None:
     by = make_user(email="op@example.org")
     make_dead(channel, 2)
-    who = deadletters.Who(by.pk, by.email)
-    deadletters.discard(Which(provider="email").rows(), str(Which(provider="email")), who, "They moved.")
+    who = dead_letters.Who(by.pk, by.email)
+    dead_letters.discard(Which(provider="email").rows(), str(Which(provider="email")), who, "They moved.")
     kept = Intervention.objects.get()
     assert (kept.by, kept.who, kept.what, kept.count) == (by, "op@example.org", "discarded", 2)
     assert (kept.which, kept.reason) == ("of the provider email", "They moved.")
     assert set(kept.deliveries.all()) == set(Delivery.objects.all())
     assert Delivery.objects.first().reason == "Discarded: They moved."  # type: ignore[union-attr]
-    deadletters.discard(Which().rows(), "", who, "Again.")
+    dead_letters.discard(Which().rows(), "", who, "Again.")
     assert Intervention.objects.count() == 1  # nothing was done, so nothing is kept
 
 
 @pytest.mark.parametrize("change", ["UPDATE {} SET reason = 'No'", "UPDATE {} SET by_id = 1", "DELETE FROM {}"])
 def test_what_is_kept_never_changes(channel: Channel, change: str) -> None:
     make_dead(channel)
-    deadletters.discard(Which().rows(), "", deadletters.Who(None, "somebody"), "Old.")
+    dead_letters.discard(Which().rows(), "", dead_letters.Who(None, "somebody"), "Old.")
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM notifications_intervention_deliveries")
         with pytest.raises(IntegrityError, match="kept as it was"), transaction.atomic():
@@ -148,7 +149,7 @@ def test_what_is_kept_never_changes(channel: Channel, change: str) -> None:
 def test_an_account_that_is_deleted_leaves_its_acts_and_its_letters_go(channel: Channel) -> None:
     by = make_user(email="op@example.org")
     make_dead(channel)
-    deadletters.discard(Which().rows(), "", deadletters.Who(by.pk, by.email), "Old.")
+    dead_letters.discard(Which().rows(), "", dead_letters.Who(by.pk, by.email), "Old.")
     by.delete()
     channel.user.delete()
     kept = Intervention.objects.get()

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from notifications import deadletters, deliveries
-from notifications.deadletters import Which
+from notifications import dead_letters, deliveries
+from notifications.dead_letters import Which
 from notifications.deliveries import LostRule
 from notifications.models import Delivery
 from tests.make import NOON, make_channel, make_delivery, make_user
@@ -77,9 +77,9 @@ def test_every_verb_that_ends_a_delivery_names_its_cause_and_a_replay_leads_out_
     deliveries.recover_expired_leases([LostRule("email", False, 5)], 10)
     causes = dict(Delivery.objects.values_list("id", "cause"))
     assert all(causes.values()) and len(set(causes.values())) == 3
-    assert {group.cause for group in deadletters.groups()} == set(causes.values())
+    assert {group.cause for group in dead_letters.groups()} == set(causes.values())
     deliveries.replay([held.id])
-    assert {group.cause for group in deadletters.groups()} == set(causes.values()) - {causes[held.id]}
+    assert {group.cause for group in dead_letters.groups()} == set(causes.values()) - {causes[held.id]}
 
 
 def test_a_group_has_its_count_its_first_and_last_death_and_its_newest_letter() -> None:
@@ -89,9 +89,9 @@ def test_a_group_has_its_count_its_first_and_last_death_and_its_newest_letter() 
     other = make_delivery(hook, state="unknown", reason="No answer.", settled_at=NOON - timedelta(hours=1))
     make_delivery(channel, state="delivered")
     with CaptureQueriesContext(connection) as captured:
-        first, second = deadletters.groups()
+        first, second = dead_letters.groups()
     assert (first.count, first.first, first.last, first.example) == (3, NOON, NOON + timedelta(hours=2), newest)
     assert (second.count, second.example) == (1, other)
     assert len(captured) == 3
-    assert [group.example for group in deadletters.groups(Which(provider="webhook"))] == [other]
-    assert [group.count for group in deadletters.groups(Which(since=NOON + timedelta(hours=1)))] == [2]
+    assert [group.example for group in dead_letters.groups(Which(provider="webhook"))] == [other]
+    assert [group.count for group in dead_letters.groups(Which(since=NOON + timedelta(hours=1)))] == [2]

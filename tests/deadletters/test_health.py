@@ -10,7 +10,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from notifications import channels, deliveries, providers, sending
+from notifications import deliveries, providers
+from notifications.channels import lifecycle
+from notifications.deliveries import sender
 from notifications.message import Answer, Destination, Message, Rejected, Retryable
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
@@ -90,9 +92,9 @@ def test_used_up_tries_disable_it_too(hook: Channel, receiver: HTTPReceiver) -> 
 
 
 def test_what_keeps_us_from_asking_is_not_held_against_the_channel(hook: Channel, receiver: HTTPReceiver) -> None:
-    channels.disable([hook.id], "By an operator.")
+    lifecycle.disable([hook.id], "By an operator.")
     assert try_once(make_delivery(hook)) == "dead"
-    channels.enable([hook.id])
+    lifecycle.enable([hook.id])
     Channel.objects.filter(id=hook.id).update(sealed_secrets="written under a key that is not here")
     assert try_once(make_delivery(hook)) == "dead"
     hook.refresh_from_db()
@@ -125,7 +127,7 @@ def test_a_providers_bug_begins_no_record(hook: Channel, monkeypatch: pytest.Mon
 def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPReceiver) -> None:
     claim = deliveries.claim(make_delivery(hook).id, "worker")
     assert claim is not None
-    channels.disable([hook.id], "By an operator.")
+    lifecycle.disable([hook.id], "By an operator.")
     deliveries.reject(claim, "410 Gone", gone=True)
     hook.refresh_from_db()
     assert hook.disabled_reason == "By an operator."
@@ -134,7 +136,7 @@ def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPRec
 def test_enabling_begins_anew(hook: Channel, receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(410)
     try_once(make_delivery(hook))
-    channels.enable([hook.id])
+    lifecycle.enable([hook.id])
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at, hook.disabled_reason) == (None, None, "")
 
@@ -155,7 +157,7 @@ def test_a_delivery_costs_two_statements_whatever_the_channels_record(ada: User)
             failing_for(box, length)
         delivery = make_delivery(box)
         with CaptureQueriesContext(connection) as captured:
-            sending.send(delivery.id, "worker")
+            sender.send(delivery.id, "worker")
         assert len(captured) == 2
         assert ("failing_since = NULL" in captured[1]["sql"]) is (length is not None)
 
@@ -176,7 +178,7 @@ def test_a_channel_removed_while_its_delivery_is_being_sent(
 ) -> None:
     box, other = make_channel(ada), make_channel(ada, "webhook")
     delivery, beside = make_delivery(box), make_delivery(other)
-    answering_after(monkeypatch, lambda: channels.remove(box), answer)
+    answering_after(monkeypatch, lambda: lifecycle.remove(box), answer)
     assert try_once(delivery) == state
     Delivery.objects.filter(id=delivery.id).update(available_at=NOON)
     try_once(delivery)
@@ -192,6 +194,6 @@ def test_a_row_deleted_while_it_is_being_sent_harms_nobody(ada: User, monkeypatc
     box = make_channel(ada)
     delivery = make_delivery(box)
     answering_after(monkeypatch, box.delete, Rejected("Gone.", gone=True))
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     assert not Delivery.objects.exists()
     assert not Attempt.objects.exists()

@@ -11,7 +11,8 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
-from notifications import channels, notices, summary
+from notifications import operator_summary, owner_notices
+from notifications.channels import lifecycle
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
@@ -43,8 +44,8 @@ def test_ten_letters_of_one_cause_are_one_notice_on_a_channel_that_works(ada: Us
     make_channel(ada, "email", label="Mail")
     for _ in range(10):
         make_dead(chat)
-    assert notices.tell_owners(timezone.now()) == 1
-    assert notices.tell_owners(timezone.now()) == 0
+    assert owner_notices.tell_owners(timezone.now()) == 1
+    assert owner_notices.tell_owners(timezone.now()) == 0
     assert told() == [("Mail", "“Chat” does not work")]
     body = Notification.objects.get(origin="notice").body
     assert "“Water the plants” did not arrive there. The bot was blocked." in body
@@ -58,7 +59,7 @@ def test_another_cause_another_channel_and_another_day_are_told_apart(ada: User,
     make_dead(other)
     make_dead(chat, settled_at=timezone.now() - timedelta(hours=23, minutes=59))
     make_dead(chat, settled_at=timezone.now() - timedelta(hours=25))
-    assert notices.tell_owners(timezone.now()) == 4
+    assert owner_notices.tell_owners(timezone.now()) == 4
 
 
 def test_nobody_is_told_on_a_channel_that_does_not_work(ada: User, chat: Channel) -> None:
@@ -68,22 +69,22 @@ def test_nobody_is_told_on_a_channel_that_does_not_work(ada: User, chat: Channel
     make_channel(ada, "webhook", removed_at=timezone.now())
     make_channel(make_user(), "email")
     make_dead(chat)
-    assert notices.tell_owners(timezone.now()) == 0
+    assert owner_notices.tell_owners(timezone.now()) == 0
 
 
 def test_a_notice_that_does_not_arrive_and_a_test_are_not_told_of(ada: User, chat: Channel) -> None:
     make_channel(ada)
     for origin in (Notification.Origin.NOTICE, Notification.Origin.TEST):
         make_dead(chat, origin=origin)
-    assert notices.tell_owners(timezone.now()) == 0
+    assert owner_notices.tell_owners(timezone.now()) == 0
 
 
 def test_a_disabled_channel_is_told_of_once_with_its_reason_and_not_for_each_cause(ada: User, chat: Channel) -> None:
     make_channel(ada)
     make_dead(chat)
-    channels.disable([chat.id], "Its service says that it is gone.")
-    assert notices.tell_owners(timezone.now()) == 1
-    assert notices.tell_owners(timezone.now()) == 0
+    lifecycle.disable([chat.id], "Its service says that it is gone.")
+    assert owner_notices.tell_owners(timezone.now()) == 1
+    assert owner_notices.tell_owners(timezone.now()) == 0
     assert told() == [("Inbox", "“Chat” is disabled")]
     body = Notification.objects.get(origin="notice").body
     assert "Its service says that it is gone." in body
@@ -95,7 +96,7 @@ def test_a_notice_keeps_quiet_hours(ada: User, chat: Channel) -> None:
     make_channel(ada, "email", label="Mail")
     make_dead(chat)
     now = timezone.now().replace(hour=3)
-    notices.tell_owners(now)
+    owner_notices.tell_owners(now)
     notice = Delivery.objects.get(notification__origin="notice")
     assert notice.reason == "Waits until 23:59: your quiet hours."
 
@@ -107,7 +108,7 @@ def test_staff_are_mailed_what_waits_each_their_own(chat: Channel) -> None:
     for _ in range(3):
         make_dead(chat)
     make_dead(chat, "It was the cat.", settled_at=timezone.now() - timedelta(days=3))
-    assert summary.send(timezone.now()) == 2
+    assert operator_summary.send(timezone.now()) == 2
     assert sorted(message.to for message in mail.outbox) == [["boss@example.org"], ["op@example.org"]]
     message = mail.outbox[0]
     assert message.subject == "[Carillon] Dead letters: 4 wait, 3 of them new"
@@ -119,7 +120,11 @@ def test_staff_are_mailed_once_a_day_however_often_the_task_comes(chat: Channel)
     make_user(email="op@example.org", is_staff=True)
     make_dead(chat)
     noon = timezone.now().replace(hour=12)
-    assert [summary.send(at) for at in (noon, noon + timedelta(hours=1), noon + timedelta(days=1))] == [1, 0, 1]
+    assert [operator_summary.send(at) for at in (noon, noon + timedelta(hours=1), noon + timedelta(days=1))] == [
+        1,
+        0,
+        1,
+    ]
     assert len(mail.outbox) == 2
 
 
@@ -144,13 +149,13 @@ def test_an_operator_whose_mail_was_refused_is_written_to_later_and_holds_up_nob
     make_dead(chat)
     with monkeypatch.context() as patch, pytest.raises(smtplib.SMTPServerDisconnected):
         patch.setattr(EmailBackend, "send_messages", refusing("full@example.org", in_doubt))
-        summary.send(timezone.now())
+        operator_summary.send(timezone.now())
     assert [message.to for message in mail.outbox] == [["op@example.org"]]
-    assert summary.send(timezone.now()) == again  # one that may have gone is not sent again
+    assert operator_summary.send(timezone.now()) == again  # one that may have gone is not sent again
 
 
 def test_nobody_is_mailed_when_nothing_waits(chat: Channel) -> None:
     make_user(email="op@example.org", is_staff=True)
     make_delivery(chat, state="delivered")
-    assert summary.send(timezone.now()) == 0
+    assert operator_summary.send(timezone.now()) == 0
     assert mail.outbox == []

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from notifications import deadletters, deliveries, sending
-from notifications.deadletters import Done, Which
+from notifications import dead_letters, deliveries
+from notifications.dead_letters import Done, Which
+from notifications.deliveries import sender
 from notifications.models import Attempt, Delivery, Intervention
 from tests.deadletters.conftest import OPERATOR
 from tests.make import make_channel, make_delivery, make_user
@@ -45,11 +46,11 @@ def make_dead(count: int) -> list[Delivery]:
 
 
 def replay() -> Done:
-    return deadletters.replay(Which().rows(), "", OPERATOR)
+    return dead_letters.replay(Which().rows(), "", OPERATOR)
 
 
 def discard() -> Done:
-    return deadletters.discard(Which().rows(), "", OPERATOR, "Old.")
+    return dead_letters.discard(Which().rows(), "", OPERATOR, "Old.")
 
 
 def test_two_operators_who_replay_at_once_replay_each_letter_once() -> None:
@@ -104,7 +105,7 @@ def test_a_replay_while_workers_send_never_sends_a_letter_twice() -> None:
 
     def work() -> None:
         for letter in letters:
-            sending.send(letter.id, "worker")
+            sender.send(letter.id, "worker")
 
     together(work, work, replay, discard)
     assert set(Delivery.objects.values_list("state", "replays")) == {("delivered", 1)}

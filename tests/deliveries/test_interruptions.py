@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from notifications import deliveries, providers, sending
-from notifications.deliveries import claiming, settling
+from notifications import deliveries, providers
+from notifications.deliveries import claims, sender, settlement
 from notifications.message import Delivered, Destination, Message
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox
@@ -51,10 +51,10 @@ def test_a_worker_stopped_before_it_sent_gives_the_delivery_back_uncounted(
     delivery = make_delivery(channel)
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
         patch.setattr(providers, "get", stopped)
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries, delivery.released) == ("pending", 0, 1)
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("delivered", 1)
     assert attempts(delivery) == [(1, "released"), (2, "delivered")]
@@ -68,7 +68,7 @@ def test_a_worker_stopped_while_sending_says_that_nobody_knows(
     monkeypatch.setattr(inbox.Inbox, "send", stopped)
     delivery = make_delivery(channel)
     with pytest.raises(SystemExit):
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert (delivery.state, attempts(delivery)) == (state, [(1, "ambiguous")])
     assert "stopped while it was sending" in delivery.reason
@@ -115,8 +115,8 @@ def test_a_connection_that_ends_between_claim_and_settle_costs_nothing(
     monkeypatch.setattr(inbox.Inbox, "send", send)
     first, second = (make_delivery(make_channel(make_user())) for _ in range(2))
     end_connection()
-    sending.send(first.id, "worker")
-    sending.send(second.id, "worker")
+    sender.send(first.id, "worker")
+    sender.send(second.id, "worker")
     assert sent == [first.id, second.id]
     assert set(Delivery.objects.values_list("state", flat=True)) == {"delivered"}
     assert set(Attempt.objects.values_list("outcome", flat=True)) == {"delivered"}
@@ -127,8 +127,8 @@ def test_a_claim_committed_by_a_connection_that_broke_is_released_and_made_again
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     delivery = make_delivery(make_channel(make_user()))
-    monkeypatch.setattr(claiming, "_claim", once_then_broken(claiming._claim))
-    sending.send(delivery.id, "worker")
+    monkeypatch.setattr(claims, "_claim", once_then_broken(claims._claim))
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("delivered", 1)
     assert attempts(delivery) == [(1, "released"), (2, "delivered")]
@@ -139,14 +139,14 @@ def test_a_settling_committed_by_a_connection_that_broke_counts(monkeypatch: pyt
     delivery = make_delivery(make_channel(make_user()))
     claim = deliveries.claim(delivery.id, "worker")
     assert claim is not None
-    monkeypatch.setattr(settling, "_write", once_then_broken(settling._write))
+    monkeypatch.setattr(settlement, "_write", once_then_broken(settlement._write))
     assert deliveries.deliver(claim, "200 OK") is True
 
 
 @pytest.mark.django_db(transaction=True)
 def test_within_a_transaction_nothing_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     delivery = make_delivery(make_channel(make_user()))
-    monkeypatch.setattr(claiming, "_claim", once_then_broken(claiming._claim))
+    monkeypatch.setattr(claims, "_claim", once_then_broken(claims._claim))
     with pytest.raises(OperationalError), transaction.atomic():
         deliveries.claim(delivery.id, "worker")
     delivery.refresh_from_db()

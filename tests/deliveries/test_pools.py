@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.processes import Child
-from notifications import outbox
+from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.limits.test_workers import environment
 from tests.make import make_channel, make_delivery, make_user

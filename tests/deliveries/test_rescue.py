@@ -13,10 +13,10 @@ import redis
 from django.db import connection
 from django.utils import timezone
 
+from common.uuid7 import uuid7
 from config.celery import app
-from notifications import broker as broker_module
-from notifications import outbox, rescue
-from notifications.ids import uuid7
+from notifications.deliveries import broker as broker_module
+from notifications.deliveries import outbox, rescue
 from notifications.models import Channel, Delivery, Notification
 from tests.make import NOON, make_channel, make_delivery, make_user
 
@@ -134,8 +134,8 @@ def test_rescue_reads_by_partial_indexes(channel: Channel, condition: str, index
     assert f"using {index}" in plan_of(f"SELECT id FROM notifications_delivery WHERE {condition}")  # noqa: S608
 
 
-def saying(channel: Channel, available_at: object) -> outbox.Saying:
-    return outbox.Saying(
+def saying(channel: Channel, available_at: object) -> outbox.NewNotification:
+    return outbox.NewNotification(
         user_id=channel.user_id,
         channels=[(channel.id, channel.provider)],
         subject="Water the plants",

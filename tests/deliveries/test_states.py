@@ -14,8 +14,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from notifications import deliveries, sending
-from notifications.deliveries import claiming
+from notifications import deliveries
+from notifications.deliveries import claims, sender
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import webhook
 from tests.make import NOON, make_channel, make_delivery, make_user
@@ -33,11 +33,11 @@ def channel() -> Channel:
 
 def fields_of(state: str) -> dict[str, object]:
     """What the CHECK constraints want beside the state, so that only the edge can be refused."""
-    sending = state == "sending"
+    sender = state == "sending"
     return {
         "state": state,
-        "lease_token": uuid4() if sending else None,
-        "lease_until": NOON if sending else None,
+        "lease_token": uuid4() if sender else None,
+        "lease_until": NOON if sender else None,
         "settled_at": None if state in {"pending", "sending"} else NOON,
     }
 
@@ -149,7 +149,7 @@ def test_a_strange_row_ends_with_a_reason_or_is_simply_sent(
     channel: Channel, column: str, value: object, reason: str
 ) -> None:
     delivery = make_delivery(channel, **{column: value})
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == ("dead" if reason else "delivered")
     assert reason in delivery.reason
@@ -158,7 +158,7 @@ def test_a_strange_row_ends_with_a_reason_or_is_simply_sent(
 def test_a_channel_whose_address_was_damaged_ends_its_deliveries_with_a_reason(channel: Channel) -> None:
     delivery = make_delivery(channel)
     Channel.objects.filter(id=channel.id).update(address=["not", "an", "object"])
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason) == (
         "dead",
@@ -173,7 +173,7 @@ def test_a_payload_that_cannot_be_rendered_ends_alone_and_says_that_the_channel_
     poisoned, fine = make_delivery(hook), make_delivery(box)
     monkeypatch.setattr(webhook, "_document", lambda *_: json.dumps(object()))
     for delivery in (poisoned, fine):
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
         delivery.refresh_from_db()
     assert (poisoned.state, fine.state) == ("unknown", "delivered")
     assert poisoned.reason == (
@@ -195,7 +195,7 @@ def test_a_workers_clock_that_jumps_moves_no_lease_and_no_due(
     with connection.cursor() as cursor:
         cursor.execute("SELECT lease_until - now() FROM notifications_delivery WHERE state = 'sending'")
         [left] = cursor.fetchone()
-    assert left <= timedelta(seconds=claiming.LEASE)
+    assert left <= timedelta(seconds=claims.LEASE)
     assert deliveries.deliver(claim, "200 OK")
     attempt = delivery.history.get()
     assert attempt.finished_at is not None

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from schedules.clock_notes import note
-from schedules.recurrence import Timetable, parse
+from schedules.explain.clock_notes import note
+from schedules.rules import Timetable, parse
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from schedules import editing, firing
+from schedules import editing
+from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import make_schedule, make_user
 
@@ -22,7 +23,7 @@ def explained(*arguments: str) -> list[str]:
 
 
 def test_it_tells_the_past_in_order_and_what_is_to_come() -> None:
-    now = firing.read_clock().now.replace(minute=30, second=0, microsecond=0)
+    now = fire.read_clock().now.replace(minute=30, second=0, microsecond=0)
     user = make_user(name="Grace")
     rule = {"expression": "0 * * * *"}
     schedule = make_schedule(
@@ -30,7 +31,7 @@ def test_it_tells_the_past_in_order_and_what_is_to_come() -> None:
     )
     editing.pause(schedule.id, now - timedelta(hours=3), user)
     editing.resume(schedule.id, now - timedelta(hours=1), user)
-    firing.fire_due(now)
+    fire.fire_due(now)
     lines = explained(str(schedule.id))
     assert lines[0].startswith("Stretch: ")
     assert lines[1] == "It is active. Times are those of Asia/Tokyo."
@@ -42,7 +43,7 @@ def test_it_tells_the_past_in_order_and_what_is_to_come() -> None:
 
 
 def test_it_goes_back_as_far_as_it_is_asked_to() -> None:
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     schedule = make_schedule(make_user(), now=now - timedelta(days=300), kind="daily", rule={"time": "09:00"})
     editing.pause(schedule.id, now - timedelta(days=300))
     week = [line for line in explained(str(schedule.id)) if "skipped" in line]

@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 
 from people.models import User
-from schedules import editing, firing
-from schedules.comparing import Changes, compare
+from schedules import editing
+from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.web.compare import Changes, compare
 from tests.make import NOON, make_schedule, make_user
 
 HOURS = [NOON + timedelta(hours=n) for n in range(9)]
@@ -33,7 +34,7 @@ def test_the_same_rule_changes_nothing() -> None:
 @pytest.fixture
 def schedule(db: None) -> Schedule:
     """A weekly reminder, on Mondays."""
-    now = firing.read_clock().now
+    now = fire.read_clock().now
     user = make_user(time_zone="UTC")
     return make_schedule(
         user, now=now, kind="weekly", rule={"time": "09:00", "days": [0]}, ends_at=datetime_in(now, 30)
@@ -65,14 +66,14 @@ def test_an_edit_says_what_it_adds_and_removes(schedule: Schedule) -> None:
 
 def test_what_was_skipped_is_neither_added_nor_shown(schedule: Schedule) -> None:
     assert schedule.next_fire_at is not None
-    editing.skip_next(schedule.id, schedule.next_fire_at, firing.read_clock().now)
+    editing.skip_next(schedule.id, schedule.next_fire_at, fire.read_clock().now)
     shown = preview(schedule.user, schedule.id, ends_at=f"{schedule.ends_at:%Y-%m-%dT%H:%M}")
     assert "Saving this moves no firing." in shown
     assert f"{schedule.next_fire_at:%Y-%m-%dT%H:%M}" not in shown
 
 
 def test_a_long_snooze_of_a_dense_rule_is_not_taken_for_an_end(db: None) -> None:
-    now, user = firing.read_clock().now, make_user(time_zone="UTC")
+    now, user = fire.read_clock().now, make_user(time_zone="UTC")
     rule = {"every": 1, "unit": "minutes", "anchor": "2026-01-01T00:00:00+00:00"}
     dense = make_schedule(user, now=now, kind="interval", rule=rule)
     editing.snooze(dense.id, now + timedelta(days=1), now)
@@ -81,7 +82,7 @@ def test_a_long_snooze_of_a_dense_rule_is_not_taken_for_an_end(db: None) -> None
 
 
 def test_a_paused_reminder_has_nothing_to_gain_or_lose(schedule: Schedule) -> None:
-    editing.pause(schedule.id, firing.read_clock().now)
+    editing.pause(schedule.id, fire.read_clock().now)
     assert "Saving this" not in preview(schedule.user, schedule.id, days=["1"])
 
 

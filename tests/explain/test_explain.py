@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from schedules import editing, explain, firing
-from schedules.explain import Because, SlotStory
+from schedules import editing
+from schedules.explain import history
+from schedules.explain.history import Because, SlotStory
+from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
 from tests.core.test_editing import draft_of
 from tests.make import NOON, make_schedule, make_user
@@ -23,7 +25,7 @@ NINE = NOON.replace(hour=9) + DAY
 
 def past(schedule: Schedule, now: datetime, **options: Any) -> list[SlotStory]:
     options = {"since": NOON - 300 * DAY, "until": now + DAY} | options
-    return explain.past(schedule, now=now, **options)
+    return history.past(schedule, now=now, **options)
 
 
 def said(stories: Sequence[SlotStory]) -> list[tuple[datetime, str, list[str]]]:
@@ -75,7 +77,7 @@ def test_slots_in_a_pause_are_those_of_the_rule_in_force_then() -> None:
 def test_snoozed_and_deleted_slots_say_so() -> None:
     schedule = make_schedule(make_user())
     editing.snooze(schedule.id, NINE + DAY, NOON)
-    firing.fire_due(NINE + DAY)
+    fire.fire_due(NINE + DAY)
     editing.delete(schedule.id, NINE + DAY + HOUR)
     editing.restore(schedule.id, NINE + 2 * DAY + HOUR)
     schedule.refresh_from_db()
@@ -88,7 +90,7 @@ def test_a_snooze_that_was_ended_early_ends_there() -> None:
     schedule = make_schedule(make_user())
     editing.snooze(schedule.id, NINE + 9 * DAY, NOON)
     editing.resume(schedule.id, NINE + HOUR)
-    firing.fire_due(NINE + DAY)
+    fire.fire_due(NINE + DAY)
     schedule.refresh_from_db()
     assert [story.outcome for story in past(schedule, NINE + DAY)] == ["fired", "skipped"]
 
@@ -146,11 +148,11 @@ def test_pages_follow_one_another_without_gap_or_repeat() -> None:
         make_user(), kind="interval", rule={"every": 1, "unit": "hours", "anchor": NOON.isoformat()}
     )
     for hours in range(1, 6):
-        firing.fire_due(NOON + hours * HOUR)
+        fire.fire_due(NOON + hours * HOUR)
     editing.pause(schedule.id, NOON + 5 * HOUR)
     editing.resume(schedule.id, NOON + 12 * HOUR)
     for hours in range(13, 17):
-        firing.fire_due(NOON + hours * HOUR)
+        fire.fire_due(NOON + hours * HOUR)
     schedule.refresh_from_db()
     now, before, slots = NOON + 16 * HOUR, NOON + 17 * HOUR, []
     while page := past(schedule, now, until=before, limit=3):
@@ -164,7 +166,7 @@ def test_a_dense_rule_paused_for_a_year_is_told_page_by_page() -> None:
     editing.pause(schedule.id, NOON)
     schedule.refresh_from_db()
     stories = past(schedule, NOON + 365 * DAY)
-    assert len(stories) == explain.PAGE
+    assert len(stories) == history.PAGE
     assert stories[0].slot == NOON + 365 * DAY
 
 
@@ -175,7 +177,7 @@ def test_a_stored_rule_that_cannot_be_read_breaks_no_page() -> None:
     Schedule.objects.update(time_zone="Mars/Base")
     schedule.refresh_from_db()
     assert said(past(schedule, NINE + 3 * DAY)) == [(NINE, "fired", [])]
-    assert explain.coming(schedule, NINE) == []
+    assert history.coming(schedule, NINE) == []
 
 
 def test_what_is_to_come_shows_skipped_and_snoozed_and_clock_changes() -> None:
@@ -185,17 +187,17 @@ def test_what_is_to_come_shows_skipped_and_snoozed_and_clock_changes() -> None:
     assert first is not None
     editing.skip_next(schedule.id, first, before)
     schedule.refresh_from_db()
-    stories = explain.coming(schedule, before, 3)
+    stories = history.coming(schedule, before, 3)
     assert [story.outcome for story in stories] == ["skipped", "coming", "coming"]
     assert stories[1].note == "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00"
     editing.snooze(schedule.id, before + 5 * DAY, before)
     schedule.refresh_from_db()
-    assert explain.coming(schedule, before, 3)[1].slot > before + 5 * DAY
+    assert history.coming(schedule, before, 3)[1].slot > before + 5 * DAY
 
 
 def test_no_more_is_to_come_than_the_maximum_leaves() -> None:
     schedule = make_schedule(make_user(), max_count=2)
-    assert len(explain.coming(schedule, NOON)) == 2
+    assert len(history.coming(schedule, NOON)) == 2
 
 
 def beat(began: datetime, ended: datetime) -> None:

@@ -9,7 +9,9 @@ import pytest
 from django.test import Client
 
 from people.models import User
-from schedules import editing, explain, firing
+from schedules import editing
+from schedules.explain import history
+from schedules.firing import fire
 from schedules.models import Schedule
 from tests.core.test_editing import draft_of
 from tests.make import NOON, make_channel, make_schedule, make_user
@@ -26,18 +28,18 @@ def days(*moments: datetime) -> list[date]:
     return [moment.date() for moment in moments]
 
 
-def outcomes(stories: list[explain.SlotStory]) -> list[tuple[datetime, str, str]]:
+def outcomes(stories: list[history.SlotStory]) -> list[tuple[datetime, str, str]]:
     return [(story.slot, story.outcome, story.because[0].what if story.because else "") for story in stories]
 
 
 def told(schedule: Schedule, now: datetime) -> list[tuple[datetime, str, str]]:
-    return outcomes(explain.past(schedule, NOON, now + DAY, now))[::-1]
+    return outcomes(history.past(schedule, NOON, now + DAY, now))[::-1]
 
 
 def test_nothing_fires_on_a_date_that_is_left_out() -> None:
     schedule = make_schedule(make_user(), excluded=days(NINE, NINE + 2 * DAY))
     assert schedule.next_fire_at == NINE + DAY
-    firing.fire_due(NINE + DAY)
+    fire.fire_due(NINE + DAY)
     assert Schedule.objects.get().next_fire_at == NINE + 3 * DAY
 
 
@@ -51,8 +53,8 @@ def test_the_date_is_that_of_the_schedules_own_clock() -> None:
 
 def test_a_slot_on_it_is_told_with_its_reason_and_has_no_row() -> None:
     schedule = make_schedule(make_user(), excluded=days(NINE + DAY), grace=10**8)
-    firing.fire_due(NINE)
-    firing.fire_due(NINE + 2 * DAY)
+    fire.fire_due(NINE)
+    fire.fire_due(NINE + 2 * DAY)
     schedule.refresh_from_db()
     assert told(schedule, NINE + 2 * DAY) == [
         (NINE, "fired", told(schedule, NINE)[0][2]),
@@ -73,7 +75,7 @@ def test_a_date_counts_only_while_it_was_left_out_and_after_the_schedule_was_mad
 
 def test_nothing_is_left_out_after_the_last_one_has_fired() -> None:
     schedule = make_schedule(make_user(), max_count=1, excluded=days(datetime.now(NINE.tzinfo) + DAY), grace=10**8)
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     schedule.refresh_from_db()
     assert [outcome for _, outcome, _ in told(schedule, datetime.now(NINE.tzinfo) + 9 * DAY)] == ["fired"]
 
@@ -82,14 +84,14 @@ def test_a_page_of_slots_has_no_gap_where_a_pause_and_such_dates_meet() -> None:
     hourly = {"kind": "interval", "rule": {"every": 1, "unit": "hours", "anchor": "2026-06-01T00:00:00+00:00"}}
     schedule = make_schedule(make_user(), **hourly, excluded=days(NOON + 2 * DAY))
     editing.pause(schedule.id, NOON)
-    found = explain.past(Schedule.objects.get(), NOON, NOON + 9 * DAY, NOON + 5 * DAY)
+    found = history.past(Schedule.objects.get(), NOON, NOON + 9 * DAY, NOON + 5 * DAY)
     assert [story.slot for story in found] == [NOON + 5 * DAY - timedelta(hours=n) for n in range(100)]
     assert {story.because[0].what for story in found} == {"Paused", LEFT_OUT}
 
 
 def test_what_is_to_come_shows_the_dates_between() -> None:
     schedule = make_schedule(make_user(), excluded=days(NINE, NINE + 2 * DAY, NINE + 90 * DAY))
-    assert outcomes(explain.coming(schedule, NOON, limit=2)) == [
+    assert outcomes(history.coming(schedule, NOON, limit=2)) == [
         (NINE, "skipped", LEFT_OUT),
         (NINE + DAY, "coming", ""),
         (NINE + 2 * DAY, "skipped", LEFT_OUT),

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from schedules.recurrence import Timetable, parse
-from schedules.recurrence.civil import TICK
-from schedules.recurrence.looking_back import last_slots
+from schedules.rules import Timetable, parse
+from schedules.rules.civil import TICK
+from schedules.rules.last_slots import last_slots
 
 END = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 

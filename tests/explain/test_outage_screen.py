@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from notifications.models import Delivery
-from schedules import firing
+from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
 from tests.make import make_schedule, make_user
 
@@ -19,7 +19,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def now() -> datetime:
-    return firing.read_clock().now
+    return fire.read_clock().now
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_it_tells_what_each_policy_did_with_a_past_outage(operator: Client, now:
     Heartbeat.objects.create(process="a", started_at=now - 9 * HOUR, last_seen_at=now - 4 * HOUR)
     Heartbeat.objects.create(process="b", started_at=now - timedelta(minutes=1), last_seen_at=now)
     missed(now - timedelta(minutes=10))
-    firing.fire_due(now)
+    fire.fire_due(now)
     page = operator.get("/admin/outages/").content.decode()
     assert "Send the newest missed one: 1 sent late, 2 skipped." in page
     assert "3 h 59 min</p>" in page

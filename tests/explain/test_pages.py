@@ -12,7 +12,9 @@ from django.test import Client
 
 from notifications.models import Delivery
 from people.models import User
-from schedules import editing, explain, firing
+from schedules import editing
+from schedules.explain import history
+from schedules.firing import fire
 from schedules.models import Schedule
 from tests.core.test_editing import draft_of
 from tests.make import make_channel, make_schedule, make_user
@@ -30,7 +32,7 @@ def ada() -> User:
 
 @pytest.fixture
 def now() -> datetime:
-    return firing.read_clock().now.replace(microsecond=0)
+    return fire.read_clock().now.replace(microsecond=0)
 
 
 def hourly(user: User, now: datetime) -> Schedule:
@@ -164,7 +166,7 @@ def test_the_past_is_told_in_pages(browser: Client, ada: User, now: datetime) ->
     schedule = hourly(ada, now - 130 * HOUR)
     editing.pause(schedule.id, now - 130 * HOUR + timedelta(minutes=1), ada)
     first = browser.get(f"/reminders/{schedule.id}/explain/")
-    assert len(first.context["past"]) == explain.PAGE
+    assert len(first.context["past"]) == history.PAGE
     assert "Paused since" in first.content.decode()
     older = first.context["older"]
     second = browser.get(f"/reminders/{schedule.id}/explain/?before={quote(older.isoformat())}")
@@ -181,7 +183,7 @@ def test_a_bad_link_shows_the_newest(browser: Client, ada: User, now: datetime, 
 
 def test_a_fired_slot_leads_to_its_notification_with_its_deliveries(browser: Client, ada: User, now: datetime) -> None:
     schedule = hourly(ada, now - HOUR)
-    firing.fire_due(now)
+    fire.fire_due(now)
     page = browser.get(f"/reminders/{schedule.id}/explain/").content.decode()
     assert f"/history/{Delivery.objects.get().notification_id}/" in page
     assert 'class="state pending"' in page

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from notifications import sending
+from notifications.deliveries import sender
 from notifications.message import Answer, Delivered, Destination, Message
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers import inbox
-from schedules import firing
+from schedules.firing import fire
 from tests.make import NOON, make_channel, make_schedule, make_user
 
 NINE = NOON.replace(hour=9) + timedelta(days=1)
@@ -23,7 +23,7 @@ def make_fired(**overrides: Any) -> tuple[Notification, list[Channel]]:
     user = make_user()
     channels = [make_channel(user, provider, label=provider.title()) for provider in ("inbox", "email", "webhook")]
     make_schedule(user, **({"channels": channels, "in_order": True} | overrides))
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     return Notification.objects.get(user=user), channels
 
 
@@ -46,7 +46,7 @@ def first_of(notification: Notification) -> Delivery:
 def deliver_first(notification: Notification, monkeypatch: pytest.MonkeyPatch, answer: Answer | None = None) -> None:
     """Send the first delivery; the inbox answers with `answer`."""
     answers(monkeypatch, answer or Delivered())
-    sending.send(first_of(notification).id, "worker")
+    sender.send(first_of(notification).id, "worker")
 
 
 def tried(notification: Notification) -> list[tuple[str, str]]:

@@ -11,12 +11,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from notifications import acknowledging, deadletters, deliveries, fallback, sending
-from notifications.deadletters import Who
+from notifications import acknowledge, dead_letters, deliveries
+from notifications.dead_letters import Who
+from notifications.deliveries import fallback, sender
+from notifications.links import ANSWER
 from notifications.message import Delivered, Rejected, Retryable
 from notifications.models import Delivery, Notification
-from notifications.signed_link import ANSWER
-from notifications.views import answering
+from notifications.web import answer_page
 from schedules import editing
 from tests.fallback.making import answers, deliver_first, first_of, make_fired, minutes_pass, tried
 from tests.make import make_user
@@ -30,7 +31,7 @@ def link(notification: Notification) -> str:
 
 def test_acknowledging_ends_the_escalation_and_cancels_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired(escalate_after=10)
-    assert acknowledging.acknowledge(notification.id)
+    assert acknowledge.acknowledge(notification.id)
     minutes_pass(notification, 10)
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "cancelled")])
     assert first_of(notification).reason == "Acknowledged."
@@ -40,7 +41,7 @@ def test_a_delivery_that_dies_after_the_acknowledgement_is_not_followed() -> Non
     notification, _ = make_fired()
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
-    acknowledging.acknowledge(notification.id)
+    acknowledge.acknowledge(notification.id)
     deliveries.reject(claim, "Gone.")
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "dead")])
 
@@ -48,7 +49,7 @@ def test_a_delivery_that_dies_after_the_acknowledgement_is_not_followed() -> Non
 def test_the_first_answer_counts() -> None:
     notification, _ = make_fired()
     later = timezone.now() + timedelta(hours=1)
-    assert [acknowledging.acknowledge(notification.id), acknowledging.snooze(notification.id, later)] == [True, False]
+    assert [acknowledge.acknowledge(notification.id), acknowledge.snooze(notification.id, later)] == [True, False]
     notification.refresh_from_db()
     assert notification.snoozed_until is None
     assert Notification.objects.count() == 1
@@ -58,7 +59,7 @@ def test_snoozing_says_the_same_again_later_in_the_same_order(monkeypatch: pytes
     notification, channels = make_fired(escalate_after=10)
     deliver_first(notification, monkeypatch, Rejected("Gone."))
     later = timezone.now() + timedelta(hours=1)
-    assert [acknowledging.snooze(notification.id, later) for _ in range(2)] == [True, False]
+    assert [acknowledge.snooze(notification.id, later) for _ in range(2)] == [True, False]
     assert tried(notification) == [("Inbox", "dead"), ("Email", "cancelled")]
     [again] = Notification.objects.exclude(id=notification.id)
     assert (again.subject, again.body) == (notification.subject, notification.body)
@@ -70,7 +71,7 @@ def test_snoozing_says_the_same_again_later_in_the_same_order(monkeypatch: pytes
 
 def test_snoozing_what_went_to_all_channels_goes_to_all_of_them_again() -> None:
     notification, _ = make_fired(in_order=False)
-    acknowledging.snooze(notification.id, timezone.now() + timedelta(hours=1))
+    acknowledge.snooze(notification.id, timezone.now() + timedelta(hours=1))
     [again] = Notification.objects.exclude(id=notification.id)
     assert sorted(again.deliveries.values_list("provider", flat=True)) == ["email", "inbox", "webhook"]
 
@@ -79,7 +80,7 @@ def test_a_message_carries_the_link_where_nobody_answering_has_consequences(mail
     for escalate_after in (None, 10):
         notification, channels = make_fired(escalate_after=escalate_after, title=f"After {escalate_after}")
         notification.deliveries.update(channel=channels[1], provider="email")
-        sending.send(first_of(notification).id, "worker")
+        sender.send(first_of(notification).id, "worker")
     silent, speaking = mailoutbox
     assert "/answer/" not in silent.body  # type: ignore[attr-defined]
     found = re.search(r"Acknowledge or snooze: \S+(/answer/[0-9a-f]{96}/)", speaking.body)  # type: ignore[attr-defined]
@@ -144,7 +145,7 @@ def test_an_owner_answers_on_the_pages_and_nobody_else_can(client: Client) -> No
 def test_tomorrow_is_the_next_day_on_the_persons_clock() -> None:
     person = make_user(time_zone="Europe/Berlin")
     evening = datetime(2026, 6, 1, 22, 30, tzinfo=UTC)  # 00:30 on the 2nd in Berlin
-    assert answering._tomorrow(evening, person) == datetime(2026, 6, 3, 6, tzinfo=UTC)
+    assert answer_page._tomorrow(evening, person) == datetime(2026, 6, 3, 6, tzinfo=UTC)
 
 
 def test_the_history_says_why_it_fell_back(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,9 +165,9 @@ def test_what_was_being_sent_when_its_person_answered_is_not_tried_again(
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
     client.post(link(notification), {"answer": answer})
-    sending.put_off(sending.SendAgain(claim, Retryable("Later.")), 0.0)
+    sender.put_off(sender.SendAgain(claim, Retryable("Later.")), 0.0)
     sent = answers(monkeypatch, Delivered())
-    sending.send(claim.delivery_id, "worker")
+    sender.send(claim.delivery_id, "worker")
     [cancelled] = notification.deliveries.all()
     assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", said)
     assert list(cancelled.history.values_list("outcome", flat=True)) == ["retryable", "released"]
@@ -180,9 +181,9 @@ def test_what_was_being_sent_when_its_reminder_was_stopped_is_not_tried_again(
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
     stop(notification.origin_id, timezone.now())
-    sending.put_off(sending.SendAgain(claim, Retryable("Later.")), 0.0)
+    sender.put_off(sender.SendAgain(claim, Retryable("Later.")), 0.0)
     sent = answers(monkeypatch, Delivered())
-    sending.send(claim.delivery_id, "worker")
+    sender.send(claim.delivery_id, "worker")
     [cancelled] = notification.deliveries.all()
     assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", f"The reminder was {said}.")
 
@@ -193,8 +194,8 @@ def test_a_dead_letter_of_a_stopped_reminder_can_be_sent_again(monkeypatch: pyte
     assert claim is not None
     assert notification.origin_id
     editing.pause(notification.origin_id, timezone.now())
-    sending.settle(claim, Rejected("Gone."))
-    deadletters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
+    sender.settle(claim, Rejected("Gone."))
+    dead_letters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
     deliver_first(notification, monkeypatch, Delivered())
     assert first_of(notification).state == "delivered"
 
@@ -202,8 +203,8 @@ def test_a_dead_letter_of_a_stopped_reminder_can_be_sent_again(monkeypatch: pyte
 def test_what_its_person_sends_again_goes_out_though_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
     deliver_first(notification, monkeypatch, Rejected("Gone."))
-    acknowledging.acknowledge(notification.id)
-    deadletters.replay(Delivery.objects.all(), "", Who(notification.user_id, "its person"))
+    acknowledge.acknowledge(notification.id)
+    dead_letters.replay(Delivery.objects.all(), "", Who(notification.user_id, "its person"))
     deliver_first(notification, monkeypatch, Delivered())
     assert first_of(notification).state == "delivered"
 
@@ -211,7 +212,7 @@ def test_what_its_person_sends_again_goes_out_though_it_was_acknowledged(monkeyp
 def test_what_an_operator_replays_ends_where_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
     deliver_first(notification, monkeypatch, Rejected("Gone."))
-    acknowledging.acknowledge(notification.id)
-    deadletters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
+    acknowledge.acknowledge(notification.id)
+    dead_letters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
     deliver_first(notification, monkeypatch, Delivered())
     assert (first_of(notification).state, first_of(notification).reason) == ("cancelled", "Acknowledged.")

@@ -10,10 +10,12 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from notifications import deliveries, fallback, rescue, sending
+from notifications import deliveries
+from notifications.deliveries import fallback, rescue, sender
 from notifications.message import Ambiguous, Delivered, Rejected
 from notifications.models import Attempt, Channel, Delivery, Notification
-from schedules import editing, firing
+from schedules import editing
+from schedules.firing import fire
 from schedules.models import Schedule
 from tests.fallback.making import NINE, answers, deliver_first, first_of, make_fired, minutes_pass, tried
 from tests.make import make_channel, make_schedule, make_user
@@ -64,7 +66,7 @@ def test_tries_are_used_up_before_the_next_channel_has_its_turn(monkeypatch: pyt
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "pending")])
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
-    sending.put_off(sending.SendAgain(replace(claim, tries=99), Ambiguous("No answer came.")), 1.0)
+    sender.put_off(sender.SendAgain(replace(claim, tries=99), Ambiguous("No answer came.")), 1.0)
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
 
 
@@ -78,14 +80,14 @@ def test_channels_that_cannot_be_used_are_passed_by(monkeypatch: pytest.MonkeyPa
 def test_a_disabled_first_channel_gives_way_and_the_reason_says_why() -> None:
     notification, [inbox, _, _] = make_fired()
     Channel.objects.filter(id=inbox.id).update(disabled_at=timezone.now(), disabled_reason="Its owner left.")
-    sending.send(first_of(notification).id, "worker")
+    sender.send(first_of(notification).id, "worker")
     assert notification.deliveries.get(provider="email").because.endswith("The channel is disabled: Its owner left.")
 
 
 def test_after_the_last_channel_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     user = make_user()
     make_schedule(user, [make_channel(user)], in_order=True)
-    firing.fire_due(NINE)
+    fire.fire_due(NINE)
     notification = Notification.objects.get()
     deliver_first(notification, monkeypatch, Rejected("Gone."))
     notification.refresh_from_db()
@@ -177,7 +179,7 @@ def test_a_fallen_back_message_reaches_the_next_provider(
 ) -> None:
     notification, _ = make_fired()
     sent = answers(monkeypatch, Rejected("Gone."))
-    sending.send(first_of(notification).id, "worker")
-    sending.send(notification.deliveries.get(provider="email").id, "worker")
+    sender.send(first_of(notification).id, "worker")
+    sender.send(notification.deliveries.get(provider="email").id, "worker")
     assert (len(sent), len(mailoutbox)) == (1, 1)
     assert tried(notification) == [("Inbox", "dead"), ("Email", "delivered")]

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from notifications import rescue
+from notifications.deliveries import rescue
 from tests.fallback.making import first_of, make_fired, tried
 
 _WORKER = "import sys, django; django.setup(); from notifications import sending; sending.send(sys.argv[1], 'doomed')"

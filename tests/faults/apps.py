@@ -27,15 +27,16 @@ def _wished() -> list[str]:
 
 
 def _shorten() -> None:
-    from notifications import backoff, outbox, reconnect
-    from notifications.deliveries import claiming
+    from common import postgres
+    from notifications import retry
+    from notifications.deliveries import claims, outbox
     from notifications.providers.webhook import Webhook
 
-    claiming.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
-    reconnect.PATIENCE = claiming.LEASE / 2
+    claims.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
+    postgres.PATIENCE = claims.LEASE / 2
     outbox.UNHEARD = 2.0
     Webhook.deadline = 1.5
-    Webhook.policy = backoff.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
+    Webhook.policy = retry.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
 
 
 def _misbehave() -> None:
@@ -75,20 +76,19 @@ def _exhaust_memory() -> None:
 
 
 def _publish_fourfold() -> None:
-    from notifications import doorbell
+    from notifications.deliveries import publisher
 
-    publish = doorbell.publish
+    publish = publisher.publish
 
     def fourfold(app: Any, task: str, calls: Any, queue: str | None = None) -> None:
         publish(app, task, [call for call in calls for _ in range(4)], queue)
 
-    doorbell.publish = fourfold
+    publisher.publish = fourfold
 
 
 def _mutate(mutation: str) -> None:
     """Take out one of the things that the matrix rests on; it must turn red."""
-    from notifications import rescue
-    from notifications.deliveries import Recovered, claiming, settling
+    from notifications.deliveries import Recovered, claims, rescue, settlement
 
     match mutation:
         case "":
@@ -96,10 +96,10 @@ def _mutate(mutation: str) -> None:
         case "no-rescue":
             rescue.rescue = lambda: rescue.Rescued(0, Recovered(0, 0, 0), 0, 0)
         case "no-fence":
-            settling._SETTLE = _without(settling._SETTLE, "AND lease_token = %(token)s\n RETURNING", "\n RETURNING")
+            settlement._SETTLE = _without(settlement._SETTLE, "AND lease_token = %(token)s\n RETURNING", "\n RETURNING")
         case "unconditional-claim":
-            claiming._CLAIM = _without(
-                claiming._CLAIM,
+            claims._CLAIM = _without(
+                claims._CLAIM,
                 "AND state = 'pending' AND available_at <= now()\n",
                 "AND state IN ('pending', 'sending')\n",
             )

@@ -15,14 +15,14 @@ from itertools import cycle
 import psycopg
 from django.db import connection
 
-from tests.faults.house import House
+from tests.faults.house import BaseAdmin
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """What a fault has to play with: `seconds` of load, and `full` for a run that takes its time."""
 
-    house: House
+    house: BaseAdmin
     rng: random.Random
     seconds: float
     full: bool
@@ -140,7 +140,7 @@ def freeze_workers(scene: Scene) -> None:
         _freeze(barrier, "hold", scene.house)
 
 
-def _freeze(barrier: str, rule: str, house: House) -> None:
+def _freeze(barrier: str, rule: str, house: BaseAdmin) -> None:
     """Of the channel's rule `rule`; one of another rule that comes first goes on at once."""
     before = set(house.took("worker", barrier))
     house.order("worker", barrier, "stop-group")
@@ -158,7 +158,7 @@ def _freeze(barrier: str, rule: str, house: House) -> None:
     house.forget_orders()
 
 
-def _continue_while_sent_again(pid: int, house: House) -> None:
+def _continue_while_sent_again(pid: int, house: BaseAdmin) -> None:
     _wait_for(lambda: _of_its_delivery(pid, "a.outcome = 'lost' AND a.finished_at > %s", _a_moment_ago()))
     with house.slow_sink():
         _wait_for(lambda: _of_its_delivery(pid, "d.state <> 'pending' AND a.finished_at > %s", _a_moment_ago()))

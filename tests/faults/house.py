@@ -28,7 +28,7 @@ _WORKER = [*_CELERY, "worker", *_QUEUES, "--loglevel", "WARNING", "--without-min
 _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
 
 
-class House:
+class BaseAdmin:
     """Stands while its block runs. `directory` takes logs and barriers; `environment` goes to workers and beats."""
 
     def __init__(self, directory: Path, **environment: str) -> None:

@@ -8,10 +8,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.postgres import persist
 from config import embedded
-from notifications.reconnect import persist
 from tests.faults.cells import CELLS, Scene
-from tests.faults.house import House
+from tests.faults.house import BaseAdmin
 from tests.faults.ledger import Reckoning, reckon, unfinished
 from tests.faults.workload import Workload, clear
 
@@ -39,7 +39,7 @@ def run(number: int, deliveries: int, seed: int, mutation: str = "", patience: f
     directory.mkdir(parents=True)
     clear()
     started = time.monotonic()
-    with House(directory, **cell.environment, FAULTS_MUTATION=mutation) as house:
+    with BaseAdmin(directory, **cell.environment, FAULTS_MUTATION=mutation) as house:
         house.flush_broker()
         house.wait_until_ready()
         asked = workload.ask(house.sink_port)

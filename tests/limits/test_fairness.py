@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 import redis
 
-from notifications import broker as broker_module
-from notifications import bulk, outbox, rescue, tasks
-from notifications.ids import uuid7
+from common.uuid7 import uuid7
+from notifications import tasks
+from notifications.deliveries import broker as broker_module
+from notifications.deliveries import fair_queue, outbox, rescue
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user
@@ -24,8 +25,8 @@ def test_one_persons_many_are_rung_in_bulk_and_another_ones_few_beside_them(ada:
     Delivery.objects.filter(id__in=[one.id for one in few]).update(ring_at=NOON + timedelta(seconds=1))
     broker_module.mark()
     assert rescue.rescue().rung == len(many) + len(few)
-    assert broker.llen("carillon:deliveries") == bulk.FEW + len(few)
-    assert broker.llen("carillon:bulk") == len(many) - bulk.FEW
+    assert broker.llen("carillon:deliveries") == fair_queue.FEW + len(few)
+    assert broker.llen("carillon:bulk") == len(many) - fair_queue.FEW
 
 
 def test_many_are_many_in_batches_too_and_few_again_after_a_while(
@@ -33,10 +34,10 @@ def test_many_are_many_in_batches_too_and_few_again_after_a_while(
 ) -> None:
     for _ in range(6):
         outbox.ring([outbox.Ring(uuid7(), 0.0, ada.id) for _ in range(10)])
-    assert (broker.llen("carillon:deliveries"), broker.llen("carillon:bulk")) == (bulk.FEW, 60 - bulk.FEW)
-    monkeypatch.setattr(bulk._Lately, "since", bulk._Lately.since - bulk.WITHIN)
+    assert (broker.llen("carillon:deliveries"), broker.llen("carillon:bulk")) == (fair_queue.FEW, 60 - fair_queue.FEW)
+    monkeypatch.setattr(fair_queue._Lately, "since", fair_queue._Lately.since - fair_queue.WITHIN)
     outbox.ring([outbox.Ring(uuid7(), 0.0, ada.id)])
-    assert broker.llen("carillon:deliveries") == bulk.FEW + 1
+    assert broker.llen("carillon:deliveries") == fair_queue.FEW + 1
 
 
 def test_what_a_schedule_records_is_rung_by_person_too(ada: User) -> None:
@@ -45,8 +46,8 @@ def test_what_a_schedule_records_is_rung_by_person_too(ada: User) -> None:
     assert [bell.person_id for bell in outbox.record(sayings)] == [ada.id, other.user_id]
 
 
-def saying(channel: Channel) -> outbox.Saying:
-    return outbox.Saying(
+def saying(channel: Channel) -> outbox.NewNotification:
+    return outbox.NewNotification(
         user_id=channel.user_id,
         channels=[(channel.id, channel.provider)],
         subject="Water the plants",
@@ -57,10 +58,10 @@ def saying(channel: Channel) -> outbox.Saying:
 
 
 def test_a_retry_stays_in_the_queue_it_came_from() -> None:
-    request = {"args": ["x"], "kwargs": {}, "delivery_info": {"exchange": "", "routing_key": bulk.QUEUE}}
+    request = {"args": ["x"], "kwargs": {}, "delivery_info": {"exchange": "", "routing_key": fair_queue.QUEUE}}
     tasks.deliver.push_request(**request)
     try:
         again = tasks.deliver.signature_from_request(countdown=1.0)
     finally:
         tasks.deliver.pop_request()
-    assert again.options["queue"] == bulk.QUEUE
+    assert again.options["queue"] == fair_queue.QUEUE

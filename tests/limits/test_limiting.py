@@ -15,11 +15,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from notifications import deliveries, outbox, places, providers, rescue, sending
-from notifications.deliveries import claiming
+from notifications import deliveries, providers
+from notifications.deliveries import claims, outbox, rate_limiter, rescue, sender
+from notifications.deliveries.rate_limiter import Place
 from notifications.message import Answer, Delivered, Retryable
 from notifications.models import Channel, Delivery, Notification
-from notifications.places import Place
 from notifications.providers.base import Rate
 from notifications.providers.telegram import Telegram
 from people.models import User
@@ -49,7 +49,7 @@ def make_chat(user: User, **overrides: Any) -> Channel:
 def send(*delivery: Delivery) -> list[str]:
     """Try each once; the states that they are in then."""
     for one in delivery:
-        sending.send(one.id, "worker")
+        sender.send(one.id, "worker")
         one.refresh_from_db()
     return [str(one.state) for one in delivery]
 
@@ -106,7 +106,7 @@ def test_deferring_is_one_statement_more(ada: User, monkeypatch: pytest.MonkeyPa
     send(make_delivery(chat))
     delivery = make_delivery(chat)
     with CaptureQueriesContext(connection) as queries:
-        sending.send(delivery.id, "worker")
+        sender.send(delivery.id, "worker")
     assert len(queries) == 2
 
 
@@ -117,7 +117,7 @@ def test_each_delivery_is_claimed_a_bounded_number_of_times(ada: User, monkeypat
     waiting = {make_delivery(chat).id for _ in range(100)}
     while waiting:
         for delivery_id in due_among(waiting):
-            sending.send(delivery_id, "worker")
+            sender.send(delivery_id, "worker")
         waiting -= set(Delivery.objects.filter(state="delivered").values_list("id", flat=True))
     claims = [delivery.history.count() for delivery in Delivery.objects.all()]
     assert sum(claims) < 4 * len(claims)  # 5.5 if all came back whenever ten may pass
@@ -139,7 +139,7 @@ def due_among(waiting: set[Any]) -> list[Any]:
 )
 def test_the_history_says_what_it_waits_for(ada: User, monkeypatch: pytest.MonkeyPatch, rate: Rate, note: str) -> None:
     take(monkeypatch, rate)
-    monkeypatch.setattr(places, "take", lambda windows, *_: Place(rate.per_seconds, windows[0]))
+    monkeypatch.setattr(rate_limiter, "take", lambda windows, *_: Place(rate.per_seconds, windows[0]))
     delivery = make_delivery(make_chat(ada))
     send(delivery)
     assert delivery.reason.startswith(note)
@@ -222,9 +222,9 @@ def test_a_retry_waits_its_turn_like_a_first_try(
     take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
     answers.append(Retryable("Telegram said later."))
     delivery = make_delivery(make_chat(ada))
-    with pytest.raises(sending.SendAgain) as again:
-        sending.send(delivery.id, "worker")
-    sending.put_off(again.value, chosen=0.0)
+    with pytest.raises(sender.SendAgain) as again:
+        sender.send(delivery.id, "worker")
+    sender.put_off(again.value, chosen=0.0)
     assert send(delivery) == ["pending"]
     assert (delivery.tries, delivery.released) == (1, 1)
     assert list(delivery.history.values_list("number", "outcome")) == [(1, "retryable"), (2, "released")]
@@ -234,7 +234,7 @@ def test_while_redis_is_away_it_goes_out_all_the_same(
     ada: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
-    monkeypatch.setattr(places._Away, "until", 0.0)
+    monkeypatch.setattr(rate_limiter._Away, "until", 0.0)
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     chat = make_chat(ada)
     assert send(make_delivery(chat), make_delivery(chat)) == ["delivered", "delivered"]
@@ -247,7 +247,7 @@ def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire
     chat = make_chat(ada)
     send(make_delivery(chat))
     delivery = make_delivery(chat)
-    give_back, failed = claiming._give_back, []
+    give_back, failed = claims._give_back, []
 
     def breaking(*args: Any) -> bool:
         if not failed:
@@ -255,7 +255,7 @@ def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire
             raise OperationalError("server closed the connection unexpectedly")
         return give_back(*args)
 
-    monkeypatch.setattr(claiming, "_give_back", breaking)
-    monkeypatch.setattr("notifications.reconnect.connection", SimpleNamespace(in_atomic_block=False, close=int))
+    monkeypatch.setattr(claims, "_give_back", breaking)
+    monkeypatch.setattr("common.postgres.connection", SimpleNamespace(in_atomic_block=False, close=int))
     assert send(delivery) == ["pending"]
     assert (delivery.tries, delivery.history.get().outcome) == (0, "released")

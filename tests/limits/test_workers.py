@@ -19,7 +19,7 @@ from django.db import connection
 from django.utils import timezone
 
 from config.processes import Child
-from notifications import outbox, rescue
+from notifications.deliveries import outbox, rescue
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.receivers import HTTPReceiver

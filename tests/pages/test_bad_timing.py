@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from people.models import User
-from schedules import editing, firing
+from schedules import editing
+from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.timing_form import TimingForm
+from schedules.web.timing_form import TimingForm
 from tests.make import NOON, make_channel, make_schedule, make_user
 from tests.pages.typed import typed
 
@@ -115,7 +116,7 @@ def test_whatever_is_typed_is_taken_or_refused_soon(
 @pytest.fixture
 def lost(ada: User) -> Schedule:
     """A reminder whose zone was removed from the database of zones after it was made."""
-    schedule = make_schedule(ada, now=firing.read_clock().now)
+    schedule = make_schedule(ada, now=fire.read_clock().now)
     Schedule.objects.update(time_zone="Mars/Base")
     return schedule
 
@@ -138,7 +139,7 @@ def test_a_removed_zone_breaks_its_reminder_and_no_other(lost: Schedule) -> None
     other = make_schedule(make_user(), now=NOON)
     Schedule.objects.filter(id=lost.id).update(next_fire_at=other.next_fire_at)
     assert other.next_fire_at is not None
-    firing.fire_due(other.next_fire_at)
+    fire.fire_due(other.next_fire_at)
     lost.refresh_from_db()
     other.refresh_from_db()
     assert (lost.state, other.state) == ("broken", "active")

@@ -9,7 +9,7 @@ from cryptography.fernet import Fernet
 from django.test import Client
 from pytest_django import Settings
 
-from notifications.signed_link import ANSWER
+from notifications.links import ANSWER
 from people.models import User
 from tests.make import make_channel, make_user
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from people.models import User
-from schedules import firing
+from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user
 
@@ -65,7 +65,7 @@ def test_the_next_firing_is_shown_in_the_readers_zone(browser: Client, ada: User
 
 def test_the_detail_page_tells_what_comes_and_what_was(browser: Client, ada: User) -> None:
     schedule = make_schedule(ada, [make_channel(ada), make_channel(ada, "email")])
-    firing.fire_due(NOON + timedelta(days=1))
+    fire.fire_due(NOON + timedelta(days=1))
     answer = browser.get(f"/reminders/{schedule.id}/")
     assert len(answer.context["coming"]) == 5
     [past] = answer.context["past"]
@@ -75,7 +75,7 @@ def test_the_detail_page_tells_what_comes_and_what_was(browser: Client, ada: Use
 
 def test_a_skipped_slot_says_why(browser: Client, ada: User) -> None:
     schedule = make_schedule(ada, [])
-    firing.fire_due(NOON + timedelta(days=1))
+    fire.fire_due(NOON + timedelta(days=1))
     assert "No channel to send to" in browser.get(f"/reminders/{schedule.id}/").content.decode()
 
 

@@ -15,9 +15,9 @@ from uuid import UUID
 
 from django.test import override_settings
 
-from notifications import http
-from notifications.http import Response
 from notifications.message import Message
+from notifications.net import http
+from notifications.net.http import Response
 from tests.receivers import HTTPReceiver, Received
 from tests.receivers.http import Answer
 

@@ -7,8 +7,8 @@ from queue import SimpleQueue
 import pytest
 from django import forms
 
-from notifications import address_field
-from notifications.address_field import AddressField
+from notifications.net import address_field
+from notifications.net.address_field import AddressField
 from tests.providers.making import DEADLINE, SLACK, closed_port, raw_server, took
 from tests.receivers import HTTPReceiver
 

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_network
 import pytest
 from pytest_django.fixtures import Settings
 
-from notifications.addresses import RefusedURL, check_url, permitted, permitted_port
+from notifications.net.address_policy import RefusedURL, check_url, permitted, permitted_port
 
 DENIED = """
 0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 100.127.255.255 127.0.0.1 127.0.0.53 127.255.255.254

@@ -10,8 +10,8 @@ import apprise
 import pytest
 import requests
 
-from notifications import apprise_door
-from notifications.apprise_services import SERVICES
+from notifications.providers import apprise_requests
+from notifications.providers.apprise_services import SERVICES
 from tests.receivers import HTTPReceiver
 
 PLUGINS = Path(apprise.__file__).parent / "plugins"
@@ -21,7 +21,7 @@ HARMLESS = {"base64", "binascii", "calendar", "collections", "contextlib", "copy
 HARMLESS |= {"datetime", "email", "enum", "functools", "gzip", "hashlib", "hmac", "html", "io", "itertools", "json"}
 HARMLESS |= {"logging", "math", "operator", "os.path", "random", "re", "requests", "secrets", "string", "textwrap"}
 HARMLESS |= {"__future__", "time", "types", "typing", "unicodedata", "urllib", "uuid", "zlib"}
-OF_MODULES = {"io": {"BytesIO", "StringIO"}, "os": {"urandom"}, "requests": set(vars(apprise_door._STAND_IN))}
+OF_MODULES = {"io": {"BytesIO", "StringIO"}, "os": {"urandom"}, "requests": set(vars(apprise_requests._STAND_IN))}
 DANGEROUS_CALLS = {"open", "exec", "eval", "compile", "__import__", "AppriseAttachment", "urlopen", "sleep"}
 ELSEWHERE = {"urllib.request", "requests.sessions", "requests.api", "http.client"}
 # Of Apprise itself. Another plugin, say to inherit from, would bring its own `requests`.
@@ -84,12 +84,12 @@ def test_one_that_goes_elsewhere_would_be_found(module: str) -> None:
 
 
 def test_every_scheme_has_its_service_and_each_speaks_through_the_stand_in() -> None:
-    assert len({apprise_door.load(scheme) for scheme in SERVICES}) > 100
+    assert len({apprise_requests.load(scheme) for scheme in SERVICES}) > 100
     for scheme in SERVICES:
-        service = apprise_door.load(scheme)
-        assert scheme in apprise_door.schemes_of(service)
+        service = apprise_requests.load(scheme)
+        assert scheme in apprise_requests.schemes_of(service)
         module = __import__(service.__module__, fromlist=["requests"])
-        assert getattr(module, "requests", apprise_door._STAND_IN) is apprise_door._STAND_IN
+        assert getattr(module, "requests", apprise_requests._STAND_IN) is apprise_requests._STAND_IN
         assert str(service.service_name)
 
 
@@ -102,26 +102,26 @@ def test_the_stand_in_refuses_outside_of_a_visit() -> None:
     with HTTPReceiver() as receiver:
         for verb in ("get", "post", "put", "patch", "delete"):
             with pytest.raises(requests.ConnectionError):
-                getattr(apprise_door._STAND_IN, verb)(receiver.url)
+                getattr(apprise_requests._STAND_IN, verb)(receiver.url)
         assert receiver.requests == []
 
 
 def test_looking_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with HTTPReceiver() as receiver, apprise_door.visit(1.0, looking=True) as visit:
+    with HTTPReceiver() as receiver, apprise_requests.visit(1.0, looking=True) as visit:
         with pytest.raises(requests.ConnectionError):
-            apprise_door._STAND_IN.post(receiver.url, data="x")
+            apprise_requests._STAND_IN.post(receiver.url, data="x")
         assert (receiver.requests, visit.refusal) == ([], "")
 
 
 def test_requests_itself_stays_as_it_was() -> None:
-    apprise_door.load("gotify")
+    apprise_requests.load("gotify")
     with HTTPReceiver() as receiver:
         assert requests.get(receiver.url, timeout=5).ok
 
 
 def test_what_a_service_asks_for_reaches_the_other_side() -> None:
-    with HTTPReceiver() as receiver, apprise_door.visit(5.0) as visit:
-        answer = apprise_door._STAND_IN.post(
+    with HTTPReceiver() as receiver, apprise_requests.visit(5.0) as visit:
+        answer = apprise_requests._STAND_IN.post(
             receiver.url, params={"a": "ä"}, data={"b": "1"}, headers={"X-C": "2"}, auth=("ada", "x"), verify=False
         )
         assert (answer.status_code, answer.text, answer.content) == (200, "ok", b"ok")
@@ -140,6 +140,6 @@ def test_only_the_doors_own_sockets_are_opened(monkeypatch: pytest.MonkeyPatch) 
         real(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
-    with HTTPReceiver() as receiver, apprise_door.visit(5.0):
-        apprise_door._STAND_IN.get(receiver.url)
+    with HTTPReceiver() as receiver, apprise_requests.visit(5.0):
+        apprise_requests._STAND_IN.get(receiver.url)
     assert set(dialled) == {"BoundedSocket"}

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from notifications.backoff import PATIENT, QUICK, next_wait, parse_retry_after
+from notifications.retry import PATIENT, QUICK, next_wait, parse_retry_after
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

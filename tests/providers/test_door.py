@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from notifications import http
-from notifications.http import NotSent, Unanswered
+from notifications.net import http
+from notifications.net.http import NotSent, Unanswered
 from tests.providers.making import DEADLINE, closed_port, post, raw_server, read_request
 from tests.receivers import Hang, HTTPReceiver, Reply, Reset
 

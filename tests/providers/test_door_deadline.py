@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from notifications.exchange import SIMULTANEOUS_LOOKUPS
-from notifications.http import NotSent, Unanswered
+from notifications.net.deadline import SIMULTANEOUS_LOOKUPS
+from notifications.net.http import NotSent, Unanswered
 from tests.providers.making import DEADLINE, SLACK, post, took
 from tests.receivers import Drip, Hang, HTTPReceiver
 

@@ -5,9 +5,9 @@ import time
 import pytest
 from pytest_django.fixtures import Settings
 
-from notifications.addresses import permitted
-from notifications.exchange import RefusedAddress, dial
-from notifications.http import NotSent
+from notifications.net.address_policy import permitted
+from notifications.net.deadline import RefusedAddress, dial
+from notifications.net.http import NotSent
 from tests.providers.making import DEADLINE, post
 from tests.receivers import HTTPReceiver
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pytest_django.fixtures import Settings
 
-from notifications.http import NotSent, Unanswered
+from notifications.net.http import NotSent, Unanswered
 from tests.providers.making import DEADLINE, SLACK, closed_port, post, raw_server, took
 from tests.receivers import HTTPReceiver, Reset
 from tests.receivers.proxy import ProxyReceiver

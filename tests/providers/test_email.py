@@ -38,7 +38,7 @@ INVALID = [
 @contextmanager
 def mail_server(port: int, **more: object) -> Iterator[None]:
     server = {
-        "EMAIL_BACKEND": "notifications.smtp.Backend",
+        "EMAIL_BACKEND": "notifications.net.smtp.Backend",
         "EMAIL_HOST": "127.0.0.1",
         "EMAIL_PORT": port,
         "EMAIL_HOST_USER": "",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies
 
 from notifications import providers
-from notifications.fitting import utf16
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.text import utf16
 from tests.providers.making import make_message, out_of_reach, stand_in
 from tests.receivers import Hang, HTTPReceiver, Received, Reply, Reset, telegram
 from tests.receivers.telegram import TOKEN

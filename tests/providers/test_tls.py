@@ -16,10 +16,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from pytest_django.fixtures import Settings
 
-from notifications import http, providers
-from notifications.exchange import tls_context
-from notifications.http import NotSent, Response
+from notifications import providers
 from notifications.message import Ambiguous, Delivered, Retryable
+from notifications.net import http
+from notifications.net.deadline import tls_context
+from notifications.net.http import NotSent, Response
 from tests.providers.making import make_message, raw_server
 from tests.providers.test_email import ADA, hurry, mail_server, say_nothing
 from tests.receivers import DROP, HTTPReceiver, SMTPReceiver

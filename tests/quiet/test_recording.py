@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from notifications import outbox
+from notifications.deliveries import outbox
 from notifications.models import Delivery, Notification
-from schedules import firing
+from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import make_channel, make_schedule, make_user
 
@@ -27,7 +27,7 @@ def fired(**overrides: Any) -> list[Delivery]:
     user = make_user(quiet_from=time(22), quiet_until=time(7))
     channels = [make_channel(user, "email"), make_channel(user)]
     schedule = make_schedule(user, channels, now=SLOT - timedelta(hours=1), rule={"time": "22:30"}, **overrides)
-    assert firing.fire_due(SLOT) == 1
+    assert fire.fire_due(SLOT) == 1
     assert schedule.next_fire_at == SLOT
     return sorted(Delivery.objects.all(), key=lambda delivery: delivery.provider)
 
@@ -57,7 +57,7 @@ def test_an_urgent_reminder_does_not_wait() -> None:
 
 def test_spread_into_quiet_hours_waits_too_and_spread_out_of_them_does_not() -> None:
     email, _ = fired(spread=86_400)
-    spread = firing.spread_of(email.notification.origin_id, SLOT, 86_400)  # type: ignore[arg-type]  # a schedule's
+    spread = fire.spread_of(email.notification.origin_id, SLOT, 86_400)  # type: ignore[arg-type]  # a schedule's
     due = SLOT + spread
     quiet = due < MORNING or due >= MORNING + timedelta(hours=15)
     assert bool(email.reason) == quiet
@@ -73,14 +73,14 @@ def test_what_is_stale_by_the_end_of_quiet_hours_still_goes_stale() -> None:
 def test_a_slot_outside_of_quiet_hours_does_not_wait() -> None:
     user = make_user(quiet_from=time(22), quiet_until=time(23))
     make_schedule(user, [make_channel(user, "email")], now=SLOT - timedelta(hours=1), rule={"time": "22:30"})
-    firing.fire_due(SLOT)
+    fire.fire_due(SLOT)
     assert Delivery.objects.get().reason == ""
 
 
 def test_a_slot_found_late_waits_when_it_is_found_in_quiet_hours() -> None:
     user = make_user(quiet_from=time(23, 45), quiet_until=time(7))
     make_schedule(user, [make_channel(user, "email")], now=SLOT - timedelta(hours=1), rule={"time": "22:30"})
-    firing.fire_due(SLOT + timedelta(hours=1))
+    fire.fire_due(SLOT + timedelta(hours=1))
     assert Delivery.objects.get().available_at == MORNING
 
 

@@ -9,13 +9,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from notifications import deadletters, deliveries, outbox, sending
-from notifications.deadletters import Who
+from notifications import dead_letters, deliveries
+from notifications.dead_letters import Who
+from notifications.deliveries import outbox, sender
 from notifications.message import Answer, Delivered, Retryable
 from notifications.models import Attempt, Delivery, Notification
 from notifications.providers import email
 from people.models import User
-from schedules import editing, firing
+from schedules import editing
+from schedules.firing import fire
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +27,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 def quiet_person(begins: float, ends: float, **overrides: Any) -> tuple[User, datetime]:
     """Somebody whose quiet hours begin and end so many hours from now, and when they end."""
-    now = firing.read_clock().now.astimezone(BERLIN)
+    now = fire.read_clock().now.astimezone(BERLIN)
     edges = [(now + timedelta(hours=hours)).replace(second=0, microsecond=0) for hours in (begins, ends)]
     user = make_user(quiet_from=edges[0].time(), quiet_until=edges[1].time(), **overrides)
     return user, edges[1]
@@ -42,7 +44,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
 def test_what_is_claimed_in_quiet_hours_waits_and_counts_no_try(answers: list[Answer]) -> None:
     user, end = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user, "email"))
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("pending", 0)
     assert abs(delivery.available_at - end) < timedelta(seconds=1)
@@ -55,7 +57,7 @@ def test_outside_of_quiet_hours_it_goes_out(answers: list[Answer]) -> None:
     user, _ = quiet_person(1, 2)
     delivery = make_delivery(make_channel(user, "email"))
     answers.append(Delivered())
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
@@ -65,7 +67,7 @@ def test_an_urgent_one_passes(answers: list[Answer]) -> None:
     delivery = make_delivery(make_channel(user, "email"))
     Notification.objects.update(urgent=True)
     answers.append(Delivered())
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
@@ -74,7 +76,7 @@ def test_a_test_that_the_person_asked_for_passes(answers: list[Answer]) -> None:
     user, _ = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user, "email"), origin=Notification.Origin.TEST)
     answers.append(Delivered())
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
@@ -88,35 +90,35 @@ def test_what_a_person_sends_again_passes_and_an_operators_replay_waits(
     for by in (user, make_user())[:: -1 if own else 1]:  # the last one counts
         Delivery.objects.exclude(state="dead").update(state="sending", lease_token=uuid4(), lease_until=NOON)
         Delivery.objects.exclude(state="dead").update(state="dead", lease_token=None, lease_until=None, settled_at=NOON)
-        deadletters.replay(Delivery.objects.all(), "", Who(by.pk, by.email))
+        dead_letters.replay(Delivery.objects.all(), "", Who(by.pk, by.email))
     answers.append(Delivered())
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == state
 
 
 def test_what_a_person_runs_now_passes(answers: list[Answer]) -> None:
     user, _ = quiet_person(-1, 2)
-    now = firing.read_clock().now - timedelta(minutes=1)
+    now = fire.read_clock().now - timedelta(minutes=1)
     schedule = make_schedule(user, [make_channel(user, "email")], now=now)
     editing.run_now(schedule.id, now, user)
     answers.append(Delivered())
-    sending.send(Delivery.objects.get().id, "worker")
+    sender.send(Delivery.objects.get().id, "worker")
     assert Delivery.objects.get().state == "delivered"
 
 
 def test_the_inbox_disturbs_nobody() -> None:
     user, _ = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user))
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
 
 def test_a_removed_channel_is_told_at_once() -> None:
     user, _ = quiet_person(-1, 2)
-    delivery = make_delivery(make_channel(user, "email", removed_at=firing.read_clock().now))
-    sending.send(delivery.id, "worker")
+    delivery = make_delivery(make_channel(user, "email", removed_at=fire.read_clock().now))
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.state == "dead"
 
@@ -125,9 +127,9 @@ def test_a_retry_that_would_fall_into_quiet_hours_waits_for_their_end(answers: l
     user, end = quiet_person(0.2, 2)
     delivery = make_delivery(make_channel(user, "email"))
     answers.append(Retryable("Busy.", retry_after=1_800))
-    with pytest.raises(sending.SendAgain) as again:
-        sending.send(delivery.id, "worker")
-    assert sending.put_off(again.value, chosen=60.0) is None  # nothing is published for so long a wait
+    with pytest.raises(sender.SendAgain) as again:
+        sender.send(delivery.id, "worker")
+    assert sender.put_off(again.value, chosen=60.0) is None  # nothing is published for so long a wait
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("pending", 1)
     assert abs(delivery.available_at - end) < timedelta(seconds=2)
@@ -138,7 +140,7 @@ def test_waiting_does_not_keep_it_from_going_stale() -> None:
     user, end = quiet_person(-1, 2)
     stale = end - timedelta(hours=1)
     delivery = make_delivery(make_channel(user, "email"), expires_at=stale)
-    sending.send(delivery.id, "worker")
+    sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert delivery.expires_at == stale
     Delivery.objects.update(expires_at=NOON)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common.civil_time import local
 from people import quiet
-from people.civil import local
 from people.quiet import Window, quiet_until
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -17,7 +17,7 @@ from dateutil.rrule import rrulestr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from schedules.recurrence import InvalidRule, civil, parse, upcoming
+from schedules.rules import InvalidRule, civil, parse, upcoming
 
 from .clock_changes import clock_changes
 from .rules import calendar_rules, expressions, moments

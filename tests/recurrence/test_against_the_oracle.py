@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedules.recurrence import KINDS, InvalidRule, parse
+from schedules.rules import KINDS, InvalidRule, parse
 
 from .oracle import slots_between
 from .rules import data_of, moments

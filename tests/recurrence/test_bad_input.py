@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedules.recurrence import KINDS, InvalidRule, parse
+from schedules.rules import KINDS, InvalidRule, parse
 
 START = "DTSTART:20260105T090000\n"
 INTERVAL = {"every": 90, "unit": "minutes", "anchor": "2026-01-01T00:00:00+00:00"}

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from schedules.recurrence import civil, parse, upcoming
+from schedules.rules import civil, parse, upcoming
 
 from .clock_changes import ZONES, clock_changes
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schedules.recurrence import KINDS, parse, upcoming
+from schedules.rules import KINDS, parse, upcoming
 
 BERLIN = "Europe/Berlin"
 EXAMPLES: list[tuple[str, dict[str, Any], str, str]] = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schedules.recurrence import InvalidRule, Timetable, parse, upcoming
+from schedules.rules import InvalidRule, Timetable, parse, upcoming
 
 BEFORE = datetime(2025, 6, 1, tzinfo=UTC)
 

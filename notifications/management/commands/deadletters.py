@@ -14,8 +14,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from notifications import deadletters
-from notifications.deadletters import Done, Which, Who
+from notifications import dead_letters
+from notifications.dead_letters import Done, Which, Who
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _MOST_SHOWN = 50
@@ -87,7 +87,7 @@ class Command(BaseCommand):
             if (count := rows.count()) > _MOST_SHOWN:
                 self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
             return
-        found = deadletters.groups(which)
+        found = dead_letters.groups(which)
         for group in found:
             self.stdout.write(
                 f"{group.cause}  {group.count:>8,}  {_said(group.first)} – {_said(group.last)}"
@@ -99,8 +99,8 @@ class Command(BaseCommand):
     def _replay(self, which: Which, options: dict[str, Any]) -> None:
         self._confirm("Send again", which, options["yes"])
         # Who names a letter means it; who names many does not mean those that nobody wants any more.
-        skip = None if which.ids and options["max_age"] is None else deadletters.stale(options["max_age"])
-        done = deadletters.replay(
+        skip = None if which.ids and options["max_age"] is None else dead_letters.stale(options["max_age"])
+        done = dead_letters.replay(
             which.rows(), str(which), _who(), cause=which.cause, per_minute=options["rate"], skip=skip
         )
         rate = f", {options['rate']} a minute" if options["rate"] else ""
@@ -110,7 +110,7 @@ class Command(BaseCommand):
         if not (reason := options["reason"].strip()):
             raise CommandError("Say why with --reason: it is kept with each letter, and shown to its owner.")
         self._confirm("Give up", which, options["yes"])
-        self._tell(deadletters.discard(which.rows(), str(which), _who(), reason, cause=which.cause), "discarded.")
+        self._tell(dead_letters.discard(which.rows(), str(which), _who(), reason, cause=which.cause), "discarded.")
 
     def _confirm(self, what: str, which: Which, yes: bool) -> None:
         count = which.rows().count()

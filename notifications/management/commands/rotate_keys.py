@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from notifications import rotating
+from notifications.channels import key_rotation
 from people import second_factor
 
 
@@ -18,7 +18,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         sealed = sealed_before = unreadable = 0
-        for done in rotating.rotate():
+        for done in key_rotation.rotate():
             sealed, sealed_before = sealed + done.sealed, sealed_before + done.sealed_before
             unreadable += len(done.unreadable)
             for channel_id in done.unreadable:

@@ -10,11 +10,12 @@ from zoneinfo import ZoneInfo
 
 from django.core.management.base import BaseCommand, CommandError
 
-from people import durations
-from schedules import explain, firing
-from schedules.explain import Because, SlotStory
+from common import durations
+from schedules.explain import history
+from schedules.explain.history import Because, SlotStory
+from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.recurrence import InvalidRule, civil
+from schedules.rules import InvalidRule, civil
 
 _DAYS = 7
 
@@ -30,19 +31,19 @@ class Command(BaseCommand):
 
     def handle(self, *, schedule: str, since: str | None, **options: Any) -> None:
         found = _schedule(schedule)
-        zone, now = _zone(found), firing.read_clock().now
+        zone, now = _zone(found), fire.read_clock().now
         begin = now - timedelta(days=_DAYS) if since is None else _instant(since, zone)
         self.stdout.write(f"{found.title}: {found.when}")
         self.stdout.write(f"It is {found.state}. Times are those of {zone.key}.\n\n")
         for story in _all(found, begin, now):
             self._tell(story, zone)
-        coming = explain.coming(found, now)
+        coming = history.coming(found, now)
         self.stdout.write("\nTo come:" if coming else "\nNothing is to come.")
         for story in coming:
             self._tell(story, zone)
 
     def _tell(self, story: SlotStory, zone: ZoneInfo) -> None:
-        late = "" if story.late is None or story.late < explain.PUNCTUAL else f", {durations.said(story.late)} late"
+        late = "" if story.late is None or story.late < history.PUNCTUAL else f", {durations.said(story.late)} late"
         said = [_said(cause, zone) for cause in story.because] + [f"{story.note}."] * bool(story.note)
         line = f"{_shown(story.slot, zone)}  {story.outcome}{late}"
         self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
@@ -76,7 +77,7 @@ def _all(schedule: Schedule, since: datetime, now: datetime) -> list[SlotStory]:
     """Everything since then, oldest first."""
     stories: list[SlotStory] = []
     until = now + civil.TICK
-    while page := explain.past(schedule, since, until, now):
+    while page := history.past(schedule, since, until, now):
         stories += page
         until = page[-1].slot
     return stories[::-1]

@@ -1,0 +1,107 @@
+"""Columns of values as PostgreSQL array literals, for `unnest(%s::uuid[], …)`.
+
+psycopg writes a list item by item, through a dumper and a search for what must be quoted; for the thousands of values
+of a batch that takes as long as the insert.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, NotSupportedError, OperationalError, connection, connections
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    UUID: lambda value: value.hex,
+    datetime: datetime.isoformat,
+    int: str,
+    bool: str,
+    str: _quoted,
+}
+
+
+def column(values: Iterable[UUID | datetime | int | bool | str | None]) -> str:
+    """The literal of an array of `values`, all of one type or None; datetimes are aware."""
+    listed = list(values)
+    write = next((_WRITERS[type(value)] for value in listed if value is not None), str)
+    return "{" + ",".join(["NULL" if value is None else write(value) for value in listed]) + "}"
+
+
+# Statements that PostgreSQL plans once a connection, for those that every delivery pays for.
+#
+# Django writes the values into the text of a statement, so each one is a new one to PostgreSQL; planning a claim, which
+# touches five tables, takes longer than carrying it out. Here the values travel beside the text (psycopg's server-side
+# binding), and psycopg has the server keep the plan.
+# psycopg also counts the statements that it does not prepare, by their whole text; those of a clock's tick are long.
+_REMEMBERED = 16
+
+
+def execute(statement: str, values: Mapping[str, Any]) -> Any:
+    """The cursor, as Django's would be after `execute`, with its errors. For few statements, whose text never changes.
+
+    Where Django keeps a log of statements, they go through its own cursor, which can say what was sent.
+    """
+    database = connections[DEFAULT_DB_ALIAS]
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    if database.queries_logged:
+        logged = database.cursor()
+        logged.execute(statement, values)
+        return logged
+    own = database.connection
+    own.prepare_threshold, own.prepared_max = 0, _REMEMBERED
+    with database.wrap_database_errors:
+        return psycopg.Cursor(own).execute(statement, values)
+
+
+# Live through a database that is away for seconds: restarted, failed over, or ending our connection.
+# Shorter than what is left of a lease (90 s) after the longest send (60 s).
+PATIENCE = 25.0  # seconds
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+
+T = TypeVar("T")
+
+
+def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) -> T:
+    """Run `statement`, which commits by itself, on a new connection whenever the one it has breaks.
+
+    So it does where a migration has changed a table under a prepared statement (NotSupportedError).
+
+    A connection that breaks during a commit does not say whether it was one: `again` runs instead from the second time
+    on, where the statement must not simply run twice. Raises the database's error after `PATIENCE` seconds, and at once
+    within a transaction, for what came before it in there is lost.
+    """
+    pause, give_up_at = _FIRST_PAUSE, 0.0
+    while True:
+        try:
+            return statement()
+        except (OperationalError, InterfaceError, NotSupportedError):
+            if connection.in_atomic_block:
+                raise
+            now = time.monotonic()
+            give_up_at = give_up_at or now + PATIENCE
+            connection.close()
+            if now >= give_up_at:
+                raise
+        statement = again or statement
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def lend_connection() -> None:
+    """Give the connection back to the pool, where there is one, while this thread waits for something else.
+
+    With a thousand threads in one worker, PostgreSQL has far fewer connections than there are sends under way.
+    """
+    if connection.settings_dict["OPTIONS"].get("pool") and not connection.in_atomic_block:
+        connection.close()

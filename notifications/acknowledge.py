@@ -1,0 +1,74 @@
+"""What a person answers to a notification: that they have seen it, or that it is to come again later.
+
+The first answer counts. It ends the trying of further channels, and cancels what has not gone out yet; what is being
+sent at that moment is not tried again.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from common.uuid7 import uuid7
+from notifications import deliveries
+from notifications.deliveries import outbox
+from notifications.models import Channel, Delivery, Notification
+
+LINK_LIFE = timedelta(days=30)
+"""How long after its notification was recorded a link to answer it is good for."""
+
+
+@transaction.atomic
+def acknowledge(notification_id: UUID) -> bool:
+    """False when it has been answered before; nothing changes then."""
+    return _answer(notification_id, "Acknowledged.")
+
+
+@transaction.atomic
+def snooze(notification_id: UUID, until: datetime) -> bool:
+    """Acknowledge it, and say the same again at `until` (aware), as a batch of its own that keeps no quiet hours.
+
+    It goes where the first one went or would have gone, less the channels removed since. False when it has been
+    answered before; nothing changes then.
+    """
+    if not _answer(notification_id, "Snoozed.", until):
+        return False
+    said = Notification.objects.get(id=notification_id)
+    again = outbox.NewNotification(
+        user_id=said.user_id,
+        channels=_channels(said),
+        subject=said.subject,
+        body=said.body,
+        origin=Notification.Origin(said.origin),
+        batch_id=uuid7(),
+        origin_id=said.origin_id,
+        slot=said.slot,
+        available_at=until,
+        urgent=True,  # its person has chosen the hour
+        in_order=bool(said.channel_order),
+        escalate_after=said.escalate_after,
+    )
+    if again.channels:
+        outbox.ring_after_commit(outbox.record([again]))
+    return True
+
+
+def _answer(notification_id: UUID, reason: str, until: datetime | None = None) -> bool:
+    first = Notification.objects.filter(id=notification_id, acknowledged_at=None).update(
+        acknowledged_at=Now(), snoozed_until=until, advance_at=None
+    )
+    waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)
+    deliveries.cancel(waiting.values_list("id", flat=True), reason)
+    return first == 1
+
+
+def _channels(said: Notification) -> list[tuple[UUID, str]]:
+    order = said.channel_order or list(said.deliveries.order_by("id").values_list("channel_id", flat=True))
+    there = {
+        channel_id: (channel_id, provider)
+        for channel_id, provider in Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider")
+    }
+    return [there[channel_id] for channel_id in order if channel_id in there]

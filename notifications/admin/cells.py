@@ -1,0 +1,66 @@
+"""How channels, states and reasons are shown, wherever they are."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
+
+from common.admin import columns
+from notifications import providers
+from notifications.models import Channel, Delivery, Notification
+
+_STATE = Delivery.State
+STATE_COLOURS = {
+    _STATE.PENDING.value: "info",
+    _STATE.SENDING.value: "info",
+    _STATE.DELIVERED.value: "success",
+    _STATE.DEAD.value: "danger",
+    _STATE.UNKNOWN.value: "warning",
+}
+
+
+def summary(channel: Channel) -> str:
+    """The channel's address in one line; a row that its provider cannot read says so instead of failing the page."""
+    try:
+        return channel.summary
+    except Exception as error:
+        return f"cannot be read ({type(error).__name__})"
+
+
+def provider_label(kind: str) -> str:
+    try:
+        return providers.get(kind).label
+    except providers.UnknownProvider:
+        return kind
+
+
+def short(text: str) -> SafeString:
+    """One line of a list; the whole text shows on its row's page, and where the pointer rests."""
+    return format_html('<span title="{}">{}</span>', text, Truncator(text).chars(70))
+
+
+def key(value: UUID) -> SafeString:
+    return format_html('<span class="whitespace-nowrap font-mono text-xs">{}</span>', value)
+
+
+def channel(row: Channel) -> SafeString:
+    return columns.to_row("notifications.channel", row.pk, row.label)
+
+
+def person(row: Any) -> SafeString:
+    """The person of a row that has a `user`."""
+    return columns.to_row("people.user", row.user_id, row.user.email)
+
+
+def cause(notification: Notification) -> SafeString:
+    """What a notification came from: the occurrence, and the schedule whose it is."""
+    if notification.origin != Notification.Origin.SCHEDULE:
+        return SafeString(columns.NONE)
+    return columns.many(
+        columns.to_row("schedules.occurrence", notification.batch_id, "occurrence"),
+        columns.to_row("schedules.schedule", notification.origin_id, "schedule"),
+    )

@@ -1,0 +1,147 @@
+"""What a person does with their channels: add, rename, remove, try; and an operator: disable, enable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Now
+
+from notifications import deliveries, providers
+from notifications.channels import verification
+from notifications.deliveries import outbox
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from people.user_lock import turn
+
+
+class TooMany(Exception):
+    """The person has as many channels as one may have; the message is for them."""
+
+
+class Refused(Exception):
+    """Whoever reads the address has asked for nothing more from this person; the message is for them."""
+
+
+class AlreadyThere(Exception):
+    """The person has their inbox already; a second one would show each message twice."""
+
+
+def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> Channel:
+    """A channel on the provider `kind`, from its form's cleaned data; without a label it is called like the provider.
+
+    It is to be verified before it is used, unless nothing is left to prove.
+
+    Raises AlreadyThere for a second inbox, Refused, TooMany, `providers.UnknownProvider`.
+    """
+    with turn(user):
+        return _add(user, kind, cleaned, label)
+
+
+def _add(user: User, kind: str, cleaned: Mapping[str, Any], label: str) -> Channel:
+    if Channel.objects.for_user(user).count() >= settings.MOST_CHANNELS:
+        raise TooMany(
+            f"You have {settings.MOST_CHANNELS} channels, as many as one person may have here. "
+            "Remove one that you no longer need."
+        )
+    provider = providers.get(kind)
+    channel = Channel(user=user, provider=kind, label=label or provider.label)
+    channel.hold(provider.destination(cleaned))
+    judge(channel)
+    try:
+        with transaction.atomic():
+            channel.save(force_insert=True)
+    except IntegrityError as error:
+        if "channel_one_inbox" in str(error):
+            raise AlreadyThere from None
+        raise
+    return channel
+
+
+def judge(channel: Channel) -> None:
+    """Count a new address as its owner's where nothing is left to prove; the caller saves. Raises Refused."""
+    address = channel.address.get("address")
+    channel.verified_at = None
+    if verification.is_proven(channel.user, channel.provider, address):
+        channel.verified_at = Now()
+    elif verification.is_refused(channel.user, channel.provider, address):
+        raise Refused(
+            "Whoever reads this address has asked for no more codes from you. Write another one, or let it be added "
+            "again by the link in the message that arrived there."
+        )
+
+
+def open_inbox(user: User) -> Channel:
+    """The inbox that everybody has from the start. Raises AlreadyThere."""
+    return add(user, "inbox", {})
+
+
+def rename(channel: Channel, label: str) -> None:
+    Channel.objects.filter(id=channel.id).update(label=label)
+
+
+@transaction.atomic
+def remove(channel: Channel) -> None:
+    """Nothing goes to it any more; what is not yet sent is cancelled, its history stays, its secrets are erased."""
+    Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
+    waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
+    deliveries.cancel(waiting, "The channel was removed.")
+
+
+def disable(ids: Iterable[UUID], reason: str) -> list[UUID]:
+    """Send nothing to these channels until `enable`. Returns those that were enabled and not removed."""
+    working = Channel.objects.filter(id__in=ids, disabled_at=None)
+    return _mark(working, disabled_at=Now(), disabled_reason=reason[:300], failing_since=None, unsubscribed_at=None)
+
+
+def enable(ids: Iterable[UUID]) -> list[UUID]:
+    """Undo `disable`; what it had failed before is forgotten. Returns those that were disabled and not removed."""
+    disabled = Channel.objects.filter(id__in=ids, disabled_at__isnull=False)
+    return _mark(disabled, disabled_at=None, disabled_reason="", failing_since=None, unsubscribed_at=None)
+
+
+def try_anew(channel: Channel) -> bool:
+    """Enable a channel that its own answers or its reader have disabled; False for one that an operator disabled."""
+    marked = Q(failing_since__isnull=False) | Q(unsubscribed_at__isnull=False)
+    return bool(enable(Channel.objects.filter(marked, id=channel.id).values_list("id", flat=True)))
+
+
+@transaction.atomic
+def _mark(channels: QuerySet[Channel], **fields: Any) -> list[UUID]:
+    found = list(channels.filter(removed_at=None).order_by("id").select_for_update().values_list("id", flat=True))
+    Channel.objects.filter(id__in=found).update(**fields)
+    return found
+
+
+def move(channel_id: UUID, address: Mapping[str, Any], moved_to: Mapping[str, Any]) -> bool:
+    """Change what of `address` has moved for good, as its service says; False where it is another one by now."""
+    here = Channel.objects.filter(id=channel_id, address=dict(address))
+    return here.update(address={**address, **moved_to}) == 1
+
+
+def send_test(channel: Channel, now: datetime) -> UUID:
+    """Say something harmless on `channel`, now. Returns the delivery's id. Raises `verification.TooMany`."""
+    with turn(channel.user):
+        verification.spend_test(channel.user, now)
+        batch_id = outbox.notify(
+            channel.user_id,
+            [channel],
+            "Carillon rings",
+            f"This is a test of the channel “{channel.label}”. Nothing is due.",
+            Notification.Origin.TEST,
+        )
+    return Delivery.objects.get(notification__batch_id=batch_id, channel=channel).id
+
+
+def with_last_result(user: User) -> list[tuple[Channel, Delivery | None]]:
+    """The person's channels, each with its newest delivery, in two statements."""
+    newest = Delivery.objects.filter(channel=OuterRef("id")).order_by("-id").values("id")[:1]
+    channels = list(Channel.objects.for_user(user).annotate(newest=Subquery(newest)))
+    ids = {channel.id: channel.newest for channel in channels}  # type: ignore[attr-defined]  # the annotation
+    found = Delivery.objects.in_bulk(list(ids.values()))
+    return [(channel, found.get(ids[channel.id])) for channel in channels]

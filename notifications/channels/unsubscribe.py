@@ -1,0 +1,62 @@
+"""What whoever reads a channel does to it by the link in its messages: stop them, undo that, remove the channel."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce, Now
+
+from notifications.channels import lifecycle, verification
+from notifications.models import Channel
+
+REASON = "You unsubscribed, by the link in a message."
+
+
+@transaction.atomic
+def stop(channel_id: UUID) -> None:
+    """Disable the channel until its owner enables it, or `resume`. Repeated, it changes nothing.
+
+    One that nobody has verified is removed for good: its only messages are codes, which a stranger may have sent. One
+    that an operator has disabled stays theirs to enable.
+    """
+    for channel in _locked(channel_id):
+        if channel.verified_at is None:
+            remove(channel_id)
+        elif channel.removed_at is None and channel.unsubscribed_at is None and _may_disable(channel):
+            Channel.objects.filter(id=channel_id).update(
+                disabled_at=Now(), disabled_reason=REASON, unsubscribed_at=Now(), failing_since=None
+            )
+
+
+@transaction.atomic
+def resume(channel_id: UUID) -> None:
+    """Undo what the link did: enable the channel, or let its address be added again where it was removed unverified."""
+    for channel in _locked(channel_id).filter(unsubscribed_at__isnull=False):
+        if channel.removed_at is None:
+            lifecycle.enable([channel_id])
+        else:
+            Channel.objects.filter(id=channel_id).update(unsubscribed_at=None)
+
+
+@transaction.atomic
+def remove(channel_id: UUID) -> None:
+    """Remove the channel; an address that was never verified cannot be added again by the same person.
+
+    Nor do codes for it go on by other channels of theirs: all that nobody has verified are removed with it.
+    """
+    for channel in _locked(channel_id):
+        lifecycle.remove(channel)
+        if channel.verified_at is None:
+            for other in verification.same_address(channel).filter(verified_at=None, removed_at=None):
+                lifecycle.remove(other)
+        Channel.objects.filter(id=channel_id).update(unsubscribed_at=Coalesce("unsubscribed_at", Now()))
+
+
+def _locked(channel_id: UUID) -> QuerySet[Channel]:
+    return Channel.objects.select_for_update().filter(id=channel_id)
+
+
+def _may_disable(channel: Channel) -> bool:
+    return channel.disabled_at is None or channel.is_owners_to_enable

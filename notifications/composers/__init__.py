@@ -1,1 +1,0 @@
-"""Composers decide at fire time what to say. One file each."""

@@ -1,0 +1,223 @@
+"""Dead letters by cause: see them, send them again at a rate, give them up; and keep who did it.
+
+What is chosen is locked in the order of its keys before anything is done to it, so that of two people each letter obeys
+one, and neither waits for the other for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models.functions import Now
+
+from common.postgres import column
+from notifications import deliveries
+from notifications.deliveries import outbox
+from notifications.models import Delivery, Intervention
+
+_STATE = Delivery.State
+_WHAT = Intervention.What
+
+# So many are rung for at once; of more than that, and of those due later, rescue rings as fast as workers take them.
+RUNG_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Dead letters of a provider, of a cause, ended at or after an aware instant, with these keys: all that is given
+    holds at once, and nothing given means every one."""
+
+    provider: str = ""
+    cause: str = ""
+    since: datetime | None = None
+    ids: Sequence[UUID] = ()
+
+    def rows(self) -> QuerySet[Delivery]:
+        rows = Delivery.objects.dead_letters()
+        if self.provider:
+            rows = rows.filter(provider=self.provider)
+        if self.cause:
+            rows = rows.filter(cause=self.cause)
+        if self.since is not None:
+            rows = rows.filter(settled_at__gte=self.since)
+        return rows.filter(pk__in=self.ids) if self.ids else rows
+
+    def __str__(self) -> str:
+        keys = ", ".join(str(key) for key in self.ids[:3]) + (" …" if len(self.ids) > 3 else "")
+        words = [
+            f"of the provider {self.provider}" if self.provider else "",
+            f"of the cause {self.cause}" if self.cause else "",
+            "" if self.since is None else f"since {self.since:%Y-%m-%d %H:%M %Z}",
+            f"with the keys {keys}" if keys else "",
+        ]
+        return ", ".join(filter(None, words)) or "every dead letter"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The dead letters of one cause: how many, when the first and the last ended, and the newest as an example."""
+
+    cause: str
+    count: int
+    first: datetime
+    last: datetime
+    example: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A person who acts: their account's id, None at the command line, and what they are called."""
+
+    user_id: int | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done: the letters changed, and how many were left alone because they are stale."""
+
+    changed: list[UUID]
+    stale: int = 0
+    intervention: Intervention | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What has become of the deliveries that an intervention touched."""
+
+    waiting: int
+    sending: int
+    delivered: int
+    failed: int
+    dropped: int
+
+    @property
+    def under_way(self) -> bool:
+        return bool(self.waiting or self.sending)
+
+
+def groups(which: Which | None = None) -> list[Group]:
+    """Every cause among the letters, the one with the latest death first."""
+    found = (which or Which()).rows().order_by().values_list("cause")
+    counted = found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
+    ends = {cause: (count, first, last) for cause, count, first, last in counted}
+    examples = Delivery.objects.dead_letters().filter(pk__in=_newest(list(ends))).order_by("-settled_at")
+    return [Group(example.cause, *ends[example.cause], example) for example in examples]
+
+
+def _newest(causes: list[str]) -> list[UUID]:
+    """The key of the newest dead letter of each of the causes, read from the end of its part of the index."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT newest.id FROM unnest(%s::text[]) AS wanted(cause), LATERAL (
+                SELECT id FROM notifications_delivery d
+                 WHERE d.cause = wanted.cause AND d.state IN ('dead', 'unknown')
+                 ORDER BY settled_at DESC LIMIT 1
+            ) newest
+            """,
+            [column(causes)],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def stale(max_age: timedelta | None = None) -> Q:
+    """Past what its schedule allows (`expires_at`), or recorded longer than `max_age` ago."""
+    past = Q(expires_at__lte=Now())
+    return past if max_age is None else past | Q(created_at__lt=Now() - max_age)
+
+
+@transaction.atomic
+def replay(
+    rows: QuerySet[Delivery],
+    which: str,
+    who: Who,
+    *,
+    cause: str = "",
+    per_minute: int | None = None,
+    skip: Q | None = None,
+    what: Intervention.What = _WHAT.REPLAYED,
+) -> Done:
+    """Send them again under the same keys, oldest first, `per_minute` at most; None: all are due at once.
+
+    `skip` are those left alone (see `stale`); they stay dead letters.
+    """
+    chosen = rows if skip is None else rows.exclude(skip)
+    held = _locked(chosen)
+    stale_ones = 0 if skip is None else rows.filter(skip).count()
+    changed = set(deliveries.replay(held, 60 / per_minute if per_minute else 0.0))
+    again = [key for key in held if key in changed]
+    outbox.ring_after_commit(outbox.Ring(key) for key in again[: 1 if per_minute else RUNG_AT_ONCE])
+    return Done(again, stale_ones, _keep(who, what, which, cause, again, per_minute=per_minute))
+
+
+def try_one(which: Which, who: Who) -> Done:
+    """Send the newest of them again, alone, to see whether its cause is mended."""
+    newest = which.rows().order_by("-settled_at")[:1]
+    return replay(newest, f"the newest {which}", who, cause=which.cause, what=_WHAT.TESTED)
+
+
+@transaction.atomic
+def discard(rows: QuerySet[Delivery], which: str, who: Who, reason: str, *, cause: str = "") -> Done:
+    """Give them up: nothing is sent, and each says why."""
+    held = _locked(rows)
+    deliveries.discard(held, f"Discarded: {reason}")
+    return Done(held, 0, _keep(who, _WHAT.DISCARDED, which, cause, held, reason=reason))
+
+
+def progress(intervention: Intervention) -> Progress:
+    """Where its deliveries are now."""
+    states = dict(intervention.deliveries.order_by().values_list("state").annotate(Count("pk")))
+    return Progress(
+        waiting=states.get(_STATE.PENDING, 0),
+        sending=states.get(_STATE.SENDING, 0),
+        delivered=states.get(_STATE.DELIVERED, 0),
+        failed=states.get(_STATE.DEAD, 0) + states.get(_STATE.UNKNOWN, 0),
+        dropped=states.get(_STATE.CANCELLED, 0) + states.get(_STATE.EXPIRED, 0),
+    )
+
+
+def _locked(rows: QuerySet[Delivery]) -> list[UUID]:
+    """Those of `rows` that are dead letters still, and stay so until the commit; the one that died first comes first.
+
+    A letter that somebody else has just changed is looked at again once its lock is there, and left out.
+    """
+    wanted = Delivery.objects.dead_letters().filter(pk__in=rows.values("pk"))
+    held = wanted.order_by("pk").select_for_update().values_list("settled_at", "pk")
+    return [key for _, key in sorted(held)]
+
+
+def _keep(
+    who: Who,
+    what: Intervention.What,
+    which: str,
+    cause: str,
+    touched: list[UUID],
+    *,
+    per_minute: int | None = None,
+    reason: str = "",
+) -> Intervention | None:
+    if not touched:
+        return None
+    kept = Intervention.objects.create(
+        by_id=who.user_id,
+        who=who.name,
+        what=what,
+        which=which[:500],
+        cause=cause,
+        count=len(touched),
+        per_minute=per_minute,
+        reason=reason[:300],
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO notifications_intervention_deliveries (intervention_id, delivery_id)"
+            " SELECT %s, unnest(%s::uuid[])",
+            [kept.pk, column(touched)],
+        )
+    return kept

@@ -1,0 +1,230 @@
+"""Take a delivery in hand, and give it back when nothing of it has been sent.
+
+Claiming is one statement, because it is what every delivery pays for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import connection
+
+from common import fault_points, postgres
+from common.postgres import persist
+from notifications import providers, secrets
+from notifications.links import ANSWER, UNSUBSCRIBE
+from notifications.message import Destination, Message
+from notifications.models import Intervention
+from people import codes, quiet
+from people.quiet import Window
+
+# Longer than the longest send deadline and Celery's hard time limit, so that a lease only expires under a dead worker.
+LEASE = 90.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A leased delivery with all that a worker needs to send it, so that sending reads no database.
+
+    `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
+    `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
+    quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or no reminder's.
+    `failing`: nothing has arrived on its channel since a try failed. `withdrawn` says why nothing of it is to go out:
+    its person has answered the notification or stopped its reminder, and has not sent it again, or their account was
+    switched off.
+    `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
+    `link_id` tells the channel's address from those it had before.
+    `released`: how often it was given back before anything was sent. `left`: seconds until it is stale, None for never.
+    """
+
+    delivery_id: UUID
+    token: UUID
+    tries: int
+    provider: str
+    channel_id: UUID
+    link_id: UUID
+    message: Message
+    address: Mapping[str, Any]
+    sealed_secrets: str
+    on_unknown: str
+    unusable: str
+    claimed_at: datetime
+    quiet: Window | None
+    failing: bool
+    withdrawn: str
+    person_id: int
+    zone: str
+    is_test: bool
+    released: int
+    left: float | None
+
+    def destination(self) -> Destination:
+        """Raises `secrets.Unreadable` when the key is not there."""
+        return Destination(self.address, secrets.unseal(self.sealed_secrets, self.channel_id))
+
+
+_CLAIM = """
+WITH claimed AS (
+    UPDATE notifications_delivery
+       SET state = 'sending', tries = tries + 1, lease_token = %(token)s,
+           lease_until = now() + %(lease)s * interval '1 second'
+     WHERE id = %(id)s AND state = 'pending' AND available_at <= now()
+       AND (expires_at IS NULL OR expires_at > now())
+ RETURNING id, notification_id, channel_id, provider, replays, tries, released, expires_at
+), opened AS (
+    INSERT INTO notifications_attempt (delivery_id, replay, number, token, worker, started_at, outcome, reason)
+    SELECT id, replays, tries + released, %(token)s, %(worker)s, now(), '', '' FROM claimed
+)
+SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END,
+       coalesce(c.link_id, c.id), claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body,
+       n.slot, p.name, p.email, c.address, c.sealed_secrets, c.on_unknown,
+       CASE WHEN c.removed_at IS NOT NULL THEN 'The channel was removed.'
+            WHEN c.disabled_at IS NOT NULL THEN 'The channel is disabled: ' || c.disabled_reason
+            WHEN c.verified_at IS NULL AND n.origin <> 'test' THEN 'The channel has not been verified.'
+            WHEN jsonb_typeof(c.address) <> 'object' THEN
+                 'The channel''s address is damaged. Remove the channel and add it again.'
+            ELSE '' END,
+       now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END,
+       p.quiet_until, p.time_zone, c.failing_since IS NOT NULL,
+       CASE WHEN n.escalate_after IS NOT NULL THEN n.id END,
+       p.is_active,
+       CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN claimed.replays = 0 THEN n.withdrawn ELSE '' END
+            WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END,
+       p.id, n.origin = 'test', extract(epoch FROM claimed.expires_at - now())::float, claimed.released,
+       claimed.replays
+  FROM claimed
+  JOIN notifications_notification n ON n.id = claimed.notification_id
+  JOIN notifications_channel c ON c.id = claimed.channel_id
+  JOIN people_user p ON p.id = n.user_id
+"""
+
+
+def claim(delivery_id: UUID, worker: str) -> Claim | None:
+    """pending -> sending: lease the delivery and open its attempt. None when there is nothing to claim now."""
+    token = uuid4()
+    row = persist(partial(_claim, delivery_id, token, worker), again=partial(_claim_again, delivery_id, token, worker))
+    if row is None:
+        return None
+    link_id, tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, *rest = row
+    unusable, claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, is_active, answered, *about = rest
+    person_id, is_test, left, released, replays = about
+    own_wish = replays > 0 and persist(partial(_sent_again_by, delivery_id)) == person_id
+    fault_points.reach("claimed")
+    return Claim(
+        delivery_id=delivery_id,
+        token=token,
+        tries=tries,
+        provider=provider,
+        channel_id=channel_id,
+        link_id=link_id,
+        message=Message(
+            key=delivery_id,
+            subject=subject,
+            body=body,
+            recipient=name or email,
+            slot=slot,
+            unsubscribe_url=UNSUBSCRIBE.address(link_id) if providers.unsubscribes(provider) else "",
+            answer_url="" if escalating_id is None else ANSWER.address(escalating_id),
+        ),
+        # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
+        address=json.loads(address),
+        sealed_secrets=sealed,
+        on_unknown=on_unknown,
+        unusable=unusable,
+        claimed_at=claimed_at,
+        quiet=None if own_wish else quiet.window(quiet_from, quiet_until, zone),
+        failing=failing,
+        withdrawn=("" if own_wish else answered) if is_active else "The account was switched off.",
+        person_id=person_id,
+        zone=zone,
+        is_test=is_test,
+        released=released,
+        left=left,
+    )
+
+
+def _claim(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:
+    values = {"id": delivery_id, "token": token, "lease": LEASE, "worker": worker[:120]}
+    row: tuple[Any, ...] | None = postgres.execute(_CLAIM, values).fetchone()
+    return None if row is None else _with_code(*row)
+
+
+def _with_code(
+    nonce: str | None, link_id: UUID, tries: int, provider: str, channel_id: UUID, subject: str, body: str, *rest: Any
+) -> tuple[Any, ...]:
+    """No table holds the code that verifies a channel: it is put into the message here.
+
+    So is the link that ends it, which a mail carries beside its text: whoever gets a code may be a stranger to it all.
+    """
+    if nonce is not None:
+        body = f"{codes.reveal(body, channel_id, nonce)}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(link_id)}"
+    return (link_id, tries, provider, channel_id, subject, body, *rest)
+
+
+def _sent_again_by(delivery_id: UUID) -> int | None:
+    """The account of whoever sent the dead letter again: their own wish passes where an operator's replay waits."""
+    return Intervention.objects.filter(deliveries=delivery_id).values_list("by_id", flat=True).first()
+
+
+def _claim_again(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:
+    """The connection that broke may have committed the claim before it did; nothing was sent under it."""
+    release(delivery_id, token, "The database went away while this try was being opened.")
+    return _claim(delivery_id, token, worker)
+
+
+_GIVE_BACK = """
+WITH given_back AS (
+    UPDATE notifications_delivery
+       SET state = 'pending', tries = tries - 1, released = released + 1, lease_token = NULL, lease_until = NULL,
+           available_at = now() + %(wait)s * interval '1 second',
+           ring_at = now() + %(ring)s * interval '1 second', rings = 0, reason = coalesce(%(note)s, reason)
+     WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
+ RETURNING id
+)
+UPDATE notifications_attempt SET finished_at = clock_timestamp(), outcome = 'released', reason = %(reason)s
+ WHERE delivery_id = (SELECT id FROM given_back) AND token = %(token)s AND finished_at IS NULL
+"""
+
+
+def release(delivery_id: UUID, token: UUID, reason: str) -> bool:
+    """sending -> pending: nothing was sent, so the try does not count; another worker may claim it at once.
+
+    False when the lease of `token` is no longer there.
+    """
+    return _give_back(delivery_id, token, reason, None, 0.0, 0.0)
+
+
+def defer(claim: Claim, wait: float, ring: float, note: str) -> bool:
+    """sending -> pending: it must not go out now (a rate limit, quiet hours), but `wait` seconds later, and says why.
+
+    Nothing was sent, so the try does not count. Rescue rings after `ring` seconds. False when the claim's lease is no
+    longer there.
+    """
+    # A database that is away for a moment must not let the lease expire: that would count as sent, for all we know.
+    return persist(partial(_give_back, claim.delivery_id, claim.token, note, note, wait, ring))
+
+
+def _give_back(delivery_id: UUID, token: UUID, reason: str, note: str | None, wait: float, ring: float) -> bool:
+    values: dict[str, Any] = {"id": delivery_id, "token": token, "reason": reason[:500], "wait": wait, "ring": ring}
+    with connection.cursor() as cursor:
+        cursor.execute(_GIVE_BACK, values | {"note": note and note[:500]})
+        closed: int = cursor.rowcount
+        return closed == 1
+
+
+def seconds_until_available(delivery_id: UUID) -> float | None:
+    """How long a pending delivery has yet to wait, on the database's clock; None when it is not pending."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT extract(epoch FROM available_at - now())::float FROM notifications_delivery"
+            " WHERE id = %s AND state = 'pending'",
+            [delivery_id],
+        )
+        row = cursor.fetchone()
+    return None if row is None else max(0.0, row[0])

@@ -1,0 +1,25 @@
+"""What a worker would otherwise load while its first message waits: some hundred milliseconds of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import signals
+from django.core import mail
+from django.template.loader import get_template
+from django.urls import get_resolver
+
+from notifications import providers
+from notifications.net.deadline import tls_context
+from notifications.providers import apprise_requests
+
+
+@signals.worker_init.connect
+def warm(**_: Any) -> None:
+    """Before the pool is made, so that forked children have it too."""
+    providers.all()
+    tls_context()
+    mail.get_connection()
+    get_template("notifications/mail.html")
+    _ = get_resolver().reverse_dict  # of all URLs, for the links in messages
+    apprise_requests.load("gotify")  # any service: the library beneath them is what takes long

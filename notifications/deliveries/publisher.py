@@ -1,0 +1,81 @@
+"""Publish many messages of one task: "look at delivery X", for each X.
+
+Celery's `send_task` builds each message from nothing, which takes several times as long as publishing one. Here Celery
+builds it once, and only what differs is put in: its id, its argument and its time. It then goes out through kombu like
+any other, in one pipeline on Redis, one by one on brokers that know none. Celery's signals around publishing
+(`before_task_publish`, `after_task_publish`) are not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from celery import Celery
+from kombu.exceptions import KombuError
+from kombu.utils.json import dumps
+
+from common import fault_points
+
+_PLACE = "00000000-0000-0000-0000-000000000000"
+
+
+class Unreachable(Exception):
+    """The broker does not take messages."""
+
+
+def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]], queue: str | None = None) -> None:
+    """One message a call: the argument's id, and the seconds to wait (0: none); to `queue`, or the task's own.
+
+    Raises Unreachable when the broker is away, at once; some messages may then have gone out.
+    """
+    away: tuple[type[BaseException], ...] = (
+        KombuError,
+        OSError,
+        *app.connection_for_write().recoverable_connection_errors,
+    )
+    try:
+        with app.producer_or_acquire() as producer:
+            # Without this, kombu goes on trying for seconds, and the clock stands still meanwhile.
+            producer.connection.ensure_connection(max_retries=0)
+            _publish(app, producer, task, calls, queue)
+    except away as error:
+        raise Unreachable(str(error)) from error
+
+
+def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, float]], name: str | None) -> None:
+    message = app.amqp.as_task_v2(
+        _PLACE,
+        task,
+        args=[_PLACE],  # type: ignore[arg-type]
+        ignore_result=True,
+        time_limit=app.conf.task_time_limit,
+        soft_time_limit=app.conf.task_soft_time_limit,
+    )
+    body, argument_shown = dumps(message.body), message.headers["argsrepr"]
+    queue = app.amqp.queues[name] if name else app.amqp.router.route({}, task)["queue"]
+    now = app.now()
+    producer.maybe_declare(queue)
+    with producer.batch():
+        for argument, wait in calls:
+            task_id, written = str(uuid4()), str(argument)
+            producer.publish(
+                body.replace(_PLACE, written),
+                exchange="",
+                routing_key=queue.name,
+                content_type="application/json",
+                content_encoding="utf-8",
+                delivery_mode=queue.exchange.delivery_mode,
+                headers=message.headers
+                | {
+                    "id": task_id,
+                    "root_id": task_id,
+                    "argsrepr": argument_shown.replace(_PLACE, written),
+                    "eta": (now + timedelta(seconds=wait)).isoformat() if wait > 0 else None,
+                },
+                correlation_id=task_id,
+                reply_to="",
+            )
+        fault_points.reach("publishing")

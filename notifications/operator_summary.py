@@ -1,0 +1,65 @@
+"""The operators' daily mail about dead letters that wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core import mail
+from django.urls import reverse
+
+from notifications import dead_letters
+from notifications.dead_letters import Group, Which
+from notifications.models import Summary
+from people.models import User
+
+_MOST_CAUSES = 20
+
+
+def send(now: datetime) -> int:
+    """Mail each member of staff with an address what waits, and what has died in the 24 hours before `now`.
+
+    Returns how many were written to; nobody is when nothing waits. Each gets one mail a day (UTC), however often and by
+    however many this is called: a mail that may have gone is not sent again, for tomorrow's says all that still waits.
+    Raises OSError when the mail server has refused one; whoever was not written to is at the next call.
+    """
+    groups = dead_letters.groups()
+    if not groups:
+        return 0
+    subject, body = _words(groups, now)
+    told, refused = 0, None
+    post = mail.get_connection()
+    post.open()
+    try:
+        for reader in User.objects.filter(is_staff=True, is_active=True).exclude(email="").order_by("pk"):
+            summary, fresh = Summary.objects.get_or_create(day=now.date(), reader=reader)
+            if not fresh:
+                continue
+            try:
+                post.send_messages([mail.EmailMessage(subject, body, settings.DEFAULT_FROM_EMAIL, [reader.email])])
+            except OSError as error:
+                refused = error
+                if not getattr(post, "in_doubt", True):
+                    summary.delete()
+            else:
+                told += 1
+    finally:
+        post.close()
+    if refused is not None:
+        raise refused
+    return told
+
+
+def _words(groups: Sequence[Group], now: datetime) -> tuple[str, str]:
+    waiting = sum(group.count for group in groups)
+    new = Which(since=now - timedelta(days=1)).rows().count()
+    lines = [
+        f"{group.count:,} since {group.first:%Y-%m-%d %H:%M} UTC, {group.example.provider}: {group.example.reason}"
+        for group in sorted(groups, key=lambda group: -group.count)[:_MOST_CAUSES]
+    ]
+    if len(groups) > _MOST_CAUSES:
+        lines.append(f"… and {len(groups) - _MOST_CAUSES} causes more")
+    page = f"{settings.BASE_URL}{reverse('admin:notifications_deadletter_causes')}"
+    lines.append(f"Replay or discard them: {page}")
+    return f"[Carillon] Dead letters: {waiting:,} wait, {new:,} of them new", "\n\n".join(lines)

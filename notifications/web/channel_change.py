@@ -1,0 +1,70 @@
+"""Change where a channel goes: its provider's own form, without its secrets."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from notifications import providers
+from notifications.channels import changes, lifecycle
+from notifications.channels.forms import RenameForm, change_form
+from notifications.models import Channel, Delivery, Notification
+from notifications.web import signing_secret, verify
+from people.requests import PersonRequest
+
+
+@login_required
+def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    try:
+        provider = providers.get(channel.provider)
+    except providers.UnknownProvider as error:
+        raise Http404(str(error)) from None
+    if not provider.form.base_fields:
+        return redirect("notifications:channel", channel.id)
+    posted = request.POST if request.method == "POST" else None
+    stored = changes.readable(channel)
+    details = change_form(posted, provider, stored)
+    label = RenameForm(posted, initial={"label": channel.label})
+    if all([details.is_valid(), label.is_valid()]):
+        after = provider.changed(stored, details.cleaned_data)
+        try:
+            changed = changes.change(channel, request.POST.get("read", ""), after, label.cleaned_data["label"])
+        except changes.Meanwhile:
+            messages.error(request, "The channel was changed meanwhile, and nothing was saved. This is how it is now.")
+            return redirect("notifications:channel-change", channel.id)
+        except lifecycle.Refused as refusal:
+            details.add_error(None, str(refusal))
+        else:
+            made = stored.secrets.get(provider.revealed) != after.secrets.get(provider.revealed)
+            return _lead_on(request, channel, changed, made)
+    waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING)
+    context = {
+        "channel": channel,
+        "provider": provider,
+        "details": details,
+        "label": label,
+        "read": changes.mark(channel),
+        "unreadable": channel.unreadable,
+        "waiting": waiting.exclude(notification__origin=Notification.Origin.TEST).count(),
+    }
+    return render(request, "notifications/channel_change.html", context)
+
+
+def _lead_on(request: PersonRequest, before: Channel, after: Channel, made: bool) -> HttpResponse:
+    """To the code where one is to be entered, to the secret that was `made`, or back to the list."""
+    to_verify = after.verified_at is None and after.disabled_at is None
+    if to_verify and before.link_id != after.link_id:
+        verify.send(request, after)
+    else:
+        messages.success(request, f"“{after.label}” is changed.")
+    if made:
+        return signing_secret.to_page(request, after)
+    if to_verify:
+        return redirect("notifications:channel-verify", after.id)
+    return redirect(f"{reverse('notifications:channels')}#channel-{after.id}")

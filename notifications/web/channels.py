@@ -1,0 +1,142 @@
+"""Channels: list, add, rename, remove."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Exists, OuterRef, Q
+from django.forms import Form
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from notifications import providers
+from notifications.channels import lifecycle
+from notifications.channels.forms import LabelForm, RenameForm
+from notifications.deliveries.channel_health import PATIENCE
+from notifications.models import Channel
+from notifications.providers.base import Provider
+from notifications.web import signing_secret, verify
+from people.requests import PersonRequest
+
+_USES = 20
+
+
+@login_required
+@require_safe
+def channel_list(request: PersonRequest) -> HttpResponse:
+    search = request.GET.get("q", "").strip()[:200]
+    own = lifecycle.with_last_result(request.user)
+    own_address = any(channel.address.get("address") == request.user.email for channel, _ in own)
+    return render(
+        request,
+        "notifications/channel_list.html",
+        {
+            "rows": [
+                {"channel": channel, "provider": providers.get(channel.provider), "last": last}
+                for channel, last in own
+                if _matches(channel, search)
+            ],
+            "search": search,
+            "offer_email": not own_address,
+            "offer_inbox": all(channel.provider != "inbox" for channel, _ in own),
+            "notices": [notice for provider in providers.all() if (notice := provider.notice())],
+        },
+    )
+
+
+@login_required
+@require_safe
+def choose(request: PersonRequest) -> HttpResponse:
+    """Which kind of channel to add."""
+    inbox = Channel.objects.for_user(request.user).filter(provider="inbox").exists()
+    offered = [provider for provider in providers.all() if not (inbox and provider.kind == "inbox")]
+    return render(request, "notifications/channel_choose.html", {"providers": offered})
+
+
+@login_required
+def add(request: PersonRequest, kind: str) -> HttpResponse:
+    provider = _provider(kind)
+    posted = request.POST if request.method == "POST" else None
+    details, label = provider.form(posted), LabelForm(posted)
+    if all([details.is_valid(), label.is_valid()]):
+        try:
+            channel = lifecycle.add(request.user, kind, details.cleaned_data, label.cleaned_data["label"])
+        except lifecycle.AlreadyThere:
+            messages.info(request, "You have your inbox already.")
+            return redirect("notifications:channels")
+        except (lifecycle.TooMany, lifecycle.Refused) as refusal:
+            details.add_error(None, str(refusal))
+            return _ask(request, provider, details, label)
+        if channel.verified_at is None:
+            verify.send(request, channel)
+        if provider.revealed:
+            return signing_secret.to_page(request, channel)
+        if channel.verified_at is None:
+            return redirect("notifications:channel-verify", channel.id)
+        messages.success(request, f"“{channel.label}” is ready. Send a test to see it arrive.")
+        return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
+    return _ask(request, provider, details, label)
+
+
+@login_required
+def rename(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    channel = _own(request, channel_id)
+    form = RenameForm(request.POST if request.method == "POST" else None, initial={"label": channel.label})
+    if form.is_valid():
+        lifecycle.rename(channel, form.cleaned_data["label"])
+        messages.success(request, f"The channel is now called “{form.cleaned_data['label']}”.")
+        return redirect("notifications:channels")
+    context = {"channel": channel, "provider": _provider(channel.provider), "form": form, "patience": PATIENCE}
+    return render(request, "notifications/channel_rename.html", context | _uses(channel))
+
+
+@login_required
+def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    channel = _own(request, channel_id)
+    if request.method == "POST":
+        lifecycle.remove(channel)
+        messages.success(request, f"“{channel.label}” is removed. Its history stays.")
+        return redirect("notifications:channels")
+    return render(request, "notifications/channel_remove.html", {"channel": channel} | _uses(channel))
+
+
+def _uses(channel: Channel) -> dict[str, Any]:
+    """The reminders that use it, and its place where one tries its channels one after the other.
+
+    Those of them that would have no channel without it come first; `alone` says how many they are.
+    """
+    found = channel.schedules.filter(deleted_at=None)
+    others = Channel.objects.filter(removed_at=None, schedules=OuterRef("id")).exclude(id=channel.id)
+    alone = Q(~Exists(others), ~Q(state="finished"))
+    uses = []
+    for reminder in found.annotate(alone=alone).order_by("-alone", "-id").prefetch_related("channels")[:_USES]:
+        order = reminder.ordered_channels() if reminder.channel_order else []
+        uses.append({"reminder": reminder, "place": order.index(channel) + 1 if order else 0, "of": len(order)})
+    return {"uses": uses, "more": max(0, found.count() - _USES), "alone": found.filter(alone).count()}
+
+
+def _matches(channel: Channel, search: str) -> bool:
+    """Whether what the list shows of it has these words; one person has too few channels to ask the database."""
+    shown = f"{channel.label} {providers.get(channel.provider).label} {channel.summary}"
+    return search.casefold() in shown.casefold()
+
+
+def _ask(request: PersonRequest, provider: Provider, details: Form, label: LabelForm) -> HttpResponse:
+    context = {"provider": provider, "details": details, "label": label}
+    return render(request, "notifications/channel_add.html", context)
+
+
+def _own(request: PersonRequest, channel_id: UUID) -> Channel:
+    return get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+
+
+def _provider(kind: str) -> Provider:
+    try:
+        return providers.get(kind)
+    except providers.UnknownProvider as error:
+        raise Http404(str(error)) from None

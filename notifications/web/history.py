@@ -1,0 +1,74 @@
+"""What went out, on which channels, and why something did not."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from common import paging
+from notifications.models import Channel, Delivery, Notification
+from people.requests import PersonRequest
+
+_STATE = Delivery.State
+# What people ask for, and the states of a delivery that answer it.
+FILTERS = {
+    "delivered": ("Delivered", [_STATE.DELIVERED]),
+    "open": ("On its way", [_STATE.PENDING, _STATE.SENDING]),
+    "failed": ("Failed or unknown", [_STATE.DEAD, _STATE.UNKNOWN]),
+    "dropped": ("Cancelled or expired", [_STATE.CANCELLED, _STATE.EXPIRED]),
+}
+
+
+@login_required
+@require_safe
+def history(request: PersonRequest) -> HttpResponse:
+    search, state = request.GET.get("q", "").strip()[:200], request.GET.get("state", "")
+    rows = _found(request, search, state).prefetch_related(
+        Prefetch("deliveries", Delivery.objects.select_related("channel").order_by("channel_id"))
+    )
+    context = {
+        "page": paging.page(rows, request.GET),
+        "search": search,
+        "state": state,
+        "filters": [(name, label) for name, (label, _) in FILTERS.items()],
+        "reminder": _uuid(request.GET.get("reminder", "")),
+        "narrowed": bool(search or state in FILTERS or request.GET.get("reminder")),
+    }
+    return render(request, "notifications/history.html", context)
+
+
+@login_required
+@require_safe
+def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
+    deliveries = Delivery.objects.select_related("channel").prefetch_related("history").order_by("channel_id")
+    found = get_object_or_404(
+        Notification.objects.for_user(request.user).prefetch_related(Prefetch("deliveries", deliveries)),
+        id=notification_id,
+    )
+    labels = dict(Channel.objects.filter(user=request.user, id__in=found.channel_order).values_list("id", "label"))
+    order = [labels[channel_id] for channel_id in found.channel_order if channel_id in labels]
+    return render(request, "notifications/notification.html", {"notification": found, "order": order})
+
+
+def _found(request: PersonRequest, search: str, state: str) -> QuerySet[Notification]:
+    found = Notification.objects.for_user(request.user)
+    if search:
+        # A NUL never occurs in stored text, and PostgreSQL refuses it in a question.
+        found = found.filter(subject__icontains=search.replace("\0", ""))
+    if state in FILTERS:
+        found = found.filter(Exists(Delivery.objects.filter(notification=OuterRef("pk"), state__in=FILTERS[state][1])))
+    if reminder := _uuid(request.GET.get("reminder", "")):
+        found = found.filter(origin_id=reminder)
+    return found
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

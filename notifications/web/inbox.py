@@ -1,0 +1,55 @@
+"""The inbox: messages delivered to the person's own page."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from common import paging
+from notifications import deliveries
+from notifications.models import Delivery
+from people.requests import PersonRequest
+
+
+@login_required
+@require_safe
+def inbox(request: PersonRequest) -> HttpResponse:
+    search, unread_only = request.GET.get("q", "").strip()[:200], "unread" in request.GET
+    rows = Delivery.objects.inbox(request.user).select_related("notification")
+    if search:
+        rows = rows.filter(notification__subject__icontains=search.replace("\0", ""))
+    if unread_only:
+        rows = rows.filter(read_at=None)
+    context = {
+        # not when it was recorded: a snoozed message is new when it arrives
+        "page": paging.page(rows, request.GET, by="settled_at"),
+        "search": search,
+        "unread_only": unread_only,
+        "narrowed": bool(search or unread_only),
+    }
+    return render(request, "notifications/inbox.html", context)
+
+
+@login_required
+@require_safe
+def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
+    """One message; opening it marks it as read."""
+    found = get_object_or_404(Delivery.objects.inbox(request.user).select_related("notification"), id=delivery_id)
+    if found.read_at is None:
+        deliveries.mark_read([found.id], timezone.now())
+    return render(request, "notifications/message.html", {"delivery": found})
+
+
+@login_required
+@require_POST
+def read_all(request: PersonRequest) -> HttpResponse:
+    unread = Delivery.objects.inbox(request.user).filter(read_at=None).values_list("id", flat=True)
+    count = deliveries.mark_read(unread, timezone.now())
+    messages.success(request, "One message marked as read." if count == 1 else f"{count} messages marked as read.")
+    return redirect("notifications:inbox")

@@ -1,0 +1,44 @@
+from django.urls import path
+
+from notifications.web import (
+    answer_page,
+    channel_change,
+    channel_health,
+    channel_test,
+    channels,
+    dead_letter,
+    history,
+    inbox,
+    signing_secret,
+    unsubscribe,
+    verify,
+)
+
+app_name = "notifications"
+urlpatterns = [
+    path("channels/", channels.channel_list, name="channels"),
+    path("channels/new/", channels.choose, name="channel-new"),
+    path("channels/new/<slug:kind>/", channels.add, name="channel-add"),
+    path("channels/<uuid:channel_id>/", channels.rename, name="channel"),
+    path("channels/<uuid:channel_id>/change/", channel_change.change, name="channel-change"),
+    path("channels/<uuid:channel_id>/secret/", signing_secret.show, name="channel-secret"),
+    path("channels/<uuid:channel_id>/secret/new/", signing_secret.replace, name="channel-secret-new"),
+    path("channels/<uuid:channel_id>/enable/", channel_health.enable, name="channel-enable"),
+    path("channels/<uuid:channel_id>/remove/", channels.remove, name="channel-remove"),
+    path("channels/<uuid:channel_id>/verify/", verify.verify, name="channel-verify"),
+    path("channels/<uuid:channel_id>/code/", verify.send_code, name="channel-code"),
+    path("channels/<uuid:channel_id>/test/", channel_test.send, name="channel-test"),
+    path("channels/tests/<uuid:delivery_id>/", channel_test.result, name="channel-test-result"),
+    path("history/", history.history, name="history"),
+    path("history/<uuid:notification_id>/", history.notification, name="notification"),
+    path("history/<uuid:notification_id>/answer/", answer_page.own, name="answer-own"),
+    path("history/deliveries/<uuid:delivery_id>/again/", dead_letter.send_again, name="send-again"),
+    path("history/deliveries/<uuid:delivery_id>/discard/", dead_letter.discard, name="discard"),
+    path("inbox/", inbox.inbox, name="inbox"),
+    path("inbox/read/", inbox.read_all, name="inbox-read"),
+    path("inbox/<uuid:delivery_id>/", inbox.message, name="message"),
+    # Open to whoever holds the message: the signature in the link is what lets somebody in.
+    path("answer/<str:token>/", answer_page.by_link, name="answer"),
+    path("unsubscribe/<str:token>/", unsubscribe.by_link, name="unsubscribe"),
+    path("unsubscribe/<str:token>/remove/", unsubscribe.remove, name="unsubscribe-remove"),
+]

@@ -1,0 +1,150 @@
+"""The clock: django-celery-beat's scheduler, which also fires our schedules from their index.
+
+Beat holds nothing: what is due stands in the database, so any number of beats may run, and one that dies loses nothing.
+Entries of the stock loop are claimed in their row, so several beats send each of them once.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from celery.beat import SchedulingError
+from celery.utils.log import get_logger
+from django.db import Error, close_old_connections, transaction
+from django.db.models import F, Q, QuerySet
+from django_celery_beat.schedulers import DatabaseScheduler
+from kombu.exceptions import OperationalError
+
+from schedules import following, mirror
+from schedules.beat import zone_updates
+from schedules.beat.beat_log import Minute
+from schedules.beat.heartbeat import Pulse
+from schedules.firing import fire
+
+log = get_logger(__name__)
+
+# A schedule made just now fires within this many seconds of its slot.
+LONGEST_SLEEP = 1.0
+# Seconds between two looks while another beat holds what is due.
+HELD = 0.01
+# Seconds between two looks at a broker that was away; connecting to a silent one takes seconds by itself.
+BROKER_REST = 5.0
+
+
+class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat ships no types
+    """`celery beat --scheduler schedules.beat.scheduler:Scheduler`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._pulse = Pulse()
+        self._minute = Minute(log)
+        self._broker_rests_until = 0.0
+        self._reclocking = zone_updates.reclock_changed()
+        self._is_set_up = False
+        log.info("Zones are read from %s", zone_updates.source())
+        super().__init__(*args, **kwargs)
+
+    def setup_schedule(self) -> None:
+        """Read the stock entries; says where the database is away or not yet migrated, and leaves it to the ticks."""
+        # Never waits: Celery's handler of SIGTERM asks for a scheduler, and makes another one while the first is made.
+        try:
+            self._set_up()
+        except Error as error:
+            self._database_away(error)
+
+    def _set_up(self) -> None:
+        super().setup_schedule()
+        self._is_set_up = True
+
+    def enabled_models_qs(self) -> QuerySet[Any]:
+        """The periodic tasks of the stock loop: not our mirror rows, which it would compare one by one.
+
+        The stock query also leaves out crontabs whose hour is not near, by offsets frozen in 2023; with a few entries
+        there is nothing to gain by that.
+        """
+        stock: QuerySet[Any] = self.Model.objects.filter(enabled=True).exclude(task=mirror.FIRE)
+        return stock
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Fire what is due; returns the seconds until the next look, at most `LONGEST_SLEEP`."""
+        try:
+            if not self._is_set_up:
+                self._set_up()
+            following.follow()
+            self._reclock()
+            wait = self._fire_due()
+            looked = time.monotonic()
+            stock = self._stock_tick(*args, **kwargs)
+        except Error as error:
+            # The database is away or has ended our connection: the slots stay due, and the next tick looks again.
+            self._database_away(error)
+            return LONGEST_SLEEP
+        self._minute.say_when_over()
+        # The slot does not wait for what the stock loop took.
+        return max(0.0, min(wait - (time.monotonic() - looked), stock))
+
+    def _fire_due(self) -> float:
+        """One batch, so that the stock entries are not starved; 0 when there may be more."""
+        clock = fire.read_clock()
+        left = clock.seconds_to_next
+        if left is None or left > 0:
+            self._minute.looked()
+            self._pulse.tell(0)
+            return LONGEST_SLEEP if left is None else min(left, LONGEST_SLEEP)
+        fired = fire.fire_due(clock.now)
+        self._minute.looked(fired, late=-left)
+        self._pulse.tell(fired)
+        return 0.0 if fired else HELD
+
+    def _reclock(self) -> None:
+        """One batch a tick, from the start on: what a new zone database moves."""
+        for moved in next(self._reclocking, []):
+            log.warning("The zone database moves schedule %s from %s to %s", moved.schedule_id, moved.old, moved.new)
+
+    def _stock_tick(self, *args: Any, **kwargs: Any) -> float:
+        """The stock loop; a broker that is away costs it some time, but no entry's run."""
+        if time.monotonic() < self._broker_rests_until:
+            return LONGEST_SLEEP
+        try:
+            wait: float = super().tick(*args, **kwargs)
+            return wait
+        except (OperationalError, SchedulingError, OSError) as error:
+            self._minute.complain("The broker is away; entries of the stock loop wait for it", error)
+            self._broker_rests_until = time.monotonic() + BROKER_REST
+            self._read_afresh()
+            self.__dict__.pop("producer", None)
+            if (held := self.__dict__.pop("connection", None)) is not None:
+                held.release()
+            return LONGEST_SLEEP
+
+    def reserve(self, entry: Any) -> Any:
+        """The entry after this run. The stock way remembers it, to write it minutes later even if nothing was sent."""
+        return next(entry)
+
+    def apply_entry(self, entry: Any, producer: Any = None) -> None:
+        """Send an entry of the stock loop, unless another beat has. Its run is recorded with it, at once or not at all.
+
+        Raises SchedulingError when it could not be sent: the entry is due again.
+        """
+        entry.options.setdefault("retry", False)
+        run_at = entry.model.last_run_at  # the stock loop has advanced the model, not the entry
+        with transaction.atomic():
+            unclaimed = Q(last_run_at=None) | Q(last_run_at__lte=entry.last_run_at)
+            rows = self.Model.objects.filter(unclaimed, id=entry.model.id, enabled=True)
+            if rows.update(last_run_at=run_at, total_run_count=F("total_run_count") + 1):
+                self.apply_async(entry, producer=producer, advance=False)
+                self._minute.sent()
+
+    def _ensure_connected(self) -> Any:
+        # The stock way tries for ever, and nothing would fire meanwhile.
+        return self.connection.ensure_connection(max_retries=0)
+
+    def _read_afresh(self) -> None:
+        """The stock loop counts an entry as run before it is, and a change as seen before it has read it."""
+        self._initial_read, self._heap = True, None
+
+    def _database_away(self, error: Error) -> None:
+        self._minute.complain("Schedules cannot be read or written", error)
+        self._read_afresh()
+        self._reclocking = zone_updates.reclock_changed()
+        close_old_connections()

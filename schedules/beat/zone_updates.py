@@ -1,0 +1,122 @@
+"""Recompute next slots when the zone database says something new about their zones.
+
+Zone files are compared by what is in them: the version of the zone database is not installed with it everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zoneinfo
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib import metadata, resources
+from pathlib import Path
+from uuid import UUID
+
+from django.db import transaction
+
+from schedules import editing, mirror, rules
+from schedules.firing import fire
+from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
+
+BATCH = 500
+What = ScheduleEvent.What
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A schedule whose next slot has moved; None: none is left, or the rule cannot be read any more."""
+
+    schedule_id: UUID
+    old: datetime
+    new: datetime | None
+
+
+def reclock_changed() -> Iterator[list[Moved]]:
+    """One batch a step: what moves in the zones whose data differs from what was remembered. The end remembers it."""
+    digests = {zone: _digest(zone) for zone in zoneinfo.available_timezones()}
+    known = dict(ZoneDigest.objects.values_list("zone", "digest"))
+    changed = [zone for zone, digest in digests.items() if known and known.get(zone) != digest]
+    changed += [zone for zone in known if zone not in digests]
+    if changed:
+        yield from reclock(changed)
+    if known != digests:
+        rows = [ZoneDigest(zone=zone, digest=digest) for zone, digest in digests.items()]
+        with transaction.atomic():
+            ZoneDigest.objects.exclude(zone__in=digests).delete()
+            ZoneDigest.objects.bulk_create(
+                rows, update_conflicts=True, unique_fields=["zone"], update_fields=["digest"]
+            )
+
+
+def reclock(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
+    """One batch a step, through all active schedules of `zones` (None: of every zone)."""
+    last = UUID(int=0)
+    while True:
+        with transaction.atomic():
+            now = fire.read_clock().now
+            ahead = Schedule.objects.filter(id__gt=last, next_fire_at__gt=now).order_by("id")
+            if zones is not None:
+                ahead = ahead.filter(time_zone__in=zones)
+            batch = list(ahead.select_for_update()[:BATCH])
+            if not batch:
+                return
+            last = batch[-1].id
+            moved = [one for schedule in batch if (one := _reclock(schedule, now)) is not None]
+        yield moved
+
+
+def _reclock(schedule: Schedule, now: datetime) -> Moved | None:
+    old = schedule.next_fire_at
+    if old is None or _stays(schedule, now):
+        return None
+    # A slot that has come by the new data, and would not have by the old, is fired late.
+    editing.aim_or_break(schedule, min(now, _last_said(schedule)))
+    if schedule.next_fire_at == old:
+        return None
+    mirror.write(schedule)
+    schedule.save(update_fields=["next_fire_at", "state", "error"])
+    new = schedule.next_fire_at
+    detail = {"from": old.isoformat(), "to": None if new is None else new.isoformat()}
+    schedule.events.create(what=What.RECLOCKED, at=now, version=schedule.version, detail=detail)
+    return Moved(schedule.id, old, new)
+
+
+def _stays(schedule: Schedule, now: datetime) -> bool:
+    after = max(now, schedule.snoozed_until - timedelta(microseconds=1)) if schedule.snoozed_until else now
+    try:
+        return schedule.timetable().next_after(after) == schedule.next_fire_at
+    except rules.InvalidRule:
+        return False
+
+
+def _last_said(schedule: Schedule) -> datetime:
+    """The last instant whose slots are settled: that of the newest slot, or of the newest change of the timetable."""
+    slots = schedule.occurrences.exclude(reason=Occurrence.Reason.MANUAL).order_by("-scheduled_for")
+    slot = slots.values_list("scheduled_for", flat=True).first()
+    changes = schedule.events.exclude(what__in=[What.RUN, What.RECLOCKED]).order_by("-id")
+    change = changes.values_list("at", flat=True).first()
+    return max(instant for instant in (slot, change, schedule.created_at) if instant is not None)
+
+
+def source() -> str:
+    """Where this process reads zones, and their version where that is told: "/usr/share/zoneinfo (2025b)"."""
+    for folder in map(Path, zoneinfo.TZPATH):
+        if (folder / "UTC").is_file():
+            told = folder / "tzdata.zi"
+            first = told.read_text().partition("\n")[0] if told.is_file() else ""
+            version = (
+                first.removeprefix("# version ") if first.startswith("# version ") else "of a version it does not tell"
+            )
+            return f"{folder} ({version})"
+    return f"the package tzdata ({metadata.version('tzdata')})"
+
+
+def _digest(zone: str) -> str:
+    for folder in zoneinfo.TZPATH:
+        path = Path(folder, zone)
+        if path.is_file():
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+    package, _, name = f"tzdata/zoneinfo/{zone}".rpartition("/")
+    return hashlib.sha256(resources.files(package.replace("/", ".")).joinpath(name).read_bytes()).hexdigest()

@@ -1,0 +1,50 @@
+"""When something is due: rules of seven kinds, and the timetable that a rule makes within its window. Pure.
+
+    rule = parse("daily", {"time": "09:00"}, "Europe/Berlin")
+    rule.next_after(datetime(2026, 3, 28, 12, tzinfo=UTC))   # 2026-03-29 07:00 UTC
+    rule.describe()                                          # "Every day at 09:00, Berlin time"
+
+How clock changes are treated stands in `civil` and in docs/time.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from schedules.rules.cron import Cron
+from schedules.rules.daily import Daily
+from schedules.rules.interval import Interval
+from schedules.rules.invalid import InvalidRule
+from schedules.rules.monthly import Monthly
+from schedules.rules.once import Once
+from schedules.rules.rrule import RRule
+from schedules.rules.rule import Rule
+from schedules.rules.timetable import Timetable, upcoming
+from schedules.rules.weekly import Weekly
+
+__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "parse", "upcoming"]
+
+KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
+
+
+def parse(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
+    """The rule of `kind` with its canonical JSON `data`, read in the IANA zone `timezone`.
+
+    Raises InvalidRule, whose `field` is "kind", "timezone" or the parameter at fault.
+    """
+    if kind not in KINDS:
+        raise InvalidRule("kind", f"There is no kind “{str(kind)[:40]}”. Choose one of {', '.join(KINDS)}.")
+    try:
+        written = json.dumps(data, sort_keys=True)
+    except (TypeError, ValueError):
+        return KINDS[kind].parse(data, timezone)
+    return _parse(kind, written, timezone)
+
+
+@lru_cache(maxsize=10_000)
+def _parse(kind: str, written: str, timezone: str) -> Rule:
+    # The clock reads the same few rules again and again, and a rule never changes.
+    return KINDS[kind].parse(json.loads(written), timezone)

@@ -1,0 +1,70 @@
+"""Civil time as rules use it: `common.civil_time`, within the years that a rule may reach, in zones by their name.
+
+The rule for all kinds that speak of civil time: **a civil time fires at the first instant at which the wall
+clock shows it or a later time.**
+"""
+
+from __future__ import annotations
+
+import difflib
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from common.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local
+from schedules.rules.invalid import InvalidRule
+
+__all__ = [
+    "FIRST",
+    "FIRST_INSTANT",
+    "LAST",
+    "LAST_INSTANT",
+    "TICK",
+    "first_instant",
+    "gap_before",
+    "happens_twice",
+    "high_water",
+    "local",
+    "zone",
+    "zone_names",
+]
+
+# Room of a year on both sides of what datetime holds, so that no offset and no step of a rule overflows.
+FIRST = datetime(2, 1, 1)  # noqa: DTZ001 - civil
+LAST = datetime(9999, 1, 1)  # noqa: DTZ001 - civil
+FIRST_INSTANT = FIRST.replace(tzinfo=UTC)
+LAST_INSTANT = LAST.replace(tzinfo=UTC)
+
+# In the zone database, but no place: the machine's own setting, and "not configured".
+_NOT_A_PLACE = {"localtime", "Factory"}
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """The IANA names of the installed zone database; read once a process, since it walks files."""
+    return frozenset(available_timezones() - _NOT_A_PLACE)
+
+
+@cache
+def _zone(name: str) -> ZoneInfo:
+    return ZoneInfo(name)
+
+
+def zone(name: Any) -> ZoneInfo:
+    """The zone of an IANA name. Raises InvalidRule("timezone") with the closest name there is."""
+    if isinstance(name, str) and name in zone_names():
+        return _zone(name)
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidRule("timezone", "Choose a time zone, such as Europe/Berlin.")
+    raise InvalidRule("timezone", f"There is no time zone “{name[:60]}”. {_suggestion(name[:60])}")
+
+
+def _suggestion(name: str) -> str:
+    by_lower = {known.lower(): known for known in sorted(zone_names())}
+    wanted = name.strip().lower().replace(" ", "_")
+    cities = {known.rpartition("/")[2]: known for known in reversed(by_lower)}
+    close = difflib.get_close_matches(wanted, [*by_lower, *cities], n=1)
+    if not close:
+        return "Use a name of the IANA database, such as Europe/Berlin or UTC."
+    return f"Did you mean {by_lower[cities.get(close[0], close[0])]}?"

@@ -1,0 +1,38 @@
+"""Every day at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Any, ClassVar, Self
+
+from schedules.rules import fields, words
+from schedules.rules.rule import CivilRule
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Daily(CivilRule):
+    """Every date of the calendar at `time`."""
+
+    kind: ClassVar[str] = "daily"
+    label: ClassVar[str] = "Every day"
+    parameters: ClassVar[tuple[str, ...]] = ("time",)
+
+    time: time
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        return cls(timezone, fields.time_of_day(data))
+
+    def data(self) -> dict[str, Any]:
+        return {"time": f"{self.time:%H:%M}"}
+
+    def next_civil(self, after: datetime) -> datetime:
+        due = datetime.combine(after, self.time)
+        return due if due > after else due + _DAY
+
+    def describe(self) -> str:
+        return f"Every day at {self.time:%H:%M}, {words.place_time(self.timezone)}"

@@ -1,0 +1,47 @@
+"""Reading the parameters that several kinds share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import time
+from typing import Any
+
+from schedules.rules.invalid import InvalidRule
+
+_TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
+
+
+def time_of_day(data: Mapping[str, Any]) -> time:
+    """The "time" of `data`, local, 24 h."""
+    value = data.get("time")
+    match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+    if not match:
+        raise InvalidRule(
+            "time", _wrong(value, "Write the time as hours and minutes from 00:00 to 23:59, such as 09:00.")
+        )
+    return time(int(match[1]), int(match[2]))
+
+
+def whole_number(value: Any, field: str, lowest: int, highest: int, example: str) -> int:
+    """`value` as an int in [lowest, highest]; a bool or a float is none."""
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        raise InvalidRule(field, _wrong(value, example))
+    return value
+
+
+def text(data: Mapping[str, Any], field: str, longest: int, example: str) -> str:
+    """The non-empty text in `field`, at most `longest` characters."""
+    value = data.get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidRule(field, _wrong(value, example))
+    if len(value) > longest:
+        raise InvalidRule(field, f"This is {len(value):,} characters long; at most {longest:,} are read.")
+    return value.strip()
+
+
+def _wrong(value: Any, right: str) -> str:
+    if value is None or value == "":
+        return right
+    shown = str(value)
+    return f"“{shown if len(shown) <= 40 else shown[:39] + '…'}” cannot be used here. {right}"

@@ -1,0 +1,74 @@
+"""Every so many minutes, hours or days of elapsed time: the one kind that no clock change touches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Self
+
+from schedules.rules import civil, fields, words
+from schedules.rules.invalid import InvalidRule
+from schedules.rules.rule import Rule
+
+# How many of each unit make the longest interval, ten years.
+_LONGEST = {"minutes": 3650 * 24 * 60, "hours": 3650 * 24, "days": 3650}
+_ANCHOR_EXAMPLE = "Write a date and time with its offset from UTC, such as 2026-01-01T00:00:00+00:00."
+
+
+@dataclass(frozen=True)
+class Interval(Rule):
+    """Slots at `anchor` + k × `every` `unit`, k ≥ 0. A day is 24 hours. `anchor` is aware, in UTC."""
+
+    kind: ClassVar[str] = "interval"
+    label: ClassVar[str] = "Every so many minutes, hours or days"
+    parameters: ClassVar[tuple[str, ...]] = ("every", "unit", "anchor")
+
+    every: int
+    unit: str
+    anchor: datetime
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        unit = data.get("unit")
+        if not isinstance(unit, str) or unit not in _LONGEST:
+            raise InvalidRule("unit", "Choose minutes, hours or days as the unit.")
+        longest = _LONGEST[unit]
+        example = f"Write a whole number of {unit} from 1 to {longest:,} (ten years), such as 1."
+        every = fields.whole_number(data.get("every"), "every", 1, longest, example)
+        written = fields.text(data, "anchor", 40, _ANCHOR_EXAMPLE)
+        try:
+            anchor = datetime.fromisoformat(written)
+        except ValueError:
+            raise InvalidRule("anchor", f"“{written}” is no date and time. {_ANCHOR_EXAMPLE}") from None
+        if anchor.tzinfo is None:
+            raise InvalidRule("anchor", f"“{written}” has no offset from UTC. {_ANCHOR_EXAMPLE}")
+        if not civil.FIRST < anchor.replace(tzinfo=None) < civil.LAST - timedelta(days=1):
+            raise InvalidRule(
+                "anchor", f"“{written}” is out of reach. Choose a date before the year {civil.LAST.year}."
+            )
+        return cls(timezone, every, unit, anchor.astimezone(UTC))
+
+    @property
+    def step(self) -> timedelta:
+        return timedelta(**{self.unit: self.every})
+
+    def data(self) -> dict[str, Any]:
+        return {"every": self.every, "unit": self.unit, "anchor": self.anchor.isoformat()}
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        if instant < self.anchor:
+            return self.anchor
+        if instant >= civil.LAST_INSTANT:
+            return None
+        step = self.step
+        slot = self.anchor + ((instant - self.anchor) // step + 1) * step
+        return slot if slot < civil.LAST_INSTANT else None
+
+    def describe(self) -> str:
+        often = f"Every {self.every} {self.unit}" if self.every > 1 else f"Every {self.unit[:-1]}"
+        shown = civil.local(self.zone, self.anchor)
+        return f"{often} from {words.day(shown)} {words.clock(shown)} {words.place_time(self.timezone)}"
+
+    def explain(self, slot: datetime) -> str:
+        return ""

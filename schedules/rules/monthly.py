@@ -1,0 +1,73 @@
+"""On one day of every month at one time."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Any, ClassVar, Self
+
+from schedules.rules import fields, words
+from schedules.rules.invalid import InvalidRule
+from schedules.rules.rule import CivilRule
+
+_SHORTEST = 28
+
+
+@dataclass(frozen=True)
+class Monthly(CivilRule):
+    """`day` of the month (None: the last) at `time`; a month without it uses its last day or skips (`short`)."""
+
+    kind: ClassVar[str] = "monthly"
+    label: ClassVar[str] = "On a day of the month"
+    parameters: ClassVar[tuple[str, ...]] = ("time", "day", "short")
+
+    time: time
+    day: int | None
+    short: str
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        at = fields.time_of_day(data)
+        day = data.get("day")
+        if day == "last":
+            day = None
+        else:
+            example = "Choose a day of the month from 1 to 31, or “last”."
+            day = fields.whole_number(day, "day", 1, 31, example)
+        short = data.get("short", "last")
+        if short not in ("last", "skip"):
+            raise InvalidRule("short", "Choose what a month without that day does: “last” (its last day) or “skip”.")
+        return cls(timezone, at, day, short)
+
+    def data(self) -> dict[str, Any]:
+        return {"time": f"{self.time:%H:%M}", "day": self.day or "last", "short": self.short}
+
+    def next_civil(self, after: datetime) -> datetime:
+        year, month = after.year, after.month
+        while True:
+            due = self._in_month(year, month)
+            if due is not None and due > after:
+                return due
+            year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+
+    def _in_month(self, year: int, month: int) -> datetime | None:
+        day = self.day
+        if day is None or day > _SHORTEST:
+            length = monthrange(year, month)[1]
+            if day is not None and day > length and self.short == "skip":
+                return None
+            day = length if day is None else min(day, length)
+        return datetime.combine(datetime(year, month, day), self.time)  # noqa: DTZ001 - civil
+
+    def describe(self) -> str:
+        if self.day is None:
+            which = "the last day of every month"
+        elif self.day <= _SHORTEST:
+            which = f"the {words.ordinal(self.day)} of every month"
+        elif self.short == "last":
+            which = f"the {words.ordinal(self.day)} of every month (the last day in shorter months)"
+        else:
+            which = f"the {words.ordinal(self.day)} of every month that has one"
+        return f"On {which} at {self.time:%H:%M}, {words.place_time(self.timezone)}"

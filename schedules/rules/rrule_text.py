@@ -1,0 +1,196 @@
+"""Reading the text of a calendar rule: DTSTART, RRULE, EXDATE (RFC 5545, 3.3.10, 3.8.2.4, 3.8.5.1, 3.8.5.3)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from itertools import islice
+
+from schedules.rules import civil
+from schedules.rules.calendar_rule import CalendarRule
+from schedules.rules.invalid import InvalidRule
+
+EXAMPLE = (
+    "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."
+)
+_PROPERTY = re.compile(r"[\s;]+(?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])", re.IGNORECASE)
+_MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?", re.ASCII)
+_WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_BYDAY = re.compile(rf"([+-]?\d{{1,2}})?({'|'.join(_WEEKDAYS)})", re.ASCII)
+_FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY")
+_LONGEST_INTERVAL = 1_000
+_LONGEST_COUNT = 10_000
+# part: (field of CalendarRule, largest value, may count from the end, frequencies that RFC 5545 forbids it for)
+_LISTS: dict[str, tuple[str, int, bool, tuple[str, ...]]] = {
+    "BYMONTH": ("months", 12, False, ()),
+    "BYMONTHDAY": ("month_days", 31, True, ("WEEKLY",)),
+    "BYYEARDAY": ("year_days", 366, True, ("DAILY", "WEEKLY", "MONTHLY")),
+    "BYHOUR": ("hours", 23, False, ()),
+    "BYMINUTE": ("minutes", 59, False, ()),
+    "BYSETPOS": ("positions", 366, True, ("DAILY", "HOURLY", "MINUTELY")),
+}
+_PARTS = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_LISTS)
+
+
+@dataclass(frozen=True)
+class CalendarText:
+    """What a text says: `rule` until `until`, without the `excluded` times and days.
+
+    `until` is naive and inclusive; a COUNT has become one.
+    """
+
+    rule: CalendarRule
+    until: datetime | None
+    excluded: frozenset[datetime]
+    excluded_days: frozenset[date]
+    canonical: str
+
+
+def read(text: str, timezone: str) -> CalendarText:
+    """`text` read in `timezone`. Raises InvalidRule("rule")."""
+    start: datetime | None = None
+    parts: str | None = None
+    excluded: set[datetime] = set()
+    excluded_days: set[date] = set()
+    for line in _PROPERTY.split(re.sub(r"\r?\n[ \t]", "", text)):
+        head, colon, value = line.strip().partition(":")
+        name, _, parameters = head.partition(";")
+        name, value = name.upper(), value.strip()
+        if not colon or name not in ("DTSTART", "RRULE", "EXDATE"):
+            raise _wrong(f"“{line.strip()[:60]}” is not understood: only DTSTART, RRULE and EXDATE are.")
+        if name == "RRULE":
+            if parts is not None:
+                raise _wrong("There are two RRULEs. Make a schedule for each.")
+            parts = value.upper()
+            continue
+        _check_zone(name, parameters, timezone)
+        if name == "DTSTART":
+            if start is not None:
+                raise _wrong("There are two DTSTARTs.")
+            if value.upper().endswith("Z") and timezone not in ("UTC", "Etc/UTC"):
+                raise _wrong(
+                    f"DTSTART ends in Z, which means UTC, but the time zone is {timezone}. Write the local time "
+                    "without Z, or choose the time zone UTC."
+                )
+            start = _civil(value, timezone, time())
+            continue
+        for moment in value.split(","):
+            if "T" in moment.upper():
+                excluded.add(_civil(moment, timezone, time()))
+            else:
+                excluded_days.add(_civil(moment, timezone, time()).date())
+    if start is None:
+        raise _wrong("DTSTART is missing: the first local date and time.")
+    if parts is None:
+        raise _wrong("RRULE is missing.")
+    rule, until = _rule(parts, start, timezone)
+    lines = [f"DTSTART:{start:%Y%m%dT%H%M%S}", f"RRULE:{parts}"]
+    without = [f"{moment:%Y%m%dT%H%M%S}" for moment in sorted(excluded)] + [
+        f"{day:%Y%m%d}" for day in sorted(excluded_days)
+    ]
+    if without:
+        lines.append(f"EXDATE:{','.join(without)}")
+    return CalendarText(rule, until, frozenset(excluded), frozenset(excluded_days), "\n".join(lines))
+
+
+def _rule(text: str, start: datetime, timezone: str) -> tuple[CalendarRule, datetime | None]:
+    given = _parts(text)
+    frequency = given.pop("FREQ", "")
+    if frequency == "SECONDLY":
+        raise _wrong("FREQ=SECONDLY is too often: once a minute, FREQ=MINUTELY, is the most.")
+    if frequency not in _FREQUENCIES:
+        raise _wrong(f"FREQ must be one of {', '.join(_FREQUENCIES)}.")
+    if "COUNT" in given and "UNTIL" in given:
+        raise _wrong("COUNT and UNTIL exclude each other: keep one.")
+    week_start = given.pop("WKST", "MO")
+    if week_start not in _WEEKDAYS:
+        raise _wrong("WKST must be a day such as MO.")
+    until = _civil(given.pop("UNTIL"), timezone, time.max) if "UNTIL" in given else None
+    count = _number("COUNT", given.pop("COUNT"), 1, _LONGEST_COUNT) if "COUNT" in given else None
+    interval = _number("INTERVAL", given.pop("INTERVAL", "1"), 1, _LONGEST_INTERVAL)
+    days = _by_day(given.pop("BYDAY"), frequency) if "BYDAY" in given else ()
+    lists = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
+    if "positions" in lists and not days and len(lists) == 1:
+        raise _wrong("BYSETPOS needs another BY part to choose from, such as BYDAY=MO,TU,WE,TH,FR.")
+    rule = CalendarRule(start, frequency, interval, days=days, week_start=_WEEKDAYS.index(week_start), **lists)
+    if count is not None:
+        times = list(islice(rule.after(civil.FIRST), count))
+        until = times[-1] if times else None
+    return rule, until
+
+
+def _parts(text: str) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for part in text.strip(";").split(";"):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or name not in _PARTS:
+            raise _wrong(f"“{part[:40]}” is not understood: the parts of an RRULE are {', '.join(_PARTS)}.")
+        if name in given:
+            raise _wrong(f"{name} is given twice.")
+        given[name] = value
+    return given
+
+
+def _check_zone(name: str, parameters: str, timezone: str) -> None:
+    for parameter in filter(None, parameters.split(";")):
+        key, _, value = parameter.partition("=")
+        if key.upper() == "TZID" and value != timezone:
+            raise _wrong(f"{name} names the zone {value[:60]}, but the time zone is {timezone}. Make them the same.")
+        if key.upper() not in ("TZID", "VALUE"):
+            raise _wrong(f"{name} has a parameter that is not understood: {parameter[:40]}.")
+
+
+def _civil(value: str, timezone: str, of_a_date: time) -> datetime:
+    """A DATE-TIME or DATE as a civil time of the zone; UTC (…Z) as what the clock there shows by then."""
+    match = _MOMENT.fullmatch(value.strip().upper())
+    if not match:
+        raise _wrong(f"“{value[:40]}” is no date and time: 09:00 on 5 January 2026 is 20260105T090000.")
+    try:
+        day = date(int(match[1]), int(match[2]), int(match[3]))
+        at = time(int(match[4]), int(match[5]), int(match[6])) if match[4] else of_a_date
+    except ValueError as error:
+        raise _wrong(f"“{value[:40]}” is not in the calendar: {error}.") from None
+    moment = datetime.combine(day, at)
+    if not civil.FIRST <= moment < civil.LAST:
+        raise _wrong(f"“{value[:40]}” is out of reach: choose a date before the year {civil.LAST.year}.")
+    return civil.high_water(civil.zone(timezone), moment.replace(tzinfo=UTC)) if match[7] else moment
+
+
+def _by_day(value: str, frequency: str) -> tuple[tuple[int, int], ...]:
+    days = []
+    for written in value.split(","):
+        match = _BYDAY.fullmatch(written.strip())
+        if not match:
+            raise _wrong(
+                f"BYDAY has “{written[:20]}”: write days such as MO,TH, or 1MO, -1FR for the first Monday, "
+                "the last Friday."
+            )
+        n = int(match[1] or 0)
+        if match[1] and (n == 0 or frequency not in ("MONTHLY", "YEARLY") or abs(n) > 53):
+            raise _wrong(
+                f"BYDAY has “{written[:20]}”: a number, from 1 to 53, goes with FREQ=MONTHLY and YEARLY alone."
+            )
+        days.append((n, _WEEKDAYS.index(match[2])))
+    return tuple(sorted(set(days)))
+
+
+def _list(part: str, value: str, frequency: str) -> tuple[int, ...]:
+    _, highest, from_end, forbidden = _LISTS[part]
+    if frequency in forbidden:
+        raise _wrong(f"{part} does not go with FREQ={frequency}.")
+    numbers = {_number(part, written, -highest if from_end else 0, highest) for written in value.split(",")}
+    if 0 in numbers and part not in ("BYHOUR", "BYMINUTE"):
+        raise _wrong(f"{part} has 0: it counts from 1.")
+    return tuple(sorted(numbers))
+
+
+def _number(part: str, value: str, lowest: int, highest: int) -> int:
+    value = value.strip()
+    if not re.fullmatch(r"[+-]?[0-9]{1,6}", value) or not lowest <= int(value) <= highest:
+        raise _wrong(f"{part} has “{value[:20]}”: it takes whole numbers from {lowest} to {highest:,}.")
+    return int(value)
+
+
+def _wrong(what: str) -> InvalidRule:
+    return InvalidRule("rule", f"{what} {EXAMPLE}")

@@ -1,0 +1,125 @@
+"""What every kind of rule can do, and how a rule on civil time finds its next slot."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Self
+from zoneinfo import ZoneInfo
+
+from schedules.rules import civil, words
+from schedules.rules.invalid import InvalidRule
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """When something is due. Immutable; equal rules have equal `data()`.
+
+    `timezone` is an IANA name. `parameters` are the keys of `data()`; `label` is the kind's name for people.
+    """
+
+    kind: ClassVar[str]
+    label: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]]
+
+    timezone: str
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        """The rule of canonical JSON `data`, read in `timezone`. Raises InvalidRule with the field at fault."""
+        civil.zone(timezone)
+        if not isinstance(data, Mapping):
+            raise InvalidRule("rule", f"A rule is an object with {words.listed(cls.parameters)}.")
+        for key in data:
+            if key not in cls.parameters:
+                raise InvalidRule(
+                    str(key),
+                    f"A rule of kind “{cls.kind}” has no “{key}”: it takes {words.listed(cls.parameters)}.",
+                )
+        return cls.read(data, timezone)
+
+    @classmethod
+    @abstractmethod
+    def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        """`parse` after the checks that all kinds share."""
+
+    @abstractmethod
+    def data(self) -> dict[str, Any]:
+        """Canonical JSON: `parse(data(), timezone)` gives an equal rule."""
+
+    @abstractmethod
+    def next_after(self, instant: datetime) -> datetime | None:
+        """The first slot strictly after an aware `instant`, in UTC; None if none comes before the year 9999."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The rule in plain words: "Every weekday at 09:00, Berlin time"."""
+
+    @abstractmethod
+    def explain(self, slot: datetime) -> str:
+        """What a clock change did to this slot, or "".
+
+        "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00"
+        """
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return civil.zone(self.timezone)
+
+
+@dataclass(frozen=True)
+class CivilRule(Rule):
+    """A rule that names times on the wall clock; `civil` makes instants of them, the same way for every kind."""
+
+    @abstractmethod
+    def next_civil(self, after: datetime) -> datetime | None:
+        """The first civil time of the rule strictly after a naive `after` (which is before the year 9999)."""
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        if instant.tzinfo is None:
+            raise ValueError("next_after() needs an aware datetime")
+        if instant >= civil.LAST_INSTANT:
+            return None
+        shown = civil.high_water(self.zone, max(instant, civil.FIRST_INSTANT))
+        if shown >= civil.LAST:
+            return None
+        due = self.next_civil(shown)
+        if due is None or due >= civil.LAST:
+            return None
+        return civil.first_instant(self.zone, due)
+
+    def explain(self, slot: datetime) -> str:
+        slot = slot.astimezone(UTC)
+        if not civil.FIRST_INSTANT < slot < civil.LAST_INSTANT:
+            return ""
+        shown = civil.local(self.zone, slot)
+        gap = civil.gap_before(self.zone, slot)
+        if gap:
+            return self._explain_gap(*gap)
+        if civil.happens_twice(self.zone, shown) and self.next_civil(shown - civil.TICK) == shown:
+            return (
+                f"{words.clock(shown)} happens twice on {shown.date()} in {words.place(self.timezone)}: "
+                "fires once, the first time"
+            )
+        return ""
+
+    def _explain_gap(self, first: datetime, end: datetime) -> str:
+        skipped: list[datetime] = []
+        due = self.next_civil(first - civil.TICK)
+        while due is not None and due < end:
+            skipped.append(due)
+            due = self.next_civil(due)
+        if not skipped:
+            return ""
+        # A whole lost day can hold 1,440 of them.
+        shown = [words.clock(time) for time in skipped]
+        named = words.listed(shown) if len(shown) <= 4 else f"{shown[0]}, {shown[1]} … {shown[-1]} ({len(shown)} times)"
+        there = f"on {first.date()} in {words.place(self.timezone)}"
+        at = words.clock(end) if end.date() == first.date() else f"{words.clock(end)} on {end.date()}"
+        if due == end:
+            return f"{named} {'does' if len(shown) == 1 else 'do'} not exist {there}: merged with {at}"
+        if len(shown) == 1:
+            return f"{named} does not exist {there}: fires at {at}"
+        return f"{named} do not exist {there}: fires once for them, at {at}"

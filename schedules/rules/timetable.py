@@ -1,0 +1,65 @@
+"""A rule within its window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from schedules.rules import civil
+from schedules.rules.invalid import InvalidRule
+from schedules.rules.rule import Rule
+
+
+@dataclass(frozen=True)
+class Timetable:
+    """`rule` from `starts` to `ends` (aware, both inclusive), without the slots on `excluded` local dates.
+
+    Raises InvalidRule("ends") when the end lies before the start. A maximum count is no matter of time: the
+    database counts.
+    """
+
+    rule: Rule
+    starts: datetime | None = None
+    ends: datetime | None = None
+    excluded: frozenset[date] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name, edge in (("starts", self.starts), ("ends", self.ends)):
+            if edge is not None and edge.tzinfo is None:
+                raise InvalidRule(
+                    name,
+                    "A window's start and end need an offset from UTC, such as 2026-01-01T00:00:00+00:00.",
+                )
+        if self.starts is not None and self.ends is not None and self.ends < self.starts:
+            raise InvalidRule("ends", "The end lies before the start. Choose a later end, or none.")
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        """The first slot strictly after an aware `instant` that the window lets through, in UTC, or None."""
+        if self.starts is not None and instant < self.starts:
+            instant = max(self.starts, civil.FIRST_INSTANT).astimezone(UTC) - civil.TICK
+        while True:
+            slot = self.rule.next_after(instant)
+            if slot is None or (self.ends is not None and slot > self.ends):
+                return None
+            day = civil.local(self.rule.zone, slot).date() if self.excluded else None
+            if day is None or day not in self.excluded:
+                return slot
+            # Past the whole day at once: an excluded day can hold 1,440 slots.
+            midnight = datetime.combine(day + timedelta(days=1), time())
+            instant = max(slot, civil.first_instant(self.rule.zone, midnight) - civil.TICK)
+
+    def upcoming(self, after: datetime, count: int) -> list[datetime]:
+        """Up to `count` slots strictly after `after`, in order."""
+        slots: list[datetime] = []
+        slot = self.next_after(after) if count > 0 else None
+        while slot is not None:
+            slots.append(slot)
+            slot = self.next_after(slot) if len(slots) < count else None
+        return slots
+
+
+def upcoming(
+    rule: Rule, after: datetime, count: int, *, starts: datetime | None = None, ends: datetime | None = None
+) -> list[datetime]:
+    """Up to `count` slots of `rule` strictly after `after`, within the window."""
+    return Timetable(rule, starts, ends).upcoming(after, count)

@@ -1,0 +1,55 @@
+"""On some days of every week at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Any, ClassVar, Self
+
+from schedules.rules import fields, words
+from schedules.rules.invalid import InvalidRule
+from schedules.rules.rule import CivilRule
+
+_WEEKDAYS = (0, 1, 2, 3, 4)
+_EXAMPLE = "Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3]."
+
+
+@dataclass(frozen=True)
+class Weekly(CivilRule):
+    """`days` of the week, 0 for Monday, sorted, without repeats, at `time`."""
+
+    kind: ClassVar[str] = "weekly"
+    label: ClassVar[str] = "On days of the week"
+    parameters: ClassVar[tuple[str, ...]] = ("time", "days")
+
+    time: time
+    days: tuple[int, ...]
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        at = fields.time_of_day(data)
+        days = data.get("days")
+        if not isinstance(days, list | tuple) or not days:
+            raise InvalidRule("days", _EXAMPLE)
+        chosen = {fields.whole_number(day, "days", 0, 6, _EXAMPLE) for day in days}
+        return cls(timezone, at, tuple(sorted(chosen)))
+
+    def data(self) -> dict[str, Any]:
+        return {"time": f"{self.time:%H:%M}", "days": list(self.days)}
+
+    def next_civil(self, after: datetime) -> datetime:
+        due = datetime.combine(after, self.time)
+        today = due.weekday()
+        waits = ((day - today) % 7 for day in self.days)
+        wait = min(days if days or due > after else 7 for days in waits)
+        return due + timedelta(days=wait)
+
+    def describe(self) -> str:
+        if len(self.days) == 7:
+            often = "day"
+        elif self.days == _WEEKDAYS:
+            often = "weekday"
+        else:
+            often = words.listed([words.DAYS[day] for day in self.days])
+        return f"Every {often} at {self.time:%H:%M}, {words.place_time(self.timezone)}"

@@ -1,0 +1,175 @@
+"""Making and changing reminders. Each view reads the clock once, calls one verb and says what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from notifications.models import Channel
+from people.requests import PersonRequest
+from people.user_lock import in_turn
+from schedules import allowance, editing
+from schedules.firing import fire
+from schedules.models import Schedule
+from schedules.web.dates_field import written
+from schedules.web.reminder_form import ReminderForm
+
+
+@login_required
+@in_turn
+def new(request: PersonRequest) -> HttpResponse:
+    now = fire.read_clock().now
+    form = ReminderForm(_posted(request), user=request.user, now=now)
+    if (made := _made_before(request)) is not None:
+        return redirect("schedules:detail", made.id)
+    if form.is_valid():
+        try:
+            schedule = editing.create(request.user, form.draft(), now, form.cleaned_data["made_as"])
+        except IntegrityError:  # the same form, sent twice at once
+            return redirect("schedules:detail", form.cleaned_data["made_as"])
+        if not request.user.time_zone:
+            request.user.time_zone = schedule.time_zone
+            request.user.save(update_fields=["time_zone"])
+        messages.success(request, f"“{schedule.title}” is set.")
+        return redirect("schedules:detail", schedule.id)
+    return render(request, "schedules/form.html", {"form": form})
+
+
+def _made_before(request: PersonRequest) -> Schedule | None:
+    """The reminder that this very form has made already: it was sent again."""
+    try:
+        made_as = UUID(request.POST.get("made_as", ""))
+    except ValueError:
+        return None
+    return Schedule.objects.for_user(request.user).filter(id=made_as).first()
+
+
+@login_required
+def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = _own(request, schedule_id)
+    now = fire.read_clock().now
+    form = ReminderForm(_posted(request), user=request.user, now=now, schedule=schedule)
+    conflict = False
+    if form.is_valid():
+        draft = form.draft()
+        try:
+            editing.reschedule(schedule.id, draft, now, form.cleaned_data["version"], request.user)
+        except editing.Conflict:
+            conflict = True
+            schedule.refresh_from_db()
+            # Saving again means it: the person has seen both versions by then.
+            again = request.POST.copy()
+            again["version"] = str(schedule.version)
+            form.data = again
+        else:
+            messages.success(request, f"“{draft.title}” is saved.")
+            return redirect("schedules:detail", schedule.id)
+    context = {"form": form, "schedule": schedule, "conflict": conflict}
+    if conflict:
+        context["differences"] = _differences(schedule, draft)
+    return render(request, "schedules/form.html", context, status=409 if conflict else 200)
+
+
+@login_required
+@require_POST
+def pause(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = editing.pause(_own(request, schedule_id).id, fire.read_clock().now, request.user)
+    messages.success(request, f"“{schedule.title}” is paused.")
+    return _back(request, schedule)
+
+
+@login_required
+@require_POST
+def resume(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = editing.resume(_own(request, schedule_id).id, fire.read_clock().now, request.user)
+    if schedule.next_fire_at is None:
+        messages.info(request, f"“{schedule.title}” has nothing left to fire. Edit it to choose another time.")
+    else:
+        messages.success(request, f"“{schedule.title}” goes on.")
+    return _back(request, schedule)
+
+
+@login_required
+@require_POST
+def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = editing.delete(_own(request, schedule_id).id, fire.read_clock().now, request.user)
+    return redirect(f"{reverse('schedules:list')}?deleted={schedule.id}")
+
+
+@login_required
+@require_POST
+@in_turn
+def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
+    if refused := allowance.refusal(request.user):
+        messages.error(request, refused)
+        return redirect("schedules:list")
+    schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)
+    messages.success(request, f"“{schedule.title}” is back.")
+    return redirect("schedules:list")
+
+
+def _posted(request: PersonRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
+def _own(request: PersonRequest, schedule_id: UUID) -> Schedule:
+    return get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+
+
+def _back(request: PersonRequest, schedule: Schedule) -> HttpResponse:
+    """To the page the button was on."""
+    return redirect("schedules:list") if "list" in request.POST else redirect("schedules:detail", schedule.id)
+
+
+def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, str, str]]:
+    """Label, saved now, typed: of everything that the form asks for."""
+    mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone)
+    rows = [
+        ("Title", schedule.title, draft.title),
+        ("Text", schedule.body, draft.body),
+        ("When", schedule.when, mine.when),
+        ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
+        ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
+        ("Not on", written(schedule.excluded), written(draft.excluded)),
+        ("At most", str(schedule.max_count or ""), str(draft.max_count or "")),
+        ("If it was missed", schedule.get_misfire_display(), draft.misfire.label),
+        ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
+        ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
+        ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
+        (
+            "Channels",
+            _names(schedule.ordered_channels(), bool(schedule.channel_order)),
+            _names(draft.channels, draft.in_order),
+        ),
+        ("Minutes until the next one", str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
+        ("State", schedule.get_state_display(), schedule.get_state_display()),
+    ]
+    return [row for row in rows if row[1] or row[2]]
+
+
+def _seconds(count: int) -> str:
+    return f"{count} s" if count else ""
+
+
+def _names(channels: Sequence[Channel], in_order: bool) -> str:
+    labels = [channel.label for channel in channels]
+    return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
+
+
+def _yes(value: bool) -> str:
+    return "Yes" if value else ""
+
+
+def _moment(when: datetime | None) -> str:
+    return "" if when is None else f"{timezone.localtime(when):%d %b %Y, %H:%M %Z}"

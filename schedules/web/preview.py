@@ -1,0 +1,113 @@
+"""What the timing that is being typed means, before it is saved."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from notifications.models import Channel
+from people.requests import PersonRequest
+from schedules.explain import clock_notes
+from schedules.firing import fire
+from schedules.models import Schedule
+from schedules.rules import InvalidRule
+from schedules.web import compare, text_preview
+from schedules.web.compare import Changes
+from schedules.web.text_preview import Reading
+from schedules.web.timing_form import TimingForm
+
+_SHOWN = 5
+_LOOK = 60
+
+
+@login_required
+@require_POST
+def preview(request: PersonRequest) -> HttpResponse:
+    """The next firings of what was typed; with `?of=<id>`, what that reminder gains and loses by it.
+
+    Fields not filled in yet are no errors here.
+    """
+    schedule = _edited(request)
+    fired = 0 if schedule is None else schedule.fired_count
+    form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)
+    form.is_valid()
+    context = {
+        "form": form,
+        "upcoming": _upcoming(schedule, form),
+        "changes": None if schedule is None else _changes(schedule, form),
+        "fields": _errors_to_show(form),
+        "reading": _reading(request, form),
+    }
+    return render(request, "schedules/_preview.html", context)
+
+
+def _reading(request: PersonRequest, form: TimingForm) -> Reading | None:
+    """How the next firing will read on the channels that are chosen; None while no title is typed."""
+    typed, slots = request.POST, form.upcoming(1) if _is_right(form) else []
+    if not typed.get("title", "").strip():
+        return None
+    chosen = set(typed.getlist("channels"))
+    there = [channel for channel in Channel.objects.for_user(request.user) if str(channel.id) in chosen]
+    escalates = bool(typed.get("one_by_one") and typed.get("escalate_after", "").strip())
+    zone = form.timetable.rule.timezone if form.timetable and slots else request.user.time_zone or "UTC"
+    slot = slots[0] if slots else form.now
+    return text_preview.read(request.user, typed["title"], typed.get("body", ""), slot, zone, there, escalates)
+
+
+def _edited(request: PersonRequest) -> Schedule | None:
+    try:
+        return Schedule.objects.for_user(request.user).filter(id=UUID(request.GET.get("of", ""))).first()
+    except ValueError:
+        return None
+
+
+def _is_right(form: TimingForm) -> bool:
+    return form.timetable is not None and not form.errors.keys() & TimingForm.base_fields.keys()
+
+
+def _upcoming(schedule: Schedule | None, form: TimingForm) -> list[dict[str, object]]:
+    if form.timetable is None or not _is_right(form):
+        return []
+    slots = form.upcoming(_SHOWN) if schedule is None else _typed(schedule, form, _SHOWN)
+    return [{"slot": slot, "note": clock_notes.note(form.timetable, slot)} for slot in slots]
+
+
+def _typed(schedule: Schedule, form: TimingForm, count: int) -> list[datetime]:
+    """What would fire once this is saved: a snooze lasts, and what was skipped stays skipped."""
+    return form.upcoming(count, schedule.snoozed_until, _settled(schedule, form.now))
+
+
+def _settled(schedule: Schedule, now: datetime) -> set[datetime]:
+    return set(schedule.occurrences.filter(scheduled_for__gt=now).values_list("scheduled_for", flat=True))
+
+
+def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
+    """None where nothing would fire either way: while it is paused, or while what is typed is not right."""
+    if schedule.state == Schedule.State.PAUSED or not _is_right(form):
+        return None
+    return compare.compare(_next(schedule, form.now), _typed(schedule, form, _LOOK), _LOOK)
+
+
+def _next(schedule: Schedule, now: datetime) -> list[datetime]:
+    if schedule.next_fire_at is None:
+        return []
+    left = _LOOK if schedule.max_count is None else min(_LOOK, schedule.max_count - schedule.fired_count)
+    settled = _settled(schedule, now)
+    try:
+        slots = schedule.timetable().upcoming(schedule.next_fire_at - timedelta(microseconds=1), left + len(settled))
+    except InvalidRule:
+        return []
+    return [slot for slot in slots if slot not in settled][:left]
+
+
+def _errors_to_show(form: TimingForm) -> dict[str, str]:
+    """For each field of the timing in which something was typed, what is wrong with that, or "".
+
+    An empty field keeps whatever stands there: on a form that was refused, that it must not be empty.
+    """
+    return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}

@@ -1,0 +1,135 @@
+"""The form of a reminder: what to say, when, and on which channels."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
+from django.db.models import Q
+from django.http import QueryDict
+
+from common.uuid7 import uuid7
+from notifications import text
+from notifications.models import Channel
+from people.models import User
+from schedules import allowance
+from schedules.editing import Draft
+from schedules.models import Schedule
+from schedules.web.late_form import LateForm
+from schedules.web.order_form import OrderForm
+from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
+from schedules.web.timing_form import TimingForm, typed
+
+
+def check_placeholders(template: str) -> None:
+    if problems := text.check(template):
+        raise ValidationError(problems)
+
+
+class TextField(forms.CharField):
+    """Several lines. A browser counts a line break as one character and sends two."""
+
+    def to_python(self, value: Any) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n")
+
+
+class ReminderForm(OrderForm, LateForm, TimingForm):
+    title = forms.CharField(
+        label="Title",
+        max_length=LONGEST_TITLE,
+        widget=forms.TextInput(attrs={"placeholder": "Water the plants", "autocomplete": "off"}),
+        validators=[check_placeholders],
+        error_messages={
+            "required": "Give it a title, such as “Water the plants”.",
+            "max_length": "This title is %(show_value)d characters long; at most %(limit_value)d fit.",
+        },
+    )
+    body = TextField(
+        label="Text",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="{name} becomes your name; {slot}, {date} and {time} when it was due; {schedule} the title.",
+        validators=[
+            MaxLengthValidator(
+                LONGEST_BODY, "This text is %(show_value)d characters long; at most %(limit_value)d are sent."
+            ),
+            check_placeholders,
+        ],
+    )
+    channels = forms.ModelMultipleChoiceField(
+        label="Channels",
+        queryset=Channel.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={
+            "required": "Choose at least one channel to send it to.",
+            "invalid_choice": "This is not one of your channels. Choose from those listed.",
+            "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
+        },
+    )
+    urgent = forms.BooleanField(
+        label="Urgent", required=False, help_text="Goes out in your quiet hours too, at the time that you chose."
+    )
+    # The version that the editor read; absent where the reminder is new.
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    # The id that a new reminder will have: the same form sent twice makes one reminder.
+    made_as = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    def __init__(
+        self, data: QueryDict | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
+    ) -> None:
+        usable = Q(verified_at__isnull=False, disabled_at=None)
+        if schedule is None:
+            initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
+        else:
+            attached = set(schedule.channels.values_list("id", flat=True))
+            usable |= Q(id__in=attached)
+            initial = typed(schedule) | {
+                "title": schedule.title,
+                "body": schedule.body,
+                "urgent": schedule.urgent,
+                "one_by_one": "order" if schedule.channel_order else "",
+                "escalate_after": schedule.escalate_after,
+                "misfire": schedule.misfire,
+                "grace": schedule.grace,
+                "spread": schedule.spread,
+                "version": schedule.version,
+            }
+        own = Channel.objects.for_user(user).filter(usable)
+        initial["channels"] = [channel.id for channel in own] if schedule is None else attached
+        super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
+        self._user, self._is_new = user, schedule is None
+        self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
+        self.order_fields_of(list(own), [] if schedule is None else schedule.channel_order)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self._is_new and (refused := allowance.refusal(self._user)):
+            self.add_error(None, refused)
+        return cleaned
+
+    def draft(self) -> Draft:
+        """What a valid form decides."""
+        assert self.timetable is not None  # noqa: S101 - a valid form has one
+        rule, cleaned = self.timetable.rule, self.cleaned_data
+        misfire, grace, spread = self.late()
+        return Draft(
+            title=cleaned["title"],
+            body=cleaned["body"],
+            kind=rule.kind,
+            rule=rule.data(),
+            time_zone=rule.timezone,
+            channels=self.ordered(),
+            starts_at=self.timetable.starts,
+            ends_at=self.timetable.ends,
+            excluded=cleaned["excluded"],
+            max_count=cleaned["max_count"],
+            urgent=cleaned["urgent"],
+            in_order=self.in_order(),
+            escalate_after=cleaned["escalate_after"],
+            misfire=misfire,
+            grace=grace,
+            spread=spread,
+        )

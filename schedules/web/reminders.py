@@ -1,0 +1,74 @@
+"""Reminders, as their owners call schedules: the list and one in full."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import F, Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from common.uuid7 import uuid7
+from people.requests import PersonRequest
+from schedules.explain import history
+from schedules.firing import fire
+from schedules.models import Schedule
+from schedules.rules import civil
+from schedules.web.explain import with_notifications
+
+PAGE = 25
+_SHOWN = 10
+_COMING = 5
+
+
+@login_required
+@require_safe
+def reminder_list(request: PersonRequest) -> HttpResponse:
+    search, state = request.GET.get("q", "").strip()[:200].replace("\0", ""), request.GET.get("state", "")
+    found = Schedule.objects.for_user(request.user)
+    if search:
+        found = found.filter(Q(title__icontains=search) | Q(body__icontains=search))
+    if state in Schedule.State.values:
+        found = found.filter(state=state)
+    # What comes next stands first; what never comes again, newest first.
+    rows = found.order_by(F("next_fire_at").asc(nulls_last=True), "-id").prefetch_related("channels")
+    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "search": search,
+        "state": state,
+        "states": Schedule.State.choices,
+        "narrowed": bool(search or state in Schedule.State.values),
+        "deleted": _just_deleted(request),
+    }
+    return render(request, "schedules/list.html", context)
+
+
+@login_required
+@require_safe
+def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+    now = fire.read_clock().now
+    context = {
+        "schedule": schedule,
+        "run_as": uuid7(),
+        "channels": schedule.ordered_channels(),
+        "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
+        "coming": history.coming(schedule, now, _COMING),
+        "past": with_notifications(
+            request.user, history.past(schedule, civil.FIRST_INSTANT, civil.LAST_INSTANT, now, _SHOWN)
+        ),
+    }
+    return render(request, "schedules/detail.html", context)
+
+
+def _just_deleted(request: PersonRequest) -> Schedule | None:
+    """The reminder that `?deleted=<id>` offers to bring back."""
+    try:
+        schedule_id = UUID(request.GET.get("deleted", ""))
+    except ValueError:
+        return None
+    return Schedule.objects.filter(user=request.user, deleted_at__isnull=False, id=schedule_id).first()

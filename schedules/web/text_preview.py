@@ -1,0 +1,68 @@
+"""How a reminder that is being typed will read: its text once filled in, and the length that it has on each channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from notifications import providers, secrets, text
+from notifications.links import ANSWER
+from notifications.message import Destination, Message
+from notifications.models import Channel
+from people.models import User
+
+LONGEST_TITLE = 200
+LONGEST_BODY = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """On one channel: how much of `limit` (None: there is none) the text takes, in `unit`; `cut` to fit."""
+
+    label: str
+    length: int
+    limit: int | None
+    unit: str
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The text of one firing, and its length on each channel."""
+
+    subject: str
+    body: str
+    lengths: list[Length]
+
+
+def read(
+    user: User, title: str, body: str, slot: datetime, time_zone: str, channels: Sequence[Channel], escalates: bool
+) -> Reading:
+    """Return how `title` and `body` read at `slot`, and how long they are on these channels.
+
+    What is longer than a reminder may be is left off. Each provider counts what it would really send; where it
+    `escalates`, with the address at which it is acknowledged.
+    """
+    said = text.compose(
+        title[:LONGEST_TITLE], body[:LONGEST_BODY], name=user.name or user.email, slot=slot, time_zone=time_zone
+    )
+    answer = ANSWER.address(UUID(int=0)) if escalates else ""  # as long as that of any other id
+    message = Message(UUID(int=0), said.subject, said.body, user.name or user.email, slot, answer_url=answer)
+    return Reading(said.subject, said.body, [_length(message, channel) for channel in channels])
+
+
+def _length(message: Message, channel: Channel) -> Length:
+    provider, there = providers.get(channel.provider), _destination(channel)
+    written, unit = provider.written(message, there), provider.limits_for(there).unit
+    return Length(
+        channel.label, written.body.length, written.body.limit, unit, cut=written.subject.cut or written.body.cut
+    )
+
+
+def _destination(channel: Channel) -> Destination:
+    try:
+        return channel.destination()
+    except secrets.Unreadable:  # its page says so
+        return Destination(channel.address)
