@@ -7,4 +7,5 @@ class NotificationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from notifications.channels import signup  # noqa: F401 - connect their receivers
+        from notifications.channels import signup  # noqa: F401 - connects its receiver
+        from notifications.deliveries import preload  # noqa: F401 - connects its receiver

@@ -42,7 +42,7 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         "done": [] if before else _done(schedule),
         "older": shown[-1].slot if len(stories) > len(shown) else None,
     }
-    return render(request, "schedules/explain/history.html", context)
+    return render(request, "schedules/explain.html", context)
 
 
 def with_notifications(user: User, stories: list[SlotStory]) -> list[dict[str, object]]:

@@ -15,7 +15,7 @@ from django.db import connection
 from notifications.deliveries import rescue
 from tests.fallback.making import first_of, make_fired, tried
 
-_WORKER = "import sys, django; django.setup(); from notifications import sending; sending.send(sys.argv[1], 'doomed')"
+_WORKER = "import sys, django; django.setup(); from notifications.deliveries import sender; sender.send(sys.argv[1], 'doomed')"
 
 
 @pytest.mark.django_db(transaction=True)

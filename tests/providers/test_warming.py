@@ -17,12 +17,13 @@ _WORKER = """
 import json, sys, django
 django.setup()
 from celery import signals
-from notifications import exchange, providers
+from notifications import providers
+from notifications.net import deadline
 from notifications.message import Destination, Message
 from uuid import UUID
 signals.worker_init.send(sender=None)
 before = set(sys.modules)
-assert exchange.tls_context.cache_info().currsize == 1, "the certificates were not read"
+assert deadline.tls_context.cache_info().currsize == 1, "the certificates were not read"
 said = Message(UUID(int=0), "Ferns", "All of them.", "Ada")
 answers = [
     type(providers.get(kind).send(said, Destination(address, secrets))).__name__
