@@ -18,6 +18,8 @@ from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, TabularInline
 
+from people import rights
+
 MOST = 10_000
 
 
@@ -65,6 +67,21 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
 
     arrivals: ClassVar[tuple[str, ...]] = ()
     nothing: ClassVar[str] = ""
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never for an account with more rights than the reader's, nor for a row of such an account."""
+        allowed: bool = super().has_change_permission(request, obj)
+        return allowed and rights.may_act_on(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        allowed: bool = super().has_delete_permission(request, obj)
+        return allowed and rights.may_act_on(request, obj)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer only accounts that the reader may act on as a row's owner."""
+        if db_field.related_model is User:
+            kwargs["queryset"] = rights.accounts_within(cast(User, request.user))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         filters = {getattr(item, "parameter_name", item) for item in self.list_filter}

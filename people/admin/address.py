@@ -36,12 +36,16 @@ class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(user__in=search.people(term))
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A superuser's address is theirs to change: whoever holds it can have a new password sent there."""
-        allowed: bool = super().has_change_permission(request, obj)
-        return allowed and (
-            obj is None or not obj.user.is_superuser or bool(getattr(request.user, "is_superuser", False))
-        )
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """An address stays its person's. Only a superuser vouches for one that nobody has answered from."""
+        fixed = () if obj is None else ("user",)
+        return fixed if getattr(request.user, "is_superuser", False) else (*fixed, "verified")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Another address has not been confirmed, unless a superuser says so."""
+        if "email" in form.changed_data and "verified" not in form.fields:
+            obj.verified = False
+        super().save_model(request, obj, form, change)
 
     @admin.display(description="person")
     def person(self, address: EmailAddress) -> SafeString:

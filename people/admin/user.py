@@ -47,12 +47,8 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Only a superuser says who is staff: others could make themselves anything."""
         fixed: tuple[str, ...] = tuple(super().get_readonly_fields(request, obj))
-        return fixed if _is_superuser(request) else (*fixed, "is_staff", "is_superuser", "groups")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nor does anybody else change a superuser's address or password, which would be to become them."""
-        allowed: bool = super().has_change_permission(request, obj)
-        return allowed and (_is_superuser(request) or not getattr(obj, "is_superuser", False))
+        superuser = getattr(request.user, "is_superuser", False)
+        return fixed if superuser else (*fixed, "is_staff", "is_superuser", "groups")
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         # All that was ever sent to a person hangs on their row: switch "active" off instead.
@@ -69,7 +65,3 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
             columns.to_list("notifications.channel", "channels", user__id__exact=user.pk),
             columns.to_list("notifications.notification", "notifications", user__id__exact=user.pk),
         )
-
-
-def _is_superuser(request: HttpRequest) -> bool:
-    return bool(getattr(request.user, "is_superuser", False))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from allauth.account.models import EmailAddress
-from django.contrib.auth.models import Permission
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
 from people.models import User
@@ -65,3 +68,128 @@ def test_an_operator_finds_every_place_in_the_order_of_work(operator: Client) ->
     order = ["deadletter", "delivery", "notification/", "occurrence", "schedule/", "channel", "user", "periodictask"]
     places = [main.index(f"/{place}") for place in order]
     assert places == sorted(places)
+
+
+# Nobody acts through the admin on an account that has more rights than they have.
+
+ADDRESSES = "/admin/account/emailaddress"
+
+
+def give(person: User, *codenames: str) -> None:
+    person.user_permissions.add(*Permission.objects.filter(codename__in=codenames))
+
+
+def in_group(person: User, *codenames: str) -> None:
+    group = Group.objects.create(name=f"group of {person.pk}")
+    group.permissions.set(Permission.objects.filter(codename__in=codenames))
+    person.groups.add(group)
+
+
+STRONGER: dict[str, Callable[[], User]] = {
+    "a superuser": lambda: make_user(is_staff=True, is_superuser=True),
+    "a superuser who is no staff": lambda: make_user(is_superuser=True),
+    "an inactive superuser": lambda: make_user(is_superuser=True, is_active=False),
+    "other staff": lambda: make_user(is_staff=True),
+}
+
+
+def stronger(kind: str) -> User:
+    if kind in STRONGER:
+        return STRONGER[kind]()
+    person = make_user(is_active=not kind.endswith("inactive"))
+    (in_group if "group" in kind else give)(person, "change_channel")
+    return person
+
+
+KINDS = [*STRONGER, "more permissions", "more permissions by a group", "more permissions, inactive"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_staff_act_on_no_account_with_more_rights(client: Client, clerk: User, kind: str) -> None:
+    give(clerk, "add_emailaddress", "delete_emailaddress", "delete_authenticator", "change_authenticator")
+    victim = stronger(kind)
+    own = EmailAddress.objects.create(user=clerk, email="clerk@example.org", verified=True, primary=True)
+    theirs = EmailAddress.objects.create(user=victim, email=victim.email, verified=True, primary=True)
+    app = Authenticator.objects.create(user=victim, type="totp", data={"secret": "x"})
+    before = [list(model.objects.order_by("pk").values()) for model in (User, EmailAddress, Authenticator)]
+    address = {"user": victim.pk, "email": "clerk2@example.org", "verified": "on"}
+    password = {"password1": "new-bell-43", "password2": "new-bell-43", "usable_password": "true"}
+    for path, fields in [
+        (f"{ADDRESSES}/add/", address),
+        (f"{ADDRESSES}/{own.pk}/change/", address | {"email": own.email, "primary": "on"}),
+        (f"{ADDRESSES}/{theirs.pk}/change/", address),
+        (f"{ADDRESSES}/{theirs.pk}/change/", address | {"user": clerk.pk}),
+        (f"{ADDRESSES}/{theirs.pk}/delete/", {"post": "yes"}),
+        (f"/admin/people/user/{victim.pk}/change/", {"email": "clerk2@example.org", "is_active": "on"}),
+        (f"/admin/people/user/{victim.pk}/password/", password),
+        (f"/admin/mfa/authenticator/{app.pk}/change/", {"type": "totp"}),
+        (f"/admin/mfa/authenticator/{app.pk}/delete/", {"post": "yes"}),
+    ]:
+        client.post(path, fields)
+    assert [list(model.objects.order_by("pk").values()) for model in (User, EmailAddress, Authenticator)] == before
+
+
+def test_the_owner_offered_for_an_address_is_one_that_staff_may_act_on(client: Client, clerk: User) -> None:
+    give(clerk, "add_emailaddress")
+    root = make_user(is_superuser=True)
+    fields = {"user": root.pk, "email": "clerk2@example.org"}
+    assert list(client.post(f"{ADDRESSES}/add/", fields).context["adminform"].form.errors) == ["user"]
+    person = make_user()
+    assert client.post(f"{ADDRESSES}/add/", fields | {"user": person.pk}).status_code == 302
+    assert EmailAddress.objects.get().user == person
+
+
+def test_staff_still_help_people_who_are_no_staff(client: Client, clerk: User) -> None:
+    person = make_user()
+    give(person, "view_user")  # no more than the clerk has
+    page = f"/admin/people/user/{person.pk}"
+    client.post(f"{page}/change/", {"email": "new@example.org", "name": "New", "is_active": "on"})
+    password = {"password1": "new-bell-43", "password2": "new-bell-43", "usable_password": "true"}
+    client.post(f"{page}/password/", password)
+    person.refresh_from_db()
+    assert (person.email, person.check_password("new-bell-43")) == ("new@example.org", True)
+
+
+def test_only_a_superuser_says_that_an_address_is_confirmed(client: Client, clerk: User) -> None:
+    give(clerk, "add_emailaddress")
+    person = make_user()
+    client.post(f"{ADDRESSES}/add/", {"user": clerk.pk, "email": "elsewhere@example.org", "verified": "on"})
+    assert not EmailAddress.objects.get(email="elsewhere@example.org").verified
+    theirs = EmailAddress.objects.create(user=person, email=person.email, verified=True)
+    page = f"{ADDRESSES}/{theirs.pk}/change/"
+    client.post(page, {"email": person.email, "primary": "on"})
+    theirs.refresh_from_db()
+    assert (theirs.verified, theirs.primary) == (True, True)
+    client.post(page, {"email": "elsewhere2@example.org", "primary": "on"})
+    theirs.refresh_from_db()
+    assert (theirs.email, theirs.verified) == ("elsewhere2@example.org", False)
+
+
+def test_nobody_moves_an_address_to_another_person(operator: Client) -> None:
+    address = EmailAddress.objects.create(user=make_user(), email="a@example.org", verified=True)
+    page = f"{ADDRESSES}/{address.pk}/change/"
+    operator.post(page, {"user": make_user().pk, "email": address.email, "verified": "on", "primary": "on"})
+    after = EmailAddress.objects.get()
+    assert (after.user_id, after.primary) == (address.user_id, True)
+
+
+def test_staff_give_themselves_no_permissions_by_a_group(client: Client, clerk: User) -> None:
+    give(clerk, "add_group", "change_group", "delete_group", "view_group")
+    group = Group.objects.create(name="Clerks")
+    clerk.groups.add(group)
+    every = [str(pk) for pk in Permission.objects.values_list("pk", flat=True)]
+    for path, fields in [
+        (f"{group.pk}/change/", {"name": "Clerks", "permissions": every}),
+        ("add/", {"name": "More", "permissions": every}),
+        (f"{group.pk}/delete/", {"post": "yes"}),
+    ]:
+        assert client.post(f"/admin/auth/group/{path}", fields).status_code == 403
+    assert list(Group.objects.values_list("name", "permissions")) == [("Clerks", None)]
+
+
+def test_a_superuser_edits_groups_and_addresses(operator: Client) -> None:
+    root = make_user(is_superuser=True)
+    added = operator.post(f"{ADDRESSES}/add/", {"user": root.pk, "email": "r@example.org", "verified": "on"})
+    assert added.status_code == 302
+    assert EmailAddress.objects.get(user=root).verified
+    assert operator.post("/admin/auth/group/add/", {"name": "Clerks"}).status_code == 302

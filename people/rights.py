@@ -1,0 +1,41 @@
+"""Whose accounts a member of staff may act on: never those of somebody with more rights than they have."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib.auth.models import Permission
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest
+
+from people.models import User
+
+
+def accounts_within(actor: User) -> QuerySet[User]:
+    """The accounts that `actor` may act on: their own, and those of people who are no staff and have no more rights.
+
+    A superuser may act on all. Permissions count by their rows, so that those of an inactive account count too.
+    """
+    if actor.is_active and actor.is_superuser:
+        return User.objects.all()
+    of_actor = Permission.objects.filter(Q(user=actor) | Q(group__user=actor)).values("pk")
+    owner = OuterRef("pk")
+    more = Permission.objects.filter(Q(user=owner) | Q(group__user=owner)).exclude(pk__in=of_actor)
+    return User.objects.filter(Q(pk=actor.pk) | (Q(is_staff=False, is_superuser=False) & ~Exists(more)))
+
+
+def may_act_on(request: HttpRequest, row: Any) -> bool:
+    """Whether whoever is signed in may change `row`, which is an account or belongs to one; a row of nobody's may be.
+
+    The owner that counts is the stored one, whatever a form has written to `row`.
+    """
+    actor = cast(User, request.user)
+    if row is None or (actor.is_active and actor.is_superuser):
+        return True
+    if isinstance(row, User):
+        owner = row.pk
+    elif any(field.name == "user" and field.related_model is User for field in row._meta.fields):
+        owner = type(row)._default_manager.filter(pk=row.pk).values_list("user", flat=True).first() or row.user_id
+    else:
+        return True
+    return accounts_within(actor).filter(pk=owner).exists()
