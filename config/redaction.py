@@ -24,7 +24,12 @@ _PATTERNS = [
     (re.compile(r"(?i)(/api/webhooks/\d+/)[\w-]+"), rf"\1{_BLOT}"),
     (re.compile(r"(?i)(/services/)[\w/]{9,}"), rf"\1{_BLOT}"),
     # links of ours that act for whoever holds them
-    (re.compile(r"(/account/(?:password/reset/key|confirm-email)/|/answer/|/unsubscribe/)[\w:=%.~-]+"), rf"\1{_BLOT}"),
+    (
+        re.compile(
+            r"(/account/(?:password/reset/key|confirm-email)/|/address/refuse/|/answer/|/unsubscribe/)[\w:=%.~-]+"
+        ),
+        rf"\1{_BLOT}",
+    ),
 ]
 
 

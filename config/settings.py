@@ -165,6 +165,7 @@ LOGIN_REDIRECT_URL = "schedules:list"
 ACCOUNT_ADAPTER = "people.adapter.AccountAdapter"
 ACCOUNT_SIGNUP_FORM_CLASS = "people.forms.SignUpDetails"
 ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_FORMS = {"signup": "people.account_forms.SignUpForm", "add_email": "people.account_forms.AddAddressForm"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 # Where mails really go out and strangers come in, an account is used once its address is confirmed: then sign-up need
@@ -175,6 +176,8 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _https else "http"
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # of each change to how somebody signs in
+ACCOUNT_MAX_EMAIL_ADDRESSES = 3  # each new one has a mail sent, to whoever reads it
+ACCOUNT_RATE_LIMITS = {"manage_email": "10/m/user,30/d/user"}
 SIGN_UP = env.flag("SIGN_UP", True)
 # Codes of an authenticator app, and recovery codes. Staff must have one wherever strangers reach the sign-in.
 MFA_ADAPTER = "people.second_factor.Adapter"

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import logging
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest
+from django.urls import reverse
+
+from people import mailboxes
+from people.mailboxes import Purpose
+from people.models import validate_printable
+
+_PURPOSES = {
+    "account/email/email_confirmation": Purpose.CONFIRMATION,
+    "account/email/email_confirmation_signup": Purpose.CONFIRMATION,
+    "account/email/account_already_exists": Purpose.CONFIRMATION,
+    "account/email/password_reset_key": Purpose.RECOVERY,
+    "account/email/unknown_account": Purpose.RECOVERY,
+}
+_SAYS_SENT = "account/messages/email_confirmation_sent.txt"
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +48,58 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         except ValueError:
             return False
 
+    def clean_email(self, email: str) -> str:
+        validate_printable(email)
+        return email
+
+    def add_message(
+        self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **named: Any
+    ) -> None:
+        """Leave out that a link was sent where none was, and at sign-up, where it would tell who has an account."""
+        if message_template == _SAYS_SENT and (
+            getattr(request, "mail_held_back", False)
+            or (settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not request.user.is_authenticated)
+        ):
+            return
+        super().add_message(request, level, message_template, *rest, **named)
+
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """While the mail server is away, what was done stays done, whoever waits for a mail is told, and nobody learns
-        from an error whether there is an account."""
+        """Send within the limits of the mailbox, with links to BASE_URL.
+
+        While the mail server is away, what was done stays done and the person is told. Neither an error nor a limit
+        tells a stranger whether there is an account.
+        """
+        purpose = _PURPOSES.get(template_prefix, Purpose.NOTICE)
+        if mailboxes.is_refused(email) and not mailboxes.is_confirmed(email):
+            self._hold_back(mailboxes.REFUSED)
+            return
+        if not mailboxes.may_send(purpose, mailboxes.mailbox(email)):
+            self._hold_back(
+                "As many mails as may be were sent to this address within a day. Look for them there, or try again "
+                "tomorrow."
+            )
+            return
+        # allauth builds its links from the Host header, whose port anybody may choose.
+        context = {name: _at_base_url(value) if name.endswith("_url") else value for name, value in context.items()}
+        if purpose is Purpose.CONFIRMATION and "key" in context:
+            context["refuse_url"] = _at_base_url(reverse("people:refuse-address", args=[context["key"]]))
         try:
             super().send_mail(template_prefix, email, context)
         except Exception as error:
             log.error("A mail could not be sent (%s): %s", template_prefix, type(error).__name__)
+            self.request.mail_held_back = True
             messages.error(
                 self.request, "A mail could not be sent just now. If you wait for one, try again in a few minutes."
             )
+
+    def _hold_back(self, why: str) -> None:
+        """Tell somebody who is signed in; a stranger would learn who else has had mails sent there."""
+        self.request.mail_held_back = True
+        if self.request.user.is_authenticated:
+            messages.error(self.request, why)
+
+
+def _at_base_url(url: str) -> str:
+    parts = urlsplit(url)
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{settings.BASE_URL}{parts.path}{query}"

@@ -5,11 +5,32 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models.functions import Lower
+from django.db.models.functions import Lower, Now
+
+
+def validate_printable(address: str) -> None:
+    """Refuse control characters: Django takes them in an email address, and they break the headers of a mail."""
+    if not address.isprintable():
+        raise ValidationError("Write the email address without control characters or line breaks.")
+
+
+def display_name(name: str, email: str) -> str:
+    """How messages address a person: by name, else by what stands before the `@` of their address."""
+    return name or email.partition("@")[0]
+
+
+DISPLAY_NAME_SQL = "coalesce(nullif(u.name, ''), split_part(u.email, '@', 1))"
+"""`display_name` of a row `u` of people_user."""
 
 
 class PersonManager(BaseUserManager["User"]):
+    @classmethod
+    def normalize_email(cls, email: str | None) -> str:
+        """Return it in lower case, as allauth looks it up at sign-in."""
+        return super().normalize_email(email).lower()
+
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
         user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)
@@ -34,7 +55,7 @@ class User(AbstractUser):
     username = None  # type: ignore[assignment]  # people sign in with their address
     first_name = None  # type: ignore[assignment]  # one name, as the person writes it
     last_name = None  # type: ignore[assignment]
-    email = models.EmailField("e-mail address", unique=True)
+    email = models.EmailField("e-mail address", unique=True, validators=[validate_printable])
     name = models.CharField(max_length=150, blank=True)
     time_zone = models.CharField(max_length=64, blank=True)
     quiet_from = models.TimeField(null=True, blank=True)
@@ -61,7 +82,7 @@ class User(AbstractUser):
         return self.name or self.email
 
     def get_short_name(self) -> str:
-        return self.name or self.email.partition("@")[0]
+        return display_name(self.name, self.email)
 
 
 class Code(models.Model):
@@ -74,3 +95,16 @@ class Code(models.Model):
 
     def __str__(self) -> str:
         return str(self.subject)
+
+
+class RefusedMailbox(models.Model):
+    """A mailbox whose reader wants no more email from accounts that have not confirmed it. See `mailboxes`."""
+
+    mailbox = models.CharField(max_length=320, primary_key=True)
+    refused_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "refused mailboxes"
+
+    def __str__(self) -> str:
+        return self.mailbox

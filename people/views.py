@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from allauth.account.models import EmailConfirmationHMAC
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
+from people import mailboxes
 from people.forms import SettingsForm
 from people.requests import PersonRequest
 
@@ -30,3 +32,20 @@ def own_settings(request: PersonRequest) -> HttpResponse:
     # A form that fails has already written to the instance what was typed; the page shows the person as stored.
     request.user.refresh_from_db()
     return render(request, "people/settings.html", {"form": form})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def refuse_address(request: HttpRequest, key: str) -> HttpResponse:
+    """Refuse further mail, or allow it again, by the link in a mail that asked to confirm an address.
+
+    A GET changes nothing, for programs look at the links in mails.
+    """
+    confirmation = EmailConfirmationHMAC.from_key(key)
+    if confirmation is None:
+        raise Http404
+    email = confirmation.email_address.email
+    if request.method == "POST":
+        mailboxes.allow(email) if request.POST.get("act") == "allow" else mailboxes.refuse(email)
+        return redirect(request.path)
+    context = {"email": email, "refused": mailboxes.is_refused(email)}
+    return render(request, "people/refuse_address.html", context)

@@ -45,7 +45,7 @@ def change(read: Channel, marked: str, after: Destination, label: str) -> Channe
 
     Where another address or secret comes of it, it is to be verified anew, unless nothing is left to prove, and what
     was held against it is forgotten. One that an operator disabled stays so. Sent twice, it changes once. Raises
-    Meanwhile, `channels.Refused`.
+    Meanwhile, `verification.Refused`.
     """
     with turn(read.user):
         channel = Channel.objects.select_for_update().filter(id=read.id, removed_at=None).first()

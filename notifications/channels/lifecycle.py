@@ -16,16 +16,13 @@ from notifications import deliveries, providers
 from notifications.channels import verification
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
+from people import mailboxes
 from people.models import User
 from people.user_lock import turn
 
 
 class TooMany(Exception):
     """The person has as many channels as one may have; the message is for them."""
-
-
-class Refused(Exception):
-    """Whoever reads the address has asked for nothing more from this person; the message is for them."""
 
 
 class AlreadyThere(Exception):
@@ -37,7 +34,7 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
 
     It is to be verified before it is used, unless nothing is left to prove.
 
-    Raises AlreadyThere for a second inbox, Refused, TooMany, `providers.UnknownProvider`.
+    Raises AlreadyThere for a second inbox, `verification.Refused`, TooMany, `providers.UnknownProvider`.
     """
     with turn(user):
         return _add(user, kind, cleaned, label)
@@ -64,16 +61,16 @@ def _add(user: User, kind: str, cleaned: Mapping[str, Any], label: str) -> Chann
 
 
 def judge(channel: Channel) -> None:
-    """Count a new address as its owner's where nothing is left to prove; the caller saves. Raises Refused."""
+    """Count a new address as its owner's where nothing is left to prove; the caller saves.
+
+    Raises `verification.Refused`.
+    """
     address = channel.address.get("address")
     channel.verified_at = None
     if verification.is_proven(channel.user, channel.provider, address):
         channel.verified_at = Now()
-    elif verification.is_refused(channel.user, channel.provider, address):
-        raise Refused(
-            "Whoever reads this address has asked for no more codes from you. Write another one, or let it be added "
-            "again by the link in the message that arrived there."
-        )
+    elif verification.is_refused(channel.provider, address):
+        raise verification.Refused(mailboxes.REFUSED)
 
 
 def open_inbox(user: User) -> Channel:

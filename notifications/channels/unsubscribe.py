@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce, Now
 
 from notifications.channels import lifecycle, verification
 from notifications.models import Channel
+from people import mailboxes
 
 REASON = "You unsubscribed, by the link in a message."
 
@@ -38,19 +39,23 @@ def resume(channel_id: UUID) -> None:
             lifecycle.enable([channel_id])
         else:
             Channel.objects.filter(id=channel_id).update(unsubscribed_at=None)
+            if verification.can_be_refused(channel.provider):
+                mailboxes.allow(str(channel.address.get("address")))
 
 
 @transaction.atomic
 def remove(channel_id: UUID) -> None:
-    """Remove the channel; an address that was never verified cannot be added again by the same person.
+    """Remove the channel; an email address that was never verified gets no more codes, whoever enters it.
 
-    Nor do codes for it go on by other channels of theirs: all that nobody has verified are removed with it.
+    The person's other unverified channels to the address are removed with it.
     """
     for channel in _locked(channel_id):
         lifecycle.remove(channel)
         if channel.verified_at is None:
             for other in verification.same_address(channel).filter(verified_at=None, removed_at=None):
                 lifecycle.remove(other)
+            if verification.can_be_refused(channel.provider):
+                mailboxes.refuse(str(channel.address.get("address")))
         Channel.objects.filter(id=channel_id).update(unsubscribed_at=Coalesce("unsubscribed_at", Now()))
 
 

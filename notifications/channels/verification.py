@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import datetime, timedelta
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
+from django.core.cache import cache
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from notifications import providers, secrets
 from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
-from people import codes
+from people import codes, mailboxes
 from people.models import User
 from people.user_lock import turn
 
 SUBJECT = "Your code for Carillon"
-CODES_A_DAY = 10
-"""How many codes one person may have sent to one address: whoever reads it may have asked for none of them."""
 
 
 class TooMany(Exception):
-    """The person has had as many tests and codes sent as one may have a day; the message is for them."""
+    """As many tests and codes were sent as may be a day; the message is for the person."""
+
+
+class Refused(Exception):
+    """Whoever reads the address wants no more codes; the message is for the person."""
 
 
 def is_proven(user: User, kind: str, address: object) -> bool:
@@ -37,20 +43,20 @@ def can_be_refused(kind: str) -> bool:
     return kind == "email"
 
 
-def is_refused(user: User, kind: str, address: object) -> bool:
-    """Whether whoever reads this address has removed it by the link in the code that this person had sent."""
-    removed = Channel.objects.filter(
-        user=user, provider=kind, removed_at__isnull=False, unsubscribed_at__isnull=False, verified_at=None
-    )
-    return can_be_refused(kind) and removed.filter(address__address__iexact=str(address)).exists()
+def is_refused(kind: str, address: object) -> bool:
+    """Whether the reader of this address has stopped codes, whoever had them sent."""
+    return can_be_refused(kind) and mailboxes.is_refused(str(address))
 
 
 def send_code(channel: Channel, now: datetime) -> None:
-    """Send a code to `channel`; the last one works no more. Raises `codes.TooSoon`, TooMany."""
+    """Send a code to `channel`; the last one works no more. Raises `codes.TooSoon`, Refused, TooMany."""
+    if is_refused(channel.provider, channel.address.get("address")):
+        raise Refused(mailboxes.REFUSED)
     with turn(channel.user):
         spend_test(channel.user, now)
-        _spare_the_reader(channel, now)
+        _pause(channel, now)
         codes.renew(channel.id, now)
+        _spend_code(channel)
         outbox.notify(
             channel.user_id,
             [channel],
@@ -70,8 +76,8 @@ def same_address(channel: Channel) -> QuerySet[Channel]:
     )
 
 
-def _spare_the_reader(channel: Channel, now: datetime) -> None:
-    """What `codes` holds back from one channel is not to be had by removing it and adding it again."""
+def _pause(channel: Channel, now: datetime) -> None:
+    """Removing a channel and adding it again sends no code sooner. Raises `codes.TooSoon`."""
     sent = Notification.objects.filter(
         user=channel.user_id,
         origin=Notification.Origin.TEST,
@@ -79,11 +85,36 @@ def _spare_the_reader(channel: Channel, now: datetime) -> None:
         created_at__gt=now - timedelta(days=1),
         deliveries__channel__in=same_address(channel),
     )
-    times = list(sent.order_by("-created_at").values_list("created_at", flat=True)[:CODES_A_DAY])
-    if times:
-        codes.pause(times[0], now)
-    if len(times) == CODES_A_DAY:
-        raise TooMany(f"{CODES_A_DAY} codes were sent to this address within a day, as many as may be. Try tomorrow.")
+    if last := sent.order_by("-created_at").values_list("created_at", flat=True).first():
+        codes.pause(last, now)
+
+
+def _spend_code(channel: Channel) -> None:
+    """Count a code to wherever this channel leads, across accounts: its reader may have asked for none of them.
+
+    Raises TooMany, also while nothing can be counted.
+    """
+    if not cache.answers():  # type: ignore[attr-defined]  # common.cache
+        raise TooMany("No code can be sent just now, because Redis does not answer. Try again in a minute.")
+    if not mailboxes.may_send(mailboxes.Purpose.CODE, _recipient(channel)):
+        raise TooMany(
+            f"{mailboxes.MAILS_A_DAY} codes were sent to this address within a day, as many as may be. Try tomorrow."
+        )
+
+
+def _recipient(channel: Channel) -> str:
+    """Name where the channel leads, alike in every account."""
+    if channel.provider == "email":
+        return mailboxes.mailbox(str(channel.address.get("address")))
+    try:
+        there = channel.destination()
+    except secrets.Unreadable:
+        return str(channel.id)
+    provider = providers.get(channel.provider)
+    given = {**there.address, **there.secrets}
+    own = provider.manner | {provider.revealed}  # what says nothing of where it leads, or was made here
+    named = sorted((name, value) for name, value in given.items() if name not in own)
+    return hashlib.sha256(json.dumps([channel.provider, named]).encode()).hexdigest()
 
 
 def confirm(channel: Channel, typed: str, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from notifications import providers
-from notifications.channels import changes, lifecycle
+from notifications.channels import changes, verification
 from notifications.channels.forms import RenameForm, change_form
 from notifications.models import Channel, Delivery, Notification
 from notifications.web import signing_secret, verify
@@ -38,7 +38,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         except changes.Meanwhile:
             messages.error(request, "The channel was changed meanwhile, and nothing was saved. This is how it is now.")
             return redirect("notifications:channel-change", channel.id)
-        except lifecycle.Refused as refusal:
+        except verification.Refused as refusal:
             details.add_error(None, str(refusal))
         else:
             made = stored.secrets.get(provider.revealed) != after.secrets.get(provider.revealed)

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from notifications import providers
-from notifications.channels import lifecycle
+from notifications.channels import lifecycle, verification
 from notifications.channels.forms import LabelForm, RenameForm
 from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
@@ -69,7 +69,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         except lifecycle.AlreadyThere:
             messages.info(request, "You have your inbox already.")
             return redirect("notifications:channels")
-        except (lifecycle.TooMany, lifecycle.Refused) as refusal:
+        except (lifecycle.TooMany, verification.Refused) as refusal:
             details.add_error(None, str(refusal))
             return _ask(request, provider, details, label)
         if channel.verified_at is None:

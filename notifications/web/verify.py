@@ -53,5 +53,5 @@ def send(request: PersonRequest, channel: Channel) -> None:
     try:
         verification.send_code(channel, timezone.now())
         messages.success(request, f"A code is on its way to “{channel.label}”.")
-    except (codes.TooSoon, verification.TooMany) as refusal:
+    except (codes.TooSoon, verification.Refused, verification.TooMany) as refusal:
         messages.error(request, str(refusal))

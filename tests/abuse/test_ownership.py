@@ -19,6 +19,7 @@ OPEN = {
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
+    "people:refuse-address": "whoever has the mail: its link is signed",
     "account_login": "to sign in",
     "account_signup": "to sign up",
     "account_inactive": "says that an account is closed",

@@ -20,6 +20,7 @@ from notifications.deliveries import sender
 from notifications.links import UNSUBSCRIBE
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
+from people import mailboxes
 from people.models import Code, User
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
 
@@ -119,7 +120,7 @@ def backdate() -> None:
 
 def test_codes_of_a_day_are_counted_by_the_address_that_they_went_to(letters: Channel) -> None:
     Channel.objects.update(verified_at=None)
-    for _ in range(verification.CODES_A_DAY):
+    for _ in range(mailboxes.MAILS_A_DAY):
         verification.send_code(fresh(letters), timezone.now())
         Code.objects.all().delete()
         backdate()
@@ -177,12 +178,12 @@ def test_a_stranger_who_was_sent_a_code_still_refuses_any_more(
     send_all()
     to(letters)
     client.post(link_in(0), {"act": "stop"})
-    with pytest.raises(lifecycle.Refused):
+    with pytest.raises(verification.Refused):
         to(letters, OLD)
     assert fresh(letters).address == {"address": NEW}
     path = f"/channels/{letters.id}/change/"
     form = {"read": browser.get(path).context["read"], "address": OLD, "label": "Letters"}
-    assert "asked for no more codes" in browser.post(path, form).content.decode()
+    assert "wants no more email" in browser.post(path, form).content.decode()
     assert UNSUBSCRIBE.token(letters.id) in link_in(0)
 
 

@@ -1,0 +1,31 @@
+"""What is typed to sign up, and to add an email address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.forms import AddEmailForm, SignupForm
+from django.http import HttpRequest
+
+from people import mailboxes
+from people.models import User
+
+
+class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
+    def clean_email(self) -> str:
+        email: str = super().clean_email()
+        mailboxes.check_not_refused(email)
+        return email
+
+    def try_save(self, request: HttpRequest) -> Any:
+        """Take as long for an address that has an account as for one that has none: hashing takes half a second."""
+        if self.account_already_exists:
+            User().set_password(self.cleaned_data["password1"])
+        return super().try_save(request)
+
+
+class AddAddressForm(AddEmailForm):  # type: ignore[misc]  # allauth ships no types
+    def clean_email(self) -> str:
+        email: str = super().clean_email()
+        mailboxes.check_not_refused(email)
+        return email
