@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from email.errors import MessageError
 
 from django.conf import settings
 from django.core import mail
@@ -13,6 +15,8 @@ from notifications import dead_letters
 from notifications.dead_letters import Group, Which
 from notifications.models import Summary
 from people.models import User
+
+log = logging.getLogger(__name__)
 
 _MOST_CAUSES = 20
 
@@ -38,6 +42,8 @@ def send(now: datetime) -> int:
                 continue
             try:
                 post.send_messages([mail.EmailMessage(subject, body, settings.DEFAULT_FROM_EMAIL, [reader.email])])
+            except (ValueError, MessageError) as error:  # an address that no header can hold stops nobody else's mail
+                log.error("No summary to account %s: %s", reader.pk, type(error).__name__)
             except OSError as error:
                 refused = error
                 if not getattr(post, "in_doubt", True):

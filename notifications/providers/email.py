@@ -7,6 +7,7 @@ import smtplib
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
+from email.errors import MessageError
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from django.template.loader import render_to_string
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.net import deadline
 from notifications.providers.base import Provider, Rate
+from people.models import validate_printable
 
 # The operator's password or server, not the person's address: worth another try, and no reason to give the
 # letter up.
@@ -46,6 +48,7 @@ class EmailForm(forms.Form):
     def clean_address(self) -> str:
         """Return the address. One of a machine's number would have the mail server go wherever a person says."""
         address: str = self.cleaned_data["address"]
+        validate_printable(address)
         if address.endswith("]"):
             raise ValidationError("Write an address with the name of a domain, such as ada@example.org.")
         return address
@@ -88,12 +91,13 @@ class Email(Provider):
         address = str(destination.address.get("address", ""))
         try:
             validate_email(address)
+            validate_printable(address)
         except ValidationError:
             return Rejected("This channel's address is not an e-mail address. Remove the channel and add it again.")
         letter = _letter(message, address)
         try:
-            letter.message()
-        except ValueError as error:  # BadHeaderError and UnicodeError are of its kind
+            letter.message().as_bytes()
+        except (ValueError, MessageError) as error:  # BadHeaderError and UnicodeError are of the first kind
             return Rejected(f"This cannot be written as a mail: {type(error).__name__}.")
         connection = mail.get_connection()
         try:

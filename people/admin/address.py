@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from common.admin import columns
 from common.admin.base import BaseAdmin
 from people.admin import search
+from people.models import validate_printable
 
 admin.site.unregister(EmailAddress)
 
@@ -40,6 +41,12 @@ class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc
         """An address stays its person's. Only a superuser vouches for one that nobody has answered from."""
         fixed = () if obj is None else ("user",)
         return fixed if getattr(request.user, "is_superuser", False) else (*fixed, "verified")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "email":
+            field.validators = [*field.validators, validate_printable]
+        return field
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Another address has not been confirmed, unless a superuser says so."""
