@@ -22,6 +22,7 @@ from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Destination, Message
 from notifications.models import Intervention
 from people import codes, quiet
+from people.models import display_name
 from people.quiet import Window
 
 # Longer than the longest send deadline and Celery's hard time limit, so that a lease only expires under a dead worker.
@@ -127,7 +128,7 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
             key=delivery_id,
             subject=subject,
             body=body,
-            recipient=name or email,
+            recipient=display_name(name, email),
             slot=slot,
             unsubscribe_url=UNSUBSCRIBE.address(link_id) if providers.unsubscribes(provider) else "",
             answer_url="" if escalating_id is None else ANSWER.address(escalating_id),

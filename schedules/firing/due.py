@@ -15,6 +15,7 @@ from psycopg.types.datetime import TimestamptzLoader
 
 from common.postgres import column
 from people import quiet
+from people.models import DISPLAY_NAME_SQL
 from schedules import rules
 
 
@@ -80,13 +81,13 @@ def _timetable(
     return rules.Timetable(rules.parse(kind, json.loads(rule), time_zone), starts_at, ends_at, excluded)
 
 
-_READ = """
-SELECT s.id, s.user_id, coalesce(nullif(u.name, ''), split_part(u.email, '@', 1)), s.title, s.body, s.kind,
+_READ = f"""
+SELECT s.id, s.user_id, {DISPLAY_NAME_SQL}, s.title, s.body, s.kind,
        s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
        u.quiet_until, u.time_zone, s.channel_order, s.escalate_after
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
- WHERE """
+ WHERE """  # noqa: S608 - a constant
 _TAKE = """s.next_fire_at <= %(now)s {only}
  ORDER BY s.next_fire_at LIMIT %(limit)s
    FOR UPDATE OF s SKIP LOCKED

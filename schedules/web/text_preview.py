@@ -46,10 +46,10 @@ def read(
     `escalates`, with the address at which it is acknowledged.
     """
     said = text.compose(
-        title[:LONGEST_TITLE], body[:LONGEST_BODY], name=user.name or user.email, slot=slot, time_zone=time_zone
+        title[:LONGEST_TITLE], body[:LONGEST_BODY], name=user.get_short_name(), slot=slot, time_zone=time_zone
     )
     answer = ANSWER.address(UUID(int=0)) if escalates else ""  # as long as that of any other id
-    message = Message(UUID(int=0), said.subject, said.body, user.name or user.email, slot, answer_url=answer)
+    message = Message(UUID(int=0), said.subject, said.body, user.get_short_name(), slot, answer_url=answer)
     return Reading(said.subject, said.body, [_length(message, channel) for channel in channels])
 
 
