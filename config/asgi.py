@@ -4,7 +4,10 @@ import os
 
 from django.core.asgi import get_asgi_application
 
+from config.requests import UTF8ASGIRequest
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
 application = get_asgi_application()
+application.request_class = UTF8ASGIRequest

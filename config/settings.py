@@ -114,6 +114,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.policy.Policy",
     "config.static_files.StaticFiles",
+    "config.middleware.PrivatePages",
+    "config.middleware.UTF8Only",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

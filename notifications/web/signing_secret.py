@@ -41,9 +41,7 @@ def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         destination = channel.destination()
         context["secret"] = destination.secrets[provider.revealed] if fresh else ""
         context["overlaps"] = provider.overlaps(destination, timezone.now())
-    response = render(request, "notifications/channel_secret.html", context)
-    response["Cache-Control"] = "no-store"
-    return response
+    return render(request, "notifications/channel_secret.html", context)
 
 
 @login_required

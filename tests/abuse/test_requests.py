@@ -1,0 +1,124 @@
+"""What a request claims of itself, its host and its charset, breaks nothing and leads nobody astray."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from importlib import import_module
+
+import pytest
+from allauth.account.models import EmailAddress
+from asgiref.testing import ApplicationCommunicator
+from django.core import mail
+from django.test import Client
+from pytest_django import Settings
+
+from people.models import User
+from tests.make import make_channel, make_user
+
+pytestmark = pytest.mark.django_db
+
+HOST = "localhost:6666"
+
+
+def links(text: str) -> set[str]:
+    return set(re.findall(r"https?://[^/\s]+", text))
+
+
+@pytest.mark.parametrize("verification", ["optional", "mandatory"])
+def test_links_in_account_mails_lead_to_the_base_url(settings: Settings, verification: str) -> None:
+    settings.BASE_URL = "https://carillon.example"
+    settings.ACCOUNT_EMAIL_VERIFICATION = verification
+    known = make_user(email="known@example.org", password="bell-tower-42")
+    EmailAddress.objects.create(user=known, email=known.email, verified=True, primary=True)
+    client = Client(HTTP_HOST=HOST)
+    for path, fields in [
+        ("password/reset/", {"email": known.email}),
+        ("password/reset/", {"email": "nobody@example.org"}),
+        ("signup/", {"email": known.email, "password1": "tower-bell-43"}),
+        ("signup/", {"email": "new@example.org", "password1": "tower-bell-43"}),
+    ]:
+        Client(HTTP_HOST=HOST).post(f"/account/{path}", fields)
+    client.post("/account/login/", {"login": known.email, "password": "bell-tower-42"})
+    client.post("/account/email/", {"email": "second@example.org", "action_add": ""})
+    changed = {"oldpassword": "bell-tower-42", "password1": "tower-bell-43", "password2": "tower-bell-43"}
+    client.post("/account/password/change/", changed)
+    assert len(mail.outbox) >= 5
+    assert set().union(*(links(str(letter.body)) for letter in mail.outbox)) == {"https://carillon.example"}
+    assert "6666" not in "".join(letter.message().as_string() for letter in mail.outbox)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/reminders/", "/channels/", "/history/", "/settings/", "/account/email/", "/account/second-factor/", "/no/"],
+)
+def test_no_page_is_kept_by_a_browser_or_a_proxy(browser: Client, path: str) -> None:
+    told = browser.get(path)["Cache-Control"]
+    assert "private" in told and "no-store" in told
+
+
+def test_pages_of_one_row_and_of_the_admin_are_not_kept_either(browser: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    staff = Client()
+    staff.force_login(make_user(is_staff=True, is_superuser=True))
+    for answer in (browser.get(f"/channels/{channel.id}/"), staff.get("/admin/"), staff.get("/admin/people/user/")):
+        assert answer.status_code == 200
+        assert "private" in answer["Cache-Control"] and "no-store" in answer["Cache-Control"]
+
+
+def test_static_files_are_kept(client: Client) -> None:
+    assert "no-store" not in client.get("/static/carillon.css").headers.get("Cache-Control", "")
+
+
+FORM = "application/x-www-form-urlencoded"
+PARTS = "multipart/form-data; boundary=x"
+Ask = Callable[[str, str, bytes], tuple[int, bytes]]
+WHOLE_PARTS = b'--x\r\nContent-Disposition: form-data; name="login"\r\n\r\nx\r\n--x--\r\n'
+ODD = [
+    "base64",
+    "rot13",
+    "hex",
+    "zlib",
+    "undefined",
+    "idna",
+    "punycode",
+    "unicode_escape",
+    "utf-16",
+    "utf-7",
+    "latin-1",
+]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Ask the application that the server runs for a page: its status, and the page."""
+    monkeypatch.setenv("DATABASE_POOL", "")  # else importing it sets one for all that this process starts
+    application = import_module("config.asgi").application
+
+    async def exchange(method: str, kind: str, body: bytes) -> tuple[int, bytes]:
+        headers = {b"host": b"localhost", b"content-type": kind.encode("latin-1"), b"content-length": b"%d" % len(body)}
+        scope = {"type": "http", "method": method, "path": "/account/login/", "query_string": b"next=%ff"}
+        asked = ApplicationCommunicator(application, scope | {"headers": list(headers.items())})
+        await asked.send_input({"type": "http.request", "body": body})
+        start, page = await asked.receive_output(10), await asked.receive_output(10)
+        await asked.wait(10)
+        return start["status"], page["body"]
+
+    return lambda *of: asyncio.run(exchange(*of))
+
+
+@pytest.mark.parametrize("charset", [*ODD, "latin-1", "mbcs", "no-such", "\xff", "a'b", "UTF-8\x01"])
+@pytest.mark.parametrize("kind", [FORM, PARTS, "text/plain"])
+def test_an_odd_charset_is_refused_and_breaks_nothing(ask: Ask, charset: str, kind: str) -> None:
+    body = WHOLE_PARTS if kind == PARTS else b"login=%ff&q=1"
+    for method in ("GET", "POST"):
+        status, page = ask(method, f"{kind}; charset={charset}", body)
+        assert (status, b"<html" in page) == (400, True)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "UTF-8", "utf8", "us-ascii", '"utf-8"'])
+@pytest.mark.parametrize("kind", [FORM, PARTS])
+def test_the_usual_charsets_are_read(ask: Ask, charset: str, kind: str) -> None:
+    status, _ = ask("POST", f"{kind}; charset={charset}", WHOLE_PARTS if kind == PARTS else b"login=x")
+    assert status == 403  # for want of the form's token: the body was read
