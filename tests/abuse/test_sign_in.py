@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from statistics import median
+from time import process_time
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.core import mail
 from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
+from people import mailboxes
 from people.models import User
 from tests.make import make_user
 from tests.providers.making import closed_port
@@ -115,6 +119,47 @@ def test_where_addresses_are_confirmed_sign_up_does_not_tell_either(anna: User, 
     Client().post(link[1])
     answer = Client().post("/account/login/", {"login": "nobody@example.org", "password": "tower-bell-43"})
     assert answer["Location"] == "/reminders/"
+
+
+@pytest.mark.parametrize("history", ["signed up just now", "mailed as often as may be", "confirmed"])
+def test_sign_up_does_not_tell_either_whatever_was_sent_to_the_address_before(settings: Settings, history: str) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+
+    def sign_up(email: str) -> tuple[int, str, set[str], str]:
+        client = Client()
+        answer = client.post("/account/signup/", {"email": email, "password1": "tower-bell-43"})
+        page = client.get(answer["Location"]).content.decode()
+        return answer.status_code, answer["Location"], set(answer.cookies), page.replace(email, "…")
+
+    if history == "confirmed":
+        known = make_user(email="known@example.org")
+        EmailAddress.objects.create(user=known, email=known.email, verified=True, primary=True)
+    else:
+        sign_up("known@example.org")
+    if history == "mailed as often as may be":
+        while mailboxes.may_send(mailboxes.Purpose.CONFIRMATION, "known@example.org"):
+            pass
+    assert sign_up("known@example.org") == sign_up("new@example.org")
+
+
+def test_sign_up_takes_as_long_for_an_address_that_has_an_account(settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    settings.ACCOUNT_RATE_LIMITS = {"signup": None}
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+
+    def seconds(email: str) -> float:
+        begun = process_time()
+        Client().post("/account/signup/", {"email": email, "password1": "tower-bell-43"})
+        return process_time() - begun
+
+    seconds("first@example.org")  # imports and compiles
+    known = [make_user(email=f"known{number}@example.org").email for number in range(5)]
+    taken = (
+        median(seconds(email) for email in known),
+        median(seconds(f"new{number}@example.org") for number in range(5)),
+    )
+    print(taken)
+    assert taken[0] == pytest.approx(taken[1], rel=0.3)
 
 
 def test_whoever_has_the_machine_signs_in_although_their_address_gets_no_mail(settings: Settings) -> None:
