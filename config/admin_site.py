@@ -37,6 +37,7 @@ _PLACES = [
 _FIRST = {"notifications.deadletter": "admin:notifications_deadletter_causes"}
 _BEHIND = [
     ("E-mail addresses", "account.emailaddress", "alternate_email"),
+    ("Refused mailboxes", "people.refusedmailbox", "unsubscribe"),
     ("Second factors", "mfa.authenticator", "key"),
     ("Groups", "auth.group", "group"),
 ]

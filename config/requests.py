@@ -15,11 +15,14 @@ _READ = {"utf-8", "utf8", "us-ascii", "ascii"}
 
 
 class _InUTF8:
+    content_type: str | None
+    content_params: dict[str, str] | None
     claims_other_charset = False
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
-        self.claims_other_charset = self.content_params.get("charset", "utf-8").lower() not in _READ
+        self.content_type, parameters = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+        self.content_params = parameters
+        self.claims_other_charset = parameters.get("charset", "utf-8").lower() not in _READ
 
 
 class UTF8ASGIRequest(_InUTF8, ASGIRequest):

@@ -1,4 +1,4 @@
-"""allauth's hooks: who may sign up, and what is said at the door."""
+"""allauth's hooks: who may sign up, what its pages say, and which mails go out."""
 
 from __future__ import annotations
 

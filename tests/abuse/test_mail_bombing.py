@@ -207,6 +207,14 @@ def test_the_mail_that_asks_to_confirm_an_address_carries_a_link_that_ends_them(
     assert reader.get("/address/refuse/x/").status_code == 404
 
 
+def test_an_operator_allows_mail_again_for_a_reader_who_lost_the_link() -> None:
+    mailboxes.refuse(VICTIM)
+    staff = signed_in(make_user(is_staff=True, is_superuser=True))
+    assert VICTIM in staff.get("/admin/people/refusedmailbox/?q=Victim%2Bx@example.net").content.decode()
+    staff.post("/admin/people/refusedmailbox/victim_40example.net/delete/", {"post": "yes"})
+    assert not mailboxes.is_refused(VICTIM)
+
+
 @pytest.mark.parametrize(
     ("written", "read"),
     [

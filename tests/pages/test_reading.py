@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -9,9 +10,12 @@ from cryptography.fernet import Fernet
 from django.test import Client
 from pytest_django import Settings
 
+from notifications import deliveries
 from notifications.links import ANSWER
+from notifications.models import Delivery
 from people.models import User
-from tests.make import make_channel, make_user
+from schedules.firing import fire
+from tests.make import NOON, make_channel, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -25,6 +29,18 @@ def test_the_text_is_shown_as_the_next_firing_says_it(browser: Client, ada: User
     page = preview(browser, title="For {name}", body="It is {slot}.\n<b>{schedule}</b>")
     assert f"<strong>For {ada.name}</strong>" in page
     assert ", 09:00.<br>&lt;b&gt;For {name}&lt;/b&gt;" in page
+
+
+@pytest.mark.parametrize("name", ["Ada", ""])
+def test_the_name_is_the_same_in_the_preview_and_in_what_is_sent(browser: Client, ada: User, name: str) -> None:
+    User.objects.filter(pk=ada.pk).update(name=name)
+    make_schedule(ada, [make_channel(ada)], title="For {name}!")
+    fire.fire_due(NOON.replace(hour=9) + timedelta(days=1))
+    claim = deliveries.claim(Delivery.objects.get().id, "host:1")
+    assert claim is not None
+    said = f"For {name or 'ada'}!"
+    assert f"<strong>{said}</strong>" in preview(browser, title="For {name}!")
+    assert (claim.message.subject, claim.message.recipient) == (said, name or "ada")
 
 
 def test_nothing_is_shown_before_there_is_a_title(browser: Client) -> None:
