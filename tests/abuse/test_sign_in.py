@@ -222,3 +222,15 @@ def test_signing_in_leads_to_no_other_house(client: Client) -> None:
     make_user(email="anna@example.org", password=PASSWORD)
     signed_in = {"login": "anna@example.org", "password": PASSWORD, "next": "http://[::1"}
     assert client.post("/account/login/", signed_in)["Location"] == "/reminders/"
+
+
+def test_whoever_an_operator_enters_in_capitals_signs_in_and_is_one_with_their_address(settings: Settings) -> None:
+    staff = Client()
+    staff.force_login(make_user(is_staff=True, is_superuser=True))
+    fields = {"email": "Grace@Example.ORG", "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
+    staff.post("/admin/people/user/add/", fields)
+    assert User.objects.filter(email="grace@example.org").exists()
+    answer = Client().post("/account/login/", {"login": "Grace@example.org", "password": PASSWORD})
+    assert answer["Location"] == "/reminders/"
+    again = Client().post("/account/signup/", {"email": "grace@example.org", "password1": "tower-bell-43"})
+    assert again.status_code == 200
