@@ -84,7 +84,9 @@ WITH step AS (
                          %s::text[])
            AS s(notification_id, look_at, id, channel_id, provider, expires_at, because)
 ), looked AS (
-    UPDATE notifications_notification n SET advance_at = step.look_at FROM step WHERE n.id = step.notification_id
+    UPDATE notifications_notification n
+       SET advance_at = step.look_at, outcome = CASE WHEN step.id IS NULL THEN n.outcome ELSE 'open' END
+      FROM step WHERE n.id = step.notification_id
 )
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at, rings,
                                     expires_at, tries, replays, reason, because)

@@ -2,7 +2,8 @@
 
 Any number of rescuers may run these at once: each statement takes rows that no other one holds, by a partial index
 whose size is that of the work to be done. Rows are chosen in an ARRAY(…), which PostgreSQL evaluates once: under some
-plans it would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past the limit.
+plans it would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past the limit. What ends a delivery takes
+its notification too, whose outcome a trigger writes: a statement that never waits for a row cannot deadlock.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ def expire(limit: int) -> int:
             UPDATE notifications_delivery
                SET state = 'expired', reason = 'It was stale before it could be sent.', settled_at = now()
              WHERE id = ANY(ARRAY(
-                SELECT id FROM notifications_delivery
-                 WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= now()
-                 ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED
+                SELECT d.id FROM notifications_delivery d
+                  JOIN notifications_notification n ON n.id = d.notification_id
+                 WHERE d.state = 'pending' AND d.expires_at IS NOT NULL AND d.expires_at <= now()
+                 ORDER BY d.expires_at LIMIT %s FOR UPDATE OF d SKIP LOCKED FOR NO KEY UPDATE OF n SKIP LOCKED
              ))
             """,
             [limit],
@@ -102,10 +104,11 @@ WITH expired AS (
                 ELSE 'unknown' END AS state
       FROM notifications_delivery d
       JOIN notifications_channel c ON c.id = d.channel_id
+      JOIN notifications_notification n ON n.id = d.notification_id
       LEFT JOIN unnest(%(providers)s::text[], %(repeatable)s::bool[], %(tries)s::int[])
            AS rule(provider, repeatable, tries) ON rule.provider = d.provider
      WHERE d.state = 'sending' AND d.lease_until <= now()
-     ORDER BY d.lease_until LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED
+     ORDER BY d.lease_until LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED FOR NO KEY UPDATE OF n SKIP LOCKED
 ), recovered AS (
     UPDATE notifications_delivery d
        SET state = expired.state, lease_token = NULL, lease_until = NULL, rings = 0,

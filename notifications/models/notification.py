@@ -30,12 +30,30 @@ class Notification(models.Model):
     person, so that one cause never speaks twice to one person. `origin_id` is the schedule's id where a schedule spoke.
     `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
+
+    `outcome` follows from the deliveries, and a trigger writes it whenever one of them ends or is sent again:
+
+    - open: one is pending or is being sent
+    - full: none is open, one arrived, and none failed or expired; with channels in order, one arrived
+    - partial: none is open, one arrived, and another one failed or expired (only where all channels are told at once)
+    - failed: none is open, none arrived, and one failed; with channels in order, until the next one is tried
+    - dropped: none is open, none arrived and none failed: all were cancelled or expired
+
+    Failed is what is dead or unknown. Cancelled is what nobody wants any more: a person stopped, acknowledged or
+    discarded it. It counts neither for nor against.
     """
 
     class Origin(models.TextChoices):
         SCHEDULE = "schedule", "reminder"
         TEST = "test", "test"
         NOTICE = "notice", "notice from Carillon"
+
+    class Outcome(models.TextChoices):
+        OPEN = "open", "open"
+        FULL = "full", "full"
+        PARTIAL = "partial", "partial"
+        FAILED = "failed", "failed"
+        DROPPED = "dropped", "dropped"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     batch_id = models.UUIDField(default=uuid7, editable=False)
@@ -57,6 +75,7 @@ class Notification(models.Model):
     snoozed_until = models.DateTimeField(null=True, editable=False)
     # Why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
     withdrawn = models.CharField(max_length=100, db_default="", editable=False)
+    outcome = models.CharField(max_length=7, choices=Outcome.choices, db_default=Outcome.OPEN, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Notification]] = NotificationQuerySet.as_manager()
@@ -72,6 +91,12 @@ class Notification(models.Model):
             ),
             # fallback: whose next channel is to be tried
             models.Index(fields=["advance_at"], condition=Q(advance_at__isnull=False), name="notification_to_advance"),
+            # the admin's list of what did not arrive everywhere, newest first
+            models.Index(
+                fields=["outcome", "-id"],
+                condition=Q(outcome__in=["partial", "failed"]),
+                name="notification_outcome",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person"),
