@@ -21,6 +21,12 @@ STATE_COLOURS = {
     _STATE.DEAD.value: "danger",
     _STATE.UNKNOWN.value: "warning",
 }
+OUTCOME_COLOURS = {
+    Notification.Outcome.OPEN.value: "info",
+    Notification.Outcome.FULL.value: "success",
+    Notification.Outcome.PARTIAL.value: "warning",
+    Notification.Outcome.FAILED.value: "danger",
+}
 
 
 def summary(channel: Channel) -> str:

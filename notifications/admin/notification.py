@@ -50,11 +50,20 @@ class Origin(Newest):
         return [(origin.value, str(origin.label)) for origin in Notification.Origin]
 
 
+class Outcome(Newest):
+    title = "outcome"
+    parameter_name = "outcome"
+    indexed = (Notification.Outcome.PARTIAL, Notification.Outcome.FAILED)
+
+    def options(self) -> list[tuple[str, str]]:
+        return [(outcome.value, str(outcome.label)) for outcome in Notification.Outcome]
+
+
 @admin.register(Notification)
 class NotificationAdmin(Record):
-    list_display = ("subject", "person", "origin", "due", "recorded", "deliveries", "cause")
+    list_display = ("subject", "outcome_label", "person", "origin", "due", "recorded", "deliveries", "cause")
     list_select_related = ("user",)
-    list_filter = (Origin, Period)
+    list_filter = (Outcome, Origin, Period)
     ordering = ("-id",)
     arrivals = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
@@ -66,6 +75,7 @@ class NotificationAdmin(Record):
                     "subject",
                     "body",
                     ("person", "origin"),
+                    "outcome_label",
                     ("due", "recorded"),
                     ("cause", "urgent"),
                     "order",
@@ -74,7 +84,7 @@ class NotificationAdmin(Record):
             },
         ),
     )
-    readonly_fields = ("person", "cause", "due", "recorded", "order", "batch_id")
+    readonly_fields = ("outcome_label", "person", "cause", "due", "recorded", "order", "batch_id")
     search_fields = ("id",)
     search_help_text = "A notification's id, a batch, or the beginning of a person's e-mail address."
     nothing = "Nothing has been said yet. A notification is recorded when a reminder fires."
@@ -85,6 +95,10 @@ class NotificationAdmin(Record):
             return rows.filter(user__in=search.people(term))
         same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
         return rows.filter(pk__in=[row.pk for row in same])
+
+    @badge("outcome", cells.OUTCOME_COLOURS)
+    def outcome_label(self, notification: Notification) -> str:
+        return notification.outcome
 
     @admin.display(description="person")
     def person(self, notification: Notification) -> SafeString:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -114,3 +115,22 @@ class Notification(models.Model):
         """Its deliveries, in the order in which their channels are tried where there is one."""
         place = {channel_id: number for number, channel_id in enumerate(self.channel_order)}
         return sorted(self.deliveries.all(), key=lambda delivery: place.get(delivery.channel_id, len(place)))
+
+    def arrived(self) -> list[str]:
+        """The labels of the channels on which it arrived."""
+        return self._labels({"delivered"})
+
+    def failed(self) -> list[str]:
+        """The labels of the channels that did not take it."""
+        return self._labels({"dead", "unknown"})
+
+    def expired(self) -> list[str]:
+        """The labels of the channels for which it was too late."""
+        return self._labels({"expired"})
+
+    def wanted(self) -> int:
+        """How many of its deliveries count: those that nobody cancelled."""
+        return sum(delivery.state != "cancelled" for delivery in self.deliveries.all())
+
+    def _labels(self, states: Container[str]) -> list[str]:
+        return [delivery.channel.label for delivery in self.ordered_deliveries() if delivery.state in states]

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
+from notifications.outcomes import last_troubles
 from people.requests import PersonRequest
 from schedules.explain import history
 from schedules.firing import fire
@@ -36,8 +37,10 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
     # What comes next stands first; what never comes again, newest first.
     rows = found.order_by(F("next_fire_at").asc(nulls_last=True), "-id").prefetch_related("channels")
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    troubles = last_troubles([schedule.id for schedule in page])
     context = {
         "page": page,
+        "rows": [(schedule, troubles.get(schedule.id)) for schedule in page],
         "search": search,
         "state": state,
         "states": Schedule.State.choices,
@@ -55,6 +58,7 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     context = {
         "schedule": schedule,
         "run_as": uuid7(),
+        "last": last_troubles([schedule.id]).get(schedule.id),
         "channels": schedule.ordered_channels(),
         "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
         "coming": history.coming(schedule, now, _COMING),

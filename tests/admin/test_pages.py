@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
@@ -227,3 +228,18 @@ def test_a_person_can_be_made_and_changed(operator: Client) -> None:
     made = operator.post("/admin/people/user/add/", fields | {"usable_password": "true"})
     assert made.status_code == 302, made.context["errors"]
     assert operator.login(email="new@example.org", password=password)
+
+
+def test_the_list_of_notifications_shows_and_filters_outcomes_by_an_index(operator: Client, story: Story) -> None:
+    page = text(operator, "/admin/notifications/notification/")
+    assert "partial" in page
+    for outcome, found in (("partial", 1), ("failed", 0), ("full", 0), ("open", 0), ("dropped", 0)):
+        answer = operator.get("/admin/notifications/notification/", {"outcome": outcome})
+        assert len(answer.context["cl"].result_list) == found, outcome
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(
+            "EXPLAIN SELECT * FROM notifications_notification WHERE outcome = 'partial' ORDER BY id DESC LIMIT 50"
+        )
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "notification_outcome" in plan

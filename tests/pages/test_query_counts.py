@@ -15,10 +15,10 @@ pytestmark = pytest.mark.django_db
 
 # Beside its own: the session and the person; the number of unread messages; the beat's last sign of life.
 PAGES = {
-    "/reminders/": 7,
-    "/reminders/?q=plants&state=active": 7,
+    "/reminders/": 8,
+    "/reminders/?q=plants&state=active": 8,
     "/reminders/new/": 7,
-    "/reminders/{schedule}/": 13,
+    "/reminders/{schedule}/": 14,
     "/reminders/{schedule}/explain/": 13,
     "/channels/": 6,
     "/history/": 6,

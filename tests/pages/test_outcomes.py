@@ -1,0 +1,97 @@
+"""What a person reads where a notification did not arrive everywhere."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from notifications import dead_letters, deliveries
+from notifications.dead_letters import Which, Who
+from notifications.models import Delivery, Notification
+from people.models import User
+from schedules.firing import fire
+from schedules.models import Schedule
+from tests.make import NOON, make_channel, make_schedule
+
+pytestmark = pytest.mark.django_db
+
+NINE = NOON.replace(hour=9) + timedelta(days=1)
+
+
+@pytest.fixture
+def reminder(ada: User) -> Schedule:
+    return make_schedule(ada, [make_channel(ada, "webhook", label=label) for label in ("Phone", "Team", "Log")])
+
+
+def fire(day: int, failing: str = "", expired: str = "") -> Notification:
+    """Fire on that day, and send: to the channel `failing` in vain, and to `expired` too late."""
+    fire.fire_due(NINE + timedelta(days=day))
+    for delivery in Delivery.objects.filter(state="pending").select_related("channel"):
+        if delivery.channel.label == expired:
+            Delivery.objects.filter(id=delivery.id).update(expires_at=NOON)
+            deliveries.expire(1)
+            continue
+        claim = deliveries.claim(delivery.id, "host:1")
+        assert claim is not None
+        if delivery.channel.label == failing:
+            deliveries.reject(claim, "404")
+        else:
+            deliveries.deliver(claim, "200 OK")
+    return Notification.objects.latest("id")
+
+
+def text(browser: Client, path: str) -> str:
+    return " ".join(browser.get(path).content.decode().split())
+
+
+def test_the_history_says_how_many_arrived_and_which_did_not(browser: Client, reminder: Schedule) -> None:
+    notification = fire(0, failing="Team", expired="Log")
+    for page in ("/history/", f"/history/{notification.id}/"):
+        assert "1 of 3; failed: Team; too late: Log" in text(browser, page)
+
+
+def test_the_history_counts_nothing_where_all_arrived(browser: Client, reminder: Schedule) -> None:
+    fire(0)
+    assert 'class="outcome"' not in text(browser, "/history/")
+
+
+def test_a_reminder_shows_its_last_failure_until_the_next_one_arrives_in_full(
+    browser: Client, reminder: Schedule
+) -> None:
+    pages = ["/reminders/", f"/reminders/{reminder.id}/"]
+    failed = fire(0, failing="Team")
+    for page in pages:
+        said = text(browser, page)
+        assert "Last: partly" in said
+        assert "Team did not take it" in said
+        assert f'href="/history/{failed.id}/">Last' in said
+    fire.fire_due(NINE + timedelta(days=1))
+    assert "Last: partly" in text(browser, pages[0])  # the newest one is still on its way
+    fire(1)
+    for page in pages:
+        assert "Last:" not in text(browser, page)
+
+
+def test_a_dead_letter_that_arrives_after_all_clears_it(browser: Client, reminder: Schedule) -> None:
+    fire(0, failing="Team")
+    [letter] = dead_letters.replay(Which().rows(), "all", Who(None, "operator")).changed
+    claim = deliveries.claim(letter, "host:1")
+    assert claim is not None
+    deliveries.deliver(claim, "200 OK")
+    assert "Last:" not in text(browser, "/reminders/")
+
+
+def test_one_reminder_that_fails_says_nothing_about_another(browser: Client, ada: User, reminder: Schedule) -> None:
+    make_schedule(ada, [make_channel(ada, "webhook", label="Mine")], title="Other")
+    fire(0, failing="Mine")
+    assert text(browser, "/reminders/").count("Last: failed") == 1
+    assert "Last:" not in text(browser, f"/reminders/{reminder.id}/")
+
+
+def test_the_label_of_a_channel_is_data(browser: Client, ada: User) -> None:
+    make_schedule(ada, [make_channel(ada, "webhook", label="<b>x</b>")])
+    fire(0, failing="<b>x</b>")
+    for page in ("/reminders/", "/history/"):
+        assert "<b>x</b>" not in text(browser, page)
