@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.http import require_POST
 
+from common.uuid7 import is_recent
 from people.requests import PersonRequest
 from people.user_lock import in_turn
 from schedules import allowance, editing, rules
@@ -79,7 +80,12 @@ def unskip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 def run(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = _own(request, schedule_id)
     try:
-        editing.run_now(schedule.id, fire.read_clock().now, request.user, _run_as(request))
+        run_as = _run_as(request)
+    except ValueError:
+        messages.error(request, "Nothing was sent: this page was open for more than a day. Press “Run now” again.")
+        return redirect("schedules:detail", schedule.id)
+    try:
+        editing.run_now(schedule.id, fire.read_clock().now, request.user, run_as)
     except editing.Conflict as conflict:
         raise Http404 from conflict  # deleted just now
     except rules.InvalidRule as error:
@@ -126,11 +132,15 @@ def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 
 def _run_as(request: PersonRequest) -> UUID | None:
-    """What the button on this very page gave the run: pressed twice, it is the same one."""
-    try:
-        return UUID(request.POST.get("run_as", ""))
-    except ValueError:
+    """What the button on this very page gave the run: pressed twice, it is the same one. None where there is none.
+
+    Raises ValueError for an id that no page gave within the last day.
+    """
+    if not (given := request.POST.get("run_as", "")):
         return None
+    if not is_recent(run_as := UUID(given), timezone.now()):
+        raise ValueError
+    return run_as
 
 
 def _has_broken(request: PersonRequest, schedule: Schedule) -> bool:

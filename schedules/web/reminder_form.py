@@ -10,8 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db.models import Q
 from django.http import QueryDict
+from django.utils import timezone
 
-from common.uuid7 import uuid7
+from common.uuid7 import is_recent, uuid7
 from notifications import text
 from notifications.models import Channel
 from people.models import User
@@ -95,6 +96,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
                 "misfire": schedule.misfire,
                 "grace": schedule.grace,
                 "spread": schedule.spread,
+                "stale_after": schedule.stale_after,
                 "version": schedule.version,
             }
         own = Channel.objects.for_user(user).filter(usable)
@@ -108,7 +110,16 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         cleaned = super().clean()
         if self._is_new and (refused := allowance.refusal(self._user)):
             self.add_error(None, refused)
+        if self._is_new and not self._came_lately():
+            self.data = self.data.copy()
+            self.data["made_as"] = str(uuid7())
+            self.add_error(None, "This form was open for more than a day. Look it over, then save it again.")
         return cleaned
+
+    def _came_lately(self) -> bool:
+        """Whether the id is one that a form was given within the last day; one that is missing is made later."""
+        made_as = self.cleaned_data.get("made_as")
+        return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
 
     def draft(self) -> Draft:
         """What a valid form decides."""
@@ -132,4 +143,5 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             misfire=misfire,
             grace=grace,
             spread=spread,
+            stale_after=cleaned["stale_after"],
         )

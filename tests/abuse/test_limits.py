@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from threading import Barrier
-from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -15,6 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from common.uuid7 import uuid7
 from notifications.channels import lifecycle, verification
 from notifications.models import Channel
 from people.models import User
@@ -94,8 +94,8 @@ def test_two_tabs_at_once_do_not_get_past_the_limits(ada: User, settings: Settin
     tabs[0].post(f"/reminders/{gone.id}/delete/")
     written = REMINDER | {"channels": [str(channel.id)]}
     at_once(
-        lambda: tabs[0].post("/reminders/new/", written | {"made_as": str(uuid4())}),
-        lambda: tabs[1].post("/reminders/new/", written | {"made_as": str(uuid4())}),
+        lambda: tabs[0].post("/reminders/new/", written | {"made_as": str(uuid7())}),
+        lambda: tabs[1].post("/reminders/new/", written | {"made_as": str(uuid7())}),
         lambda: tabs[2].post(f"/reminders/{schedule.id}/duplicate/"),
         lambda: tabs[3].post(f"/reminders/{schedule.id}/duplicate/"),
         lambda: tabs[4].post(f"/reminders/{gone.id}/restore/"),

@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 from html import unescape
 from urllib.parse import quote
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -80,6 +81,14 @@ def test_run_now_pressed_twice_on_one_page_runs_once(browser: Client, ada: User,
         assert "is on its way" in act(browser, schedule, "run", run_as=press)
     assert Delivery.objects.count() == 1
     assert press not in browser.get(f"/reminders/{schedule.id}/").content.decode()
+
+
+@pytest.mark.parametrize("press", ["x", str(uuid4()), "0190a000-0000-7000-8000-000000000000"])
+def test_run_now_with_an_id_that_no_page_gave_lately_sends_nothing(
+    browser: Client, ada: User, now: datetime, press: str
+) -> None:
+    assert "Nothing was sent" in act(browser, hourly(ada, now), "run", run_as=press)
+    assert not Delivery.objects.exists()
 
 
 def test_a_press_with_the_id_of_somebody_elses_run_changes_nothing_of_theirs(

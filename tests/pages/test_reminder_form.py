@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -220,3 +221,18 @@ def test_an_id_that_is_somebody_elses_reminder_shows_nothing_of_it(browser: Clie
     answer = browser.post("/reminders/new/", typed(make_channel(ada)) | {"made_as": str(theirs.id)}, follow=True)
     assert answer.status_code == 404
     assert Schedule.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "made_as", [str(uuid4()), "0190a000-0000-7000-8000-000000000000", "ffffffff-ffff-7fff-bfff-ffffffffffff", "x"]
+)
+def test_an_id_that_no_form_was_given_lately_makes_nothing_and_the_next_press_does(
+    browser: Client, ada: User, made_as: str
+) -> None:
+    fields = typed(make_channel(ada))
+    form = browser.post("/reminders/new/", fields | {"made_as": made_as}).context["form"]
+    assert form.non_field_errors()
+    assert not Schedule.objects.exists()
+    assert f'value="{form.data["made_as"]}"' in str(form["made_as"])
+    browser.post("/reminders/new/", fields | {"made_as": form.data["made_as"]})
+    assert [str(schedule.id) for schedule in Schedule.objects.all()] == [form.data["made_as"]]
