@@ -43,8 +43,8 @@ class Conflict(Exception):
 class Draft:
     """What a person has decided about a schedule, validated. `rule` is the canonical JSON of `kind`.
 
-    Where `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace` and `spread`
-    are in seconds.
+    Where `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace`, `spread` and
+    `stale_after` are in seconds.
     """
 
     title: str
@@ -63,6 +63,7 @@ class Draft:
     misfire: Schedule.Misfire = Schedule.Misfire.LATEST
     grace: int = 60
     spread: int = 0
+    stale_after: int | None = None
 
 
 @transaction.atomic
@@ -96,7 +97,7 @@ def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by:
     _apply(schedule, draft)
     if schedule.state != Schedule.State.PAUSED:
         aim(schedule, now)
-    _save(schedule)
+    _save(schedule, now)
     schedule.channels.set(draft.channels)
     timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
     _note(schedule, What.EDITED, now, by, **({"was": _written(was)} if timing_changed else {}))
@@ -110,7 +111,7 @@ def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
     deliveries.cancel_unsent(schedule.id, "The reminder was paused.")
     fallback.stop(schedule.id)
-    _note(_save(schedule), What.PAUSED, now, by)
+    _note(_save(schedule, now), What.PAUSED, now, by)
     return schedule
 
 
@@ -120,7 +121,7 @@ def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     schedule = _lock(schedule_id, now)
     schedule.snoozed_until = None
     aim_or_break(schedule, now)
-    _note(_save(schedule), What.RESUMED, now, by)
+    _note(_save(schedule, now), What.RESUMED, now, by)
     return schedule
 
 
@@ -132,7 +133,7 @@ def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = 
         raise Conflict(schedule)
     schedule.snoozed_until = until
     aim_or_break(schedule, now)
-    _note(_save(schedule), What.SNOOZED, now, by, until=until.isoformat())
+    _note(_save(schedule, now), What.SNOOZED, now, by, until=until.isoformat())
     return schedule
 
 
@@ -151,7 +152,7 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
     aim_or_break(schedule, slot)  # not from now: a clock that was set back would open what lies between once more
-    _note(_save(schedule), What.SKIPPED, now, by, slot=slot.isoformat())
+    _note(_save(schedule, now), What.SKIPPED, now, by, slot=slot.isoformat())
     return schedule
 
 
@@ -167,7 +168,7 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
     if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         # Not from now, as in skip_next; and not at the slot itself, which an edit may have made none.
         aim_or_break(schedule, min(slot, schedule.next_fire_at or slot) - timedelta(microseconds=1))
-    _note(_save(schedule), What.UNSKIPPED, now, by, slot=slot.isoformat())
+    _note(_save(schedule, now), What.UNSKIPPED, now, by, slot=slot.isoformat())
     return schedule
 
 
@@ -195,7 +196,7 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     schedule.deleted_at, schedule.next_fire_at = now, None
     deliveries.cancel_unsent(schedule.id, "The reminder was deleted.")
     fallback.stop(schedule.id)
-    _note(_save(schedule), What.DELETED, now, by)
+    _note(_save(schedule, now), What.DELETED, now, by)
     return schedule
 
 
@@ -206,7 +207,7 @@ def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedul
     schedule.deleted_at = None
     if schedule.state == Schedule.State.ACTIVE:
         aim_or_break(schedule, now)
-    _note(_save(schedule), What.RESTORED, now, by)
+    _note(_save(schedule, now), What.RESTORED, now, by)
     return schedule
 
 
@@ -224,7 +225,7 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
     schedule.excluded = list(draft.excluded)
     schedule.misfire, schedule.grace, schedule.spread = draft.misfire, draft.grace, draft.spread
-    schedule.urgent = draft.urgent
+    schedule.stale_after, schedule.urgent = draft.stale_after, draft.urgent
     schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
     schedule.escalate_after = draft.escalate_after
 
@@ -260,8 +261,9 @@ def _insert(schedule: Schedule, channels: Sequence[Channel]) -> None:
     schedule.channels.set(channels)
 
 
-def _save(schedule: Schedule) -> Schedule:
+def _save(schedule: Schedule, now: datetime) -> Schedule:
     schedule.version += 1
+    schedule.updated_at = now
     mirror.write(schedule)
     schedule.save()
     return schedule

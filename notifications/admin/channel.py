@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 
@@ -63,6 +63,7 @@ class ChannelAdmin(Record):
         ("Ended", {"fields": (("unsubscribed", "removed"),)}),
     )
     readonly_fields = (
+        "label",
         "provider_name",
         "address_summary",
         "person",
@@ -72,6 +73,7 @@ class ChannelAdmin(Record):
         "verified",
         "failing",
         "disabled",
+        "disabled_reason",
         "unsubscribed",
         "removed",
     )
@@ -79,6 +81,13 @@ class ChannelAdmin(Record):
     search_help_text = "A channel's id, or the beginning of a person's e-mail address."
     nothing = "No channels yet. Everybody who signs up gets an inbox."
     actions = ("disable", "enable")
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Of a channel that is not removed; the form has one field, all others are its owner's."""
+        return self.has_act_permission(request, obj) and getattr(obj, "removed_at", None) is None
+
+    def save_model(self, request: HttpRequest, obj: Channel, form: Any, change: bool) -> None:
+        obj.save(update_fields=["on_unknown"])  # nothing that was written meanwhile is overwritten
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).defer("sealed_secrets")

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from notifications.message import Destination
+from notifications.models import Channel
 from notifications.providers.base import Provider
 
 _DROP = "drop_"
@@ -32,6 +33,26 @@ class RenameForm(LabelForm):
             "max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit.",
         },
     )
+
+
+class ChannelForm(RenameForm):
+    """What the owner of a channel may change of it beside its address."""
+
+    on_unknown = forms.ChoiceField(
+        label="If nobody knows whether a message arrived",
+        required=False,
+        help_text="After a time-out or a crash, for example. What is held waits in your history until you decide.",
+        error_messages={"invalid_choice": "Choose one: the usual, send again, or hold."},
+    )
+
+    def __init__(self, posted: Mapping[str, Any] | None, channel: Channel, provider: Provider) -> None:
+        super().__init__(posted, initial={"label": channel.label, "on_unknown": channel.on_unknown})
+        usual = "send again; it recognises a repeat" if provider.recognises_repeats else "hold"
+        self.fields["on_unknown"].choices = [  # type: ignore[attr-defined]  # a ChoiceField
+            ("", f"The usual for {provider.label}: {usual}"),
+            (Channel.OnUnknown.RETRY, "Send again: it may arrive twice"),
+            (Channel.OnUnknown.HOLD, "Hold: it may not have arrived"),
+        ]
 
 
 class CodeForm(forms.Form):

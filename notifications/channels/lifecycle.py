@@ -78,8 +78,9 @@ def open_inbox(user: User) -> Channel:
     return add(user, "inbox", {})
 
 
-def rename(channel: Channel, label: str) -> None:
-    Channel.objects.filter(id=channel.id).update(label=label)
+def change_settings(channel: Channel, label: str, on_unknown: str) -> None:
+    """Name it, and say what becomes of a send whose outcome is unknown; empty: its provider's rule."""
+    Channel.objects.filter(id=channel.id).update(label=label, on_unknown=on_unknown)
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-"""Channels: list, add, rename, remove."""
+"""Channels: list, add, name and set, remove."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from notifications import providers
 from notifications.channels import lifecycle, verification
-from notifications.channels.forms import LabelForm, RenameForm
+from notifications.channels.forms import ChannelForm, LabelForm
 from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
 from notifications.providers.base import Provider
@@ -84,15 +84,17 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
 
 
 @login_required
-def rename(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = _own(request, channel_id)
-    form = RenameForm(request.POST if request.method == "POST" else None, initial={"label": channel.label})
+    provider = _provider(channel.provider)
+    form = ChannelForm(request.POST if request.method == "POST" else None, channel, provider)
     if form.is_valid():
-        lifecycle.rename(channel, form.cleaned_data["label"])
-        messages.success(request, f"The channel is now called “{form.cleaned_data['label']}”.")
+        label = form.cleaned_data["label"]
+        lifecycle.change_settings(channel, label, form.cleaned_data["on_unknown"])
+        messages.success(request, f"“{label}” is saved.")
         return redirect("notifications:channels")
-    context = {"channel": channel, "provider": _provider(channel.provider), "form": form, "patience": PATIENCE}
-    return render(request, "notifications/channel_rename.html", context | _uses(channel))
+    context = {"channel": channel, "provider": provider, "form": form, "patience": PATIENCE}
+    return render(request, "notifications/channel_settings.html", context | _uses(channel))
 
 
 @login_required

@@ -146,6 +146,7 @@ def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, st
         ("If it was missed", schedule.get_misfire_display(), draft.misfire.label),
         ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
         ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
+        ("Do not send if older than", _seconds(schedule.stale_after), _seconds(draft.stale_after)),
         ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
         (
             "Channels",
@@ -158,7 +159,7 @@ def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, st
     return [row for row in rows if row[1] or row[2]]
 
 
-def _seconds(count: int) -> str:
+def _seconds(count: int | None) -> str:
     return f"{count} s" if count else ""
 
 

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
+from notifications.models import Channel
 from tests.admin.conftest import Story
 from tests.make import make_user
 
@@ -243,3 +244,14 @@ def test_the_list_of_notifications_shows_and_filters_outcomes_by_an_index(operat
         )
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "notification_outcome" in plan
+
+
+def test_an_operator_changes_what_becomes_of_an_unknown_outcome_and_nothing_else_of_a_channel(
+    operator: Client, story: Story
+) -> None:
+    page = f"/admin/notifications/channel/{story.hook.pk}/change/"
+    assert 'name="on_unknown"' in text(operator, page)
+    operator.post(page, {"on_unknown": "hold", "label": "Mine", "disabled_reason": "x", "sealed_secrets": "x"})
+    before, after = story.hook, Channel.objects.get(pk=story.hook.pk)
+    assert after.on_unknown == "hold"
+    assert (after.label, after.disabled_reason, after.sealed_secrets) == (before.label, "", before.sealed_secrets)

@@ -298,3 +298,26 @@ def test_resuming_a_rule_that_cannot_be_read_any_more_quarantines_it() -> None:
     resumed = editing.resume(schedule.id, NOON)
     assert (resumed.state, resumed.next_fire_at) == ("broken", None)
     assert "Mars/Olympus" in resumed.error
+
+
+def test_every_edit_says_when_it_was_and_firing_does_not() -> None:
+    schedule = make_schedule(make_user())
+    acts = [
+        lambda now: editing.reschedule(schedule.id, draft_of(schedule), now, 1),
+        lambda now: editing.skip_next(schedule.id, Schedule.objects.get().next_fire_at, now),  # type: ignore[arg-type]
+        lambda now: editing.snooze(schedule.id, now + DAY, now),
+        lambda now: editing.pause(schedule.id, now),
+        lambda now: editing.resume(schedule.id, now),
+        lambda now: editing.delete(schedule.id, now),
+        lambda now: editing.restore(schedule.id, now),
+    ]
+    for minutes, act in enumerate(acts, 1):
+        now = NOON + timedelta(minutes=minutes)
+        act(now)
+        schedule.refresh_from_db()
+        assert schedule.updated_at == now
+    edited = schedule.updated_at
+    editing.run_now(schedule.id, NOON + DAY / 24)
+    assert fire.fire_due(NOON + 9 * DAY) == 1
+    schedule.refresh_from_db()
+    assert schedule.updated_at == edited

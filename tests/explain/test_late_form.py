@@ -46,6 +46,8 @@ def test_an_edit_shows_and_keeps_what_was_chosen(browser: Client, ada: User) -> 
         ("grace", "9" * 99, "seconds from 0 to 604,800"),
         ("spread", "an hour", "seconds from 0 to 86,400, such as 0."),
         ("spread", "86401", "seconds from 0 to 86,400"),
+        ("stale_after", "0", "seconds from 1 to 2,592,000, such as 3600"),
+        ("stale_after", "2592001", "seconds from 1 to 2,592,000"),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field(browser: Client, ada: User, name: str, value: str, said: str) -> None:
@@ -60,3 +62,22 @@ def test_the_second_of_two_editors_sees_these_too(browser: Client, ada: User) ->
     shown = browser.post(f"/reminders/{schedule.id}/edit/", fields).context["differences"]
     assert ("If it was missed", "send none of them", "send the newest missed one") in shown
     assert ("Missed after", "60 s", "90 s") in shown
+
+
+def test_how_old_a_message_may_get_is_chosen_shown_and_taken_back(browser: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    browser.post("/reminders/new/", typed(channel, stale_after="3600"))
+    schedule = Schedule.objects.get()
+    assert schedule.stale_after == 3600
+    page = f"/reminders/{schedule.id}/edit/"
+    assert browser.get(page).context["form"]["stale_after"].value() == 3600
+    browser.post(page, typed(channel, version="1"))
+    schedule.refresh_from_db()
+    assert schedule.stale_after is None
+
+
+def test_what_is_spread_is_not_dropped_before_its_turn(browser: Client, ada: User) -> None:
+    fields = typed(make_channel(ada), spread="300", stale_after="300")
+    errors = browser.post("/reminders/new/", fields).context["form"].errors
+    assert "300 s. Write more" in errors["stale_after"][0]
+    assert not Schedule.objects.exists()

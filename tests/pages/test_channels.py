@@ -197,3 +197,21 @@ def test_a_channels_pages_say_which_reminders_use_it_and_where_it_stands_in_thei
         page = browser.get(path).content.decode()
         assert "Ferns</a></li>" in page
         assert 'Rent</a> <span class="help">one after the other: number 2 of 2</span>' in page
+
+
+@pytest.mark.parametrize("choice", ["retry", "hold", ""])
+def test_its_owner_says_what_becomes_of_a_send_whose_outcome_is_unknown(
+    browser: Client, ada: User, choice: str
+) -> None:
+    channel = make_channel(ada, "webhook", on_unknown="retry" if choice == "" else "")
+    browser.post(f"/channels/{channel.id}/", {"label": "Team", "on_unknown": choice})
+    channel.refresh_from_db()
+    assert (channel.label, channel.on_unknown) == ("Team", choice)
+
+
+def test_another_choice_than_those_is_refused_at_its_field(browser: Client, ada: User) -> None:
+    channel = make_channel(ada, "webhook")
+    answer = browser.post(f"/channels/{channel.id}/", {"label": "Team", "on_unknown": "maybe"})
+    assert list(answer.context["form"].errors) == ["on_unknown"]
+    channel.refresh_from_db()
+    assert channel.on_unknown == ""
