@@ -67,13 +67,16 @@ class Draft:
 
 
 @transaction.atomic
-def create(user: User, draft: Draft, now: datetime, made_as: UUID | None = None) -> Schedule:
-    """`made_as` is the id that a form was given when it was shown: sent twice, the second raises IntegrityError."""
+def create(user: User, draft: Draft, now: datetime, made_as: UUID | None = None, by: User | None = None) -> Schedule:
+    """`made_as` is the id that a form was given when it was shown: sent twice, the second raises IntegrityError.
+
+    `by` is who does it, where that is not its owner.
+    """
     schedule = Schedule(user=user, id=made_as or uuid7())
     _apply(schedule, draft)
     aim(schedule, now)
     _insert(schedule, draft.channels)
-    _note(schedule, What.CREATED, now, user)
+    _note(schedule, What.CREATED, now, by or user)
     return schedule
 
 

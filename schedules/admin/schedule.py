@@ -1,13 +1,15 @@
-"""Schedules in the admin: read in words, paused and resumed; timing is its owner's to edit."""
+"""Schedules in the admin: read in words, added, edited, paused and resumed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
+from unfold.decorators import action as button
 
 from common.admin import columns
 from common.admin.base import Record, RecordInline, as_uuid
@@ -15,7 +17,7 @@ from common.admin.columns import badge
 from common.admin.filters import Newest
 from notifications.admin import cells
 from people.admin import search
-from schedules.admin import schedule_actions
+from schedules.admin import schedule_actions, schedule_form
 from schedules.models import Schedule, ScheduleEvent
 
 
@@ -98,8 +100,22 @@ class ScheduleAdmin(Record):
     search_fields = ("title",)
     search_help_text = "Words of a title, the beginning of the owner's e-mail address, or a schedule's id."
     inlines = (EventInline,)
-    nothing = "No schedules yet. People make them on the page “Reminders”."
+    nothing = "No schedules yet. People make them on the page “Reminders”, and operators here."
     actions = ("pause", "resume")
+    actions_detail = ("edit",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        allowed: bool = super(Record, self).has_add_permission(request)
+        return allowed
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        return schedule_form.add(self, request)
+
+    @button(description="Edit", url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
+    def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return schedule_form.edit(self, request, object_id)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).select_related("user")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
 from uuid import UUID
 
 from django.contrib import messages
@@ -12,16 +10,14 @@ from django.db import IntegrityError
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from notifications.models import Channel
 from people.requests import PersonRequest
 from people.user_lock import in_turn
 from schedules import allowance, editing
+from schedules.differences import differences
 from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.web.dates_field import written
 from schedules.web.reminder_form import ReminderForm
 
 
@@ -76,7 +72,7 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
             return redirect("schedules:detail", schedule.id)
     context = {"form": form, "schedule": schedule, "conflict": conflict}
     if conflict:
-        context["differences"] = _differences(schedule, draft)
+        context["differences"] = differences(schedule, draft)
     return render(request, "schedules/form.html", context, status=409 if conflict else 200)
 
 
@@ -130,47 +126,3 @@ def _own(request: PersonRequest, schedule_id: UUID) -> Schedule:
 def _back(request: PersonRequest, schedule: Schedule) -> HttpResponse:
     """To the page the button was on."""
     return redirect("schedules:list") if "list" in request.POST else redirect("schedules:detail", schedule.id)
-
-
-def _differences(schedule: Schedule, draft: editing.Draft) -> list[tuple[str, str, str]]:
-    """Label, saved now, typed: of everything that the form asks for."""
-    mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone)
-    rows = [
-        ("Title", schedule.title, draft.title),
-        ("Text", schedule.body, draft.body),
-        ("When", schedule.when, mine.when),
-        ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
-        ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
-        ("Not on", written(schedule.excluded), written(draft.excluded)),
-        ("At most", str(schedule.max_count or ""), str(draft.max_count or "")),
-        ("If it was missed", schedule.get_misfire_display(), draft.misfire.label),
-        ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
-        ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
-        ("Do not send if older than", _seconds(schedule.stale_after), _seconds(draft.stale_after)),
-        ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
-        (
-            "Channels",
-            _names(schedule.ordered_channels(), bool(schedule.channel_order)),
-            _names(draft.channels, draft.in_order),
-        ),
-        ("Minutes until the next one", str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
-        ("State", schedule.get_state_display(), schedule.get_state_display()),
-    ]
-    return [row for row in rows if row[1] or row[2]]
-
-
-def _seconds(count: int | None) -> str:
-    return f"{count} s" if count else ""
-
-
-def _names(channels: Sequence[Channel], in_order: bool) -> str:
-    labels = [channel.label for channel in channels]
-    return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
-
-
-def _yes(value: bool) -> str:
-    return "Yes" if value else ""
-
-
-def _moment(when: datetime | None) -> str:
-    return "" if when is None else f"{timezone.localtime(when):%d %b %Y, %H:%M %Z}"

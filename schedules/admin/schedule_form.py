@@ -1,0 +1,125 @@
+"""The pages on which an operator adds and edits a person's schedule: the same form as its owner's."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.db import IntegrityError
+from django.forms.widgets import Input
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from unfold import widgets
+
+from common.admin.base import as_uuid
+from people.models import User
+from people.user_lock import turn
+from schedules import editing
+from schedules.differences import differences
+from schedules.firing import fire
+from schedules.models import Schedule
+from schedules.web.reminder_form import ReminderForm
+
+_CLASSES: list[tuple[type[forms.Widget], list[str]]] = [
+    (forms.CheckboxSelectMultiple, widgets.CHECKBOX_CLASSES),
+    (forms.CheckboxInput, widgets.CHECKBOX_CLASSES),
+    (forms.RadioSelect, widgets.RADIO_CLASSES),
+    (forms.Select, widgets.SELECT_CLASSES),
+    (forms.Textarea, widgets.TEXTAREA_CLASSES),
+    (Input, widgets.INPUT_CLASSES),
+]
+
+
+class OwnerForm(forms.Form):
+    """Whose schedule it will be: the channels to choose from are theirs."""
+
+    email = forms.EmailField(
+        label="Owner’s email address",
+        error_messages={"required": "Write the address of the person whose schedule it will be."},
+    )
+
+    def clean_email(self) -> User:
+        owner = User.objects.filter(email__iexact=self.cleaned_data["email"]).first()
+        if owner is None:
+            raise forms.ValidationError("Nobody has this address. Look it up under People.")
+        return owner
+
+
+def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
+    """Ask first whose it will be, then, with `?owner=<id>`, for the schedule."""
+    owner = _owner(request)
+    if owner is None:
+        asked = OwnerForm(request.GET if "email" in request.GET else None)
+        if asked.is_valid():
+            return redirect(f"{request.path}?owner={asked.cleaned_data['email'].pk}")
+        return _page(model_admin, request, "owner", {"form": asked, "title": "Add schedule"})
+    now = fire.read_clock().now
+    with turn(owner):  # an owner's limit holds, also where two are added at once
+        form = ReminderForm(_posted(request), user=owner, now=now)
+        if form.is_valid():
+            made_as = form.cleaned_data["made_as"]
+            try:
+                schedule = editing.create(owner, form.draft(), now, made_as, _operator(request))
+            except IntegrityError:  # the same form, sent twice
+                return _to(get_object_or_404(Schedule, id=made_as, user=owner))
+            model_admin.log_addition(request, schedule, "Added.")
+            messages.success(request, f"“{schedule.title}” is set for {owner.email}.")
+            return _to(schedule)
+    return _page(model_admin, request, "form", {"form": form, "title": "Add schedule", "owner": owner})
+
+
+def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpResponse:
+    schedule = get_object_or_404(Schedule.objects.select_related("user"), id=as_uuid(schedule_id))
+    now = fire.read_clock().now
+    form = ReminderForm(_posted(request), user=schedule.user, now=now, schedule=schedule)
+    context: dict[str, Any] = {"form": form, "title": "Edit schedule", "owner": schedule.user, "schedule": schedule}
+    if schedule.deleted_at is None and form.is_valid():
+        draft = form.draft()
+        try:
+            editing.reschedule(schedule.id, draft, now, form.cleaned_data["version"], _operator(request))
+        except editing.Conflict as conflict:
+            schedule = conflict.current
+            # Saving again means it: the operator has seen both versions by then.
+            form.data = request.POST.copy()
+            form.data["version"] = str(schedule.version)
+            context["differences"] = differences(schedule, draft)
+        else:
+            model_admin.log_change(request, schedule, "Edited.")
+            messages.success(request, f"“{draft.title}” is saved.")
+            return _to(schedule)
+    if schedule.deleted_at is not None:
+        messages.error(request, "It was deleted. Its owner can restore it; then it can be edited.")
+        return _to(schedule)
+    return _page(model_admin, request, "form", context, 409 if "differences" in context else 200)
+
+
+def _owner(request: HttpRequest) -> User | None:
+    key = request.GET.get("owner", "")
+    return User.objects.filter(pk=key).first() if key.isascii() and key.isdigit() and len(key) < 10 else None
+
+
+def _operator(request: HttpRequest) -> User:
+    return cast(User, request.user)
+
+
+def _posted(request: HttpRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
+def _to(schedule: Schedule) -> HttpResponse:
+    return redirect("admin:schedules_schedule_change", schedule.pk)
+
+
+def _page(
+    model_admin: Any, request: HttpRequest, name: str, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    for field in context["form"].fields.values():
+        field.widget.attrs["class"] = " ".join(_classes_of(field.widget))
+    context |= model_admin.admin_site.each_context(request) | {"opts": model_admin.opts}
+    return TemplateResponse(request, f"admin/schedules/schedule_{name}.html", context, status=status)
+
+
+def _classes_of(widget: forms.Widget) -> list[str]:
+    return next((classes for kind, classes in _CLASSES if isinstance(widget, kind)), [])

@@ -1,0 +1,57 @@
+"""What two editors of one schedule have made of it, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils import timezone
+
+from notifications.models import Channel
+from schedules.editing import Draft
+from schedules.models import Schedule
+from schedules.web.dates_field import written
+
+
+def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
+    """Label, saved now, typed: of everything that the form asks for and that either has."""
+    mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone)
+    rows = [
+        ("Title", schedule.title, draft.title),
+        ("Text", schedule.body, draft.body),
+        ("When", schedule.when, mine.when),
+        ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
+        ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
+        ("Not on", written(schedule.excluded), written(draft.excluded)),
+        ("At most", str(schedule.max_count or ""), str(draft.max_count or "")),
+        ("If it was missed", schedule.get_misfire_display(), draft.misfire.label),
+        ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
+        ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
+        ("Do not send if older than", _seconds(schedule.stale_after), _seconds(draft.stale_after)),
+        ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
+        (
+            "Channels",
+            _names(schedule.ordered_channels(), bool(schedule.channel_order)),
+            _names(draft.channels, draft.in_order),
+        ),
+        ("Minutes until the next one", str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
+        ("State", schedule.get_state_display(), schedule.get_state_display()),
+    ]
+    return [row for row in rows if row[1] or row[2]]
+
+
+def _seconds(count: int | None) -> str:
+    return f"{count} s" if count else ""
+
+
+def _names(channels: Sequence[Channel], in_order: bool) -> str:
+    labels = [channel.label for channel in channels]
+    return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
+
+
+def _yes(value: bool) -> str:
+    return "Yes" if value else ""
+
+
+def _moment(when: datetime | None) -> str:
+    return "" if when is None else f"{timezone.localtime(when):%d %b %Y, %H:%M %Z}"
