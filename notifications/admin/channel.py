@@ -58,7 +58,7 @@ class ChannelAdmin(Record):
     arrivals = ("user__id__exact",)
     fieldsets = (
         (None, {"fields": (("label", "provider_name"), "address_summary", ("person", "state"), "rows")}),
-        ("When a send's outcome is unknown", {"fields": ("on_unknown",)}),
+        ("Settings", {"fields": ("on_unknown",)}),
         ("Instants", {"fields": (("created", "verified"), ("failing", "disabled"), "disabled_reason")}),
         ("Ended", {"fields": (("unsubscribed", "removed"),)}),
     )
@@ -85,6 +85,12 @@ class ChannelAdmin(Record):
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Of a channel that is not removed; the form has one field, all others are its owner's."""
         return self.has_act_permission(request, obj) and getattr(obj, "removed_at", None) is None
+
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Its only field is `on_unknown`."""
+        label = "If nobody knows whether a message arrived"
+        choices = [("", "the usual of its provider"), *Channel.OnUnknown.choices]
+        return super().formfield_for_choice_field(db_field, request, label=label, choices=choices, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Channel, form: Any, change: bool) -> None:
         obj.save(update_fields=["on_unknown"])  # nothing that was written meanwhile is overwritten

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -111,8 +111,9 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         if self._is_new and (refused := allowance.refusal(self._user)):
             self.add_error(None, refused)
         if self._is_new and not self._came_lately():
-            self.data = self.data.copy()
-            self.data["made_as"] = str(uuid7())
+            again = cast(QueryDict, self.data).copy()
+            again["made_as"] = str(uuid7())
+            self.data = again
             self.add_error(None, "This form was open for more than a day. Look it over, then save it again.")
         return cleaned
 

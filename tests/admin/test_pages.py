@@ -250,7 +250,9 @@ def test_an_operator_changes_what_becomes_of_an_unknown_outcome_and_nothing_else
     operator: Client, story: Story
 ) -> None:
     page = f"/admin/notifications/channel/{story.hook.pk}/change/"
-    assert 'name="on_unknown"' in text(operator, page)
+    shown = text(operator, page)
+    assert 'name="on_unknown"' in shown
+    assert "If nobody knows whether a message arrived" in shown
     operator.post(page, {"on_unknown": "hold", "label": "Mine", "disabled_reason": "x", "sealed_secrets": "x"})
     before, after = story.hook, Channel.objects.get(pk=story.hook.pk)
     assert after.on_unknown == "hold"
