@@ -43,6 +43,17 @@ def high_water(where: ZoneInfo, instant: datetime) -> datetime:
     return local(where, turned_back_at) + shift - TICK
 
 
+def turned_back_over(where: ZoneInfo, instant: datetime) -> datetime | None:
+    """The instant at which the clock is turned back over the time that it shows at `instant`; None where it will show
+    that time no more."""
+    shown = instant.astimezone(where)
+    if shown.fold:
+        return None
+    naive = shown.replace(tzinfo=None)
+    shift = _offset(where, naive) - _offset(where, naive, fold=1)
+    return _change(where, instant, instant + shift) if shift > timedelta(0) else None
+
+
 def gap_before(where: ZoneInfo, instant: datetime) -> tuple[datetime, datetime] | None:
     """The civil times [first, end) that the clock skipped by jumping forward just at `instant`, if it did."""
     end = local(where, instant)

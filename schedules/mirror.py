@@ -18,9 +18,13 @@ from django_celery_beat.models import ClockedSchedule, CrontabSchedule, Interval
 
 from common.postgres import column
 from schedules.models import Schedule
-from schedules.rules import InvalidRule
+from schedules.rules import InvalidRule, Rule
+from schedules.rules.cron import Cron
 
 FIRE = "schedules.fire"
+# Every column of CrontabSchedule holds a list of all of its values, and at least so many characters.
+_SHORTEST_COLUMN = 64
+_EVERY = {"minute": "*", "hour": "*", "day_of_month": "*", "month_of_year": "*", "day_of_week": "*"}
 
 
 def fields(schedule: Schedule) -> dict[str, Any]:
@@ -89,29 +93,51 @@ def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
 
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
-    if schedule.state == Schedule.State.BROKEN or not _is_readable(schedule):
+    if schedule.state == Schedule.State.BROKEN or (rule := _readable(schedule)) is None:
         return {}  # the row keeps the timing that it had
     timing: dict[str, Any] = {"clocked": None, "interval": None, "crontab": None}
-    rule = schedule.rule
+    data = rule.data()
     if schedule.kind == "once":
-        return timing | {"clocked": _shared(ClockedSchedule, clocked_time=_instant(schedule))}
+        return timing | {"clocked": _shared(ClockedSchedule, clocked_time=_instant(rule))}
     if schedule.kind == "interval":
-        return timing | {"interval": _shared(IntervalSchedule, every=rule["every"], period=rule["unit"])}
-    return timing | {"crontab": _shared(CrontabSchedule, timezone=schedule.time_zone, **_crontab(schedule.kind, rule))}
+        return timing | {"interval": _shared(IntervalSchedule, every=data["every"], period=data["unit"])}
+    crontab = _of_cron(rule) if isinstance(rule, Cron) else _crontab(schedule.kind, data)
+    return timing | {"crontab": _shared(CrontabSchedule, timezone=schedule.time_zone, **crontab)}
 
 
-def _is_readable(schedule: Schedule) -> bool:
+def _readable(schedule: Schedule) -> Rule | None:
     """A zone may have been removed from the zone database since; its owner can still pause or delete the schedule."""
     try:
-        schedule.timetable()
+        return schedule.timetable().rule
     except InvalidRule:
-        return False
-    return True
+        return None
+
+
+def _of_cron(rule: Cron) -> dict[str, str]:
+    """In numbers: Celery knows neither “jan” nor 7 for Sunday, and its columns do not hold every list of them."""
+    every, cron = _EVERY.copy(), rule.parsed
+    _, minute, hour, day, month, _ = cron.parts
+    every["minute"], every["hour"] = _short(minute, cron.minutes), _short(hour, cron.hours)
+    every["month_of_year"] = _short(month, cron.months)
+    if cron.day_and and all(isinstance(value, int) and value >= 0 for value in [*cron.days, *cron.weekdays]):
+        # Every day where either is enough, which Celery reads as both, and for L and #.
+        every["day_of_month"] = _short(day, cron.days)
+        weekdays = {value % 7 for value in cron.weekdays}
+        every["day_of_week"] = "*" if len(weekdays) == 7 else _listed(weekdays)
+    return every
+
+
+def _short(part: str, values: set[int]) -> str:
+    return part if len(part) <= _SHORTEST_COLUMN else _listed(values)
+
+
+def _listed(values: set[int]) -> str:
+    return ",".join(str(value) for value in sorted(values))
 
 
 def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
     """Celery's crontab that rings at every slot of the rule, and where it cannot be exact, on more days than those."""
-    every = {"minute": "*", "hour": "*", "day_of_month": "*", "month_of_year": "*", "day_of_week": "*"}
+    every = _EVERY.copy()
     if kind in {"daily", "weekly", "monthly"}:
         hour, minute = rule["time"].split(":")
         every |= {"minute": str(int(minute)), "hour": str(int(hour))}
@@ -119,18 +145,12 @@ def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
         every["day_of_week"] = ",".join(str((day + 1) % 7) for day in rule["days"])  # Celery's week begins on Sunday
     if kind == "monthly":
         every["day_of_month"] = str(rule["day"]) if rule["day"] != "last" and rule["day"] <= 28 else "28-31"
-    if kind == "cron":
-        fields = rule["expression"].lower().split()
-        if len(fields) == 5 and not set(rule["expression"]) & set("lL#"):
-            every = dict(zip(every, [*fields[:2], fields[2], fields[3], fields[4]], strict=True))
-            if fields[2] != "*" and fields[4] != "*":  # Vixie's OR, which Celery reads as AND
-                every |= {"day_of_month": "*", "day_of_week": "*"}
     return every
 
 
-def _instant(schedule: Schedule) -> datetime:
+def _instant(rule: Rule) -> datetime:
     # Also when it has passed: the stock scheduler dies of an enabled row that has no timing.
-    slot = schedule.timetable().rule.next_after(datetime.min.replace(tzinfo=UTC))
+    slot = rule.next_after(datetime.min.replace(tzinfo=UTC))
     return slot or datetime.max.replace(tzinfo=UTC)
 
 

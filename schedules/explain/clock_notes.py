@@ -5,21 +5,22 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from common import durations
-from schedules.rules import Timetable, civil, words
+from schedules.rules import InvalidRule, Timetable, Work, civil, words
 
 _FREQUENT = timedelta(hours=12)
 
 
-def note(timetable: Timetable, slot: datetime) -> str:
-    """What a clock change did to this slot, or "".
+def note(timetable: Timetable, slot: datetime, work: Work | None = None) -> str:
+    """What a clock change did to this slot, or ""; also where finding out costs more than `work` has left.
 
     Beside what the rule itself says (moved, merged, once instead of twice): where the clock is turned back between this
     slot and the next, a rule that rings several times a day is silent until the clock has caught up.
     """
-    said = timetable.rule.explain(slot)
-    if timetable.rule.kind == "interval":
-        return said
-    following = timetable.next_after(slot)
+    try:
+        said = timetable.rule.explain(slot)
+        following = None if timetable.rule.is_elapsed else timetable.next_after(slot, work)
+    except InvalidRule:
+        return ""
     if following is None or following - slot > _FREQUENT:
         return said
     zone = timetable.rule.zone

@@ -66,7 +66,7 @@ def _silences(schedule: Schedule, now: datetime) -> Iterator[Silence]:
 
 
 def _left_out(timetable: Timetable, since: datetime, until: datetime) -> Iterator[Silence]:
-    for day in timetable.excluded:
+    for day in excluded_dates.dates(timetable):
         begins, ends = excluded_dates.hours(timetable, day)
         first, last = max(begins, since + civil.TICK), min(ends, until)
         if first < last:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -84,18 +85,20 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[SlotStory
         return []
     try:
         timetable = schedule.timetable()
+        upcoming = _upcoming(schedule, timetable, limit)
     except InvalidRule:
         return []
     ahead = schedule.occurrences.filter(scheduled_for__gt=now).order_by("scheduled_for")[:limit]
     skipped = {row.scheduled_for: row for row in ahead}
     witness = _witness(schedule, list(skipped.values()), now)
     stories = {slot: _story(row, witness) for slot, row in skipped.items()}
-    for slot in _upcoming(schedule, timetable, limit):
+    for slot in upcoming:
         stories.setdefault(slot, SlotStory(slot, "coming", note=clock_notes.note(timetable, slot)))
     shown = sorted(stories)[:limit]
     since = max(now, schedule.snoozed_until or now)
-    for slot in excluded_dates.between(timetable, since, shown[-1]) if shown else []:
-        stories[slot] = SlotStory(slot, "skipped", [Because(excluded_dates.WHY)])
+    with suppress(InvalidRule):
+        for slot in excluded_dates.between(timetable, since, shown[-1]) if shown else []:
+            stories[slot] = SlotStory(slot, "skipped", [Because(excluded_dates.WHY)])
     return [stories[slot] for slot in sorted(stories) if slot <= shown[-1]]
 
 
@@ -114,7 +117,10 @@ def _silent(schedule: Schedule, since: datetime, until: datetime, now: datetime,
             return
         if first >= last:
             continue
-        slots = last_slots(silence.timetable, first, last, limit)
+        try:
+            slots = last_slots(silence.timetable, first, last, limit)
+        except InvalidRule:
+            continue
         found += slots
         because = [Because(silence.what, silence.began, silence.ended, silence.by)]
         for slot in slots:
@@ -154,9 +160,9 @@ def _note(schedule: Schedule, row: Occurrence) -> str:
     """Only for slots of the present rule: of those before it, nobody knows what a clock change did to them."""
     try:
         timetable = schedule.timetable()
+        return clock_notes.note(timetable, row.scheduled_for) if _is_slot(timetable, row.scheduled_for) else ""
     except InvalidRule:
         return ""
-    return clock_notes.note(timetable, row.scheduled_for) if _is_slot(timetable, row.scheduled_for) else ""
 
 
 def _is_slot(timetable: Timetable, instant: datetime) -> bool:

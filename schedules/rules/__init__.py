@@ -24,8 +24,9 @@ from schedules.rules.rrule import RRule
 from schedules.rules.rule import Rule
 from schedules.rules.timetable import Timetable, upcoming
 from schedules.rules.weekly import Weekly
+from schedules.rules.work import Work
 
-__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "parse", "upcoming"]
+__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "upcoming"]
 
 KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 

@@ -1,4 +1,4 @@
-"""The RRULE of RFC 5545, section 3.3.10: its parts, and the civil times that it yields, within a bound.
+"""The RRULE of RFC 5545, section 3.3.10: its parts, and the civil times that it yields, within a budget of work.
 
 dateutil evaluates the same rules, and the tests hold the two against each other. It is not used here because it
 walks from DTSTART at every question (FREQ=MINUTELY over six years: 8 s) and gives up at the year 9999 only.
@@ -6,18 +6,18 @@ walks from DTSTART at every question (FREQ=MINUTELY over six years: 8 s) and giv
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from calendar import isleap, monthrange
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from functools import cached_property
+from itertools import groupby
 
-# A rule whose next slot is further away than this many years (one full cycle of the calendar) has none; and
-# no search looks at more days or times of day than the budget, which is a fifth of a second's work.
-_HORIZON = 400
-_BUDGET = 200_000
-_DAY = timedelta(days=1)
-_MINUTE = timedelta(minutes=1)
+from schedules.rules import civil
+from schedules.rules.work import Work
+
 _COARSE = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY")
 
 
@@ -26,7 +26,7 @@ class CalendarRule:
     """One RRULE with its DTSTART (`start`, naive). Empty tuples stand for parts not given.
 
     `days` are BYDAY as (n, weekday), n = 0 for every such weekday. `week_start` is WKST. Values are sorted and
-    in range: `rrule_text` sees to that.
+    in range: `rrule_text` sees to that. `until` is inclusive; `excluded` times and days are left out.
     """
 
     start: datetime
@@ -40,94 +40,163 @@ class CalendarRule:
     minutes: tuple[int, ...] = ()
     positions: tuple[int, ...] = ()
     week_start: int = 0
+    until: datetime = civil.LAST
+    excluded: frozenset[datetime] = frozenset()
+    excluded_days: frozenset[date] = frozenset()
 
-    def after(self, civil: datetime) -> Iterator[datetime]:
-        """The civil times of the rule strictly after `civil`, in order, none before `start`, up to the bound."""
-        spent = 0
-        begin = max(civil, self.start - timedelta(microseconds=1))
-        limit = date(min(begin.year + _HORIZON, 9999), 1, 1)
-        for period in self._periods(begin.date()):
-            if period[0] >= limit:
+    def after(self, moment: datetime, work: Work) -> Iterator[datetime]:
+        """The civil times of the rule strictly after `moment`, in order, none before `start`."""
+        begin = max(moment, self.start - civil.TICK)
+        for due in self._by_position(begin, work) if self._period_positions else self._by_day(begin, work):
+            if due > self.until:
                 return
-            matching = [day for day in period if self._has_day(day)]
-            spent += len(period) + len(matching) * len(self._clock)
-            found = (datetime.combine(day, at) for day in matching for at in self._times(day))
-            for due in self._at_positions(list(found)) if self.positions else found:
-                if due > begin:
-                    spent = 0
-                    yield due
-            if spent > _BUDGET:
-                return
+            work.spend(1)
+            if due > begin and due not in self.excluded:
+                yield due
 
-    def _periods(self, first: date) -> Iterator[list[date]]:
-        """The days of each period, from the one that holds `first` or the next that the interval allows."""
-        start = self.start.date()
+    def _by_day(self, begin: datetime, work: Work) -> Iterator[datetime]:
+        first = max(begin.date(), self.start.date())
+        for day in self._days_from(first, work):
+            times = self._times(day)
+            if day in self.excluded_days:
+                continue
+            if day == begin.date():
+                times = times[bisect_right(times, begin.time()) :]
+            for at in times:
+                yield datetime.combine(day, at)
+
+    def _by_position(self, begin: datetime, work: Work) -> Iterator[datetime]:
+        """BYSETPOS: of each period, the times of day that stand at these places."""
+        clock = self._clock
+        for _, group in groupby(self._days_from(self._period_start(begin), work), self._period):
+            days = list(group)
+            count = len(days) * len(clock)
+            work.spend(len(self.positions))
+            for place in _places(self._period_positions, count):
+                day = days[place // len(clock)]
+                if day not in self.excluded_days:
+                    yield datetime.combine(day, clock[place % len(clock)])
+
+    def _period(self, day: date) -> int:
+        if self.frequency == "WEEKLY":
+            return (day.toordinal() - self._step_origin) // 7
+        return day.year if self.frequency == "YEARLY" else day.year * 12 + day.month
+
+    def _period_start(self, begin: datetime) -> date:
+        day = max(begin.date(), self.start.date())
+        if self.frequency == "WEEKLY":
+            return date.fromordinal(day.toordinal() - (day.toordinal() - self._step_origin) % 7)
+        return day.replace(day=1) if self.frequency == "MONTHLY" else day.replace(month=1, day=1)
+
+    def _days_from(self, first: date, work: Work) -> Iterator[date]:
+        """The days of the rule from `first` on."""
+        # A period that has begun by then is read to its end: BYSETPOS counts from there.
+        earliest, last = first.toordinal(), self.until.toordinal() + (366 if self._period_positions else 0)
+        origin = self._step_origin
+        length = 7 if self.frequency == "WEEKLY" else 1
+        # Of the other frequencies, `_months_from` and `_times` keep the interval.
+        interval = self.interval if self.frequency in ("WEEKLY", "DAILY") else 1
+        for year, month in self._months_from(first):
+            begin = date(year, month, 1)
+            before = begin.toordinal() - 1
+            if before >= last:
+                return
+            days = self._days_in(begin)
+            work.spend(1 + len(days) // 8)
+            for number in days:
+                ordinal = before + number
+                if ordinal >= earliest and (ordinal - origin) // length % interval == 0:
+                    work.spend(1)
+                    yield date(year, month, number)
+
+    def _months_from(self, first: date) -> Iterator[tuple[int, int]]:
+        """The months (year, month) in which days of the rule may lie, from that of `first` to the end of 9998."""
+        start, earliest = self.start, first.year * 12 + first.month - 1
         if self.frequency == "YEARLY":
-            behind = max(0, first.year - start.year)
-            for year in range(start.year + behind // self.interval * self.interval, 9999, self.interval):
-                yield [day for month in self._year_months for day in _month(year, month)]
-        elif self.frequency == "MONTHLY":
-            origin = start.year * 12 + start.month - 1
-            behind = max(0, first.year * 12 + first.month - 1 - origin)
-            for number in range(origin + behind // self.interval * self.interval, 9999 * 12, self.interval):
-                yield _month(number // 12, number % 12 + 1)
-        else:
-            # The finer frequencies go day by day; `_times` keeps their interval.
-            length = 7 if self.frequency == "WEEKLY" else 1
-            step = length * (self.interval if self.frequency in _COARSE else 1)
-            origin_day = start - (start.weekday() - self.week_start) % length * _DAY
-            behind = max(0, (first - origin_day).days)
-            begin = origin_day + behind // step * step * _DAY
-            while begin.year < 9999:
-                yield [begin + number * _DAY for number in range(length)]
-                begin += step * _DAY
+            behind = -(-(first.year - start.year) // self.interval) * self.interval
+            for year in range(start.year + behind, civil.LAST.year, self.interval):
+                for month in self._year_months:
+                    if year * 12 + month > earliest:
+                        yield year, month
+            return
+        step = self.interval if self.frequency == "MONTHLY" else 1
+        earliest += (start.year * 12 + start.month - 1 - earliest) % step
+        for number in range(earliest, civil.LAST.year * 12, step):
+            yield number // 12, number % 12 + 1
 
-    def _has_day(self, day: date) -> bool:
-        if self.months and day.month not in self.months:
-            return False
-        if self._month_days:
-            length = monthrange(day.year, day.month)[1]
-            if day.day not in self._month_days and day.day - length - 1 not in self._month_days:
-                return False
-        if self.year_days:
-            number, length = day.timetuple().tm_yday, 365 + isleap(day.year)
-            if number not in self.year_days and number - length - 1 not in self.year_days:
-                return False
-        return not self._days or any(self._is_weekday(day, n, weekday) for n, weekday in self._days)
+    def _days_in(self, begin: date) -> tuple[int, ...]:
+        """The days of the rule in the month of which `begin` is the first day, whatever the interval."""
+        known, key = self._known_months, (begin.month, begin.weekday(), isleap(begin.year))
+        if key not in known:
+            known[key] = tuple(self._find_days(begin))
+        return known[key]
 
-    def _is_weekday(self, day: date, n: int, weekday: int) -> bool:
-        """Whether `day` is that weekday: any (n = 0), or the n-th of its month or year (negative: from its end)."""
-        if day.weekday() != weekday:
-            return False
-        if n == 0:
-            return True
-        if self.frequency == "MONTHLY" or self.months:
-            number, length = day.day, monthrange(day.year, day.month)[1]
-        else:
-            number, length = day.timetuple().tm_yday, 365 + isleap(day.year)
-        return n == ((number - 1) // 7 + 1 if n > 0 else -((length - number) // 7 + 1))
+    @cached_property
+    def _known_months(self) -> dict[tuple[int, int, bool], tuple[int, ...]]:
+        # Which days a rule has in a month follows from these three alone, so there are at most 168 of them.
+        return {}
 
-    def _times(self, day: date) -> tuple[time, ...] | list[time]:
+    def _find_days(self, begin: date) -> Iterable[int]:
+        if self.months and begin.month not in self.months:
+            return ()
+        length = monthrange(begin.year, begin.month)[1]
+        days: Iterable[int] = range(1, length + 1)
+        if of_month := self._month_days:
+            days = [day for day in days if day in of_month or day - length - 1 in of_month]
+        before, year = begin.timetuple().tm_yday - 1, 365 + isleap(begin.year)
+        if of_year := self.year_days:
+            days = [day for day in days if before + day in of_year or before + day - year - 1 in of_year]
+        if not self._weekdays:
+            return days
+        # 2MO and -1FR count in the year, or in the month.
+        within = (0, length) if self.frequency == "MONTHLY" or self.months else (before, year)
+        return [day for day in days if self._is_weekday(day, (begin.weekday() + day - 1) % 7, *within)]
+
+    def _is_weekday(self, day: int, weekday: int, before: int, length: int) -> bool:
+        named, number = self._weekdays, before + day
+        return (
+            (0, weekday) in named
+            or ((number - 1) // 7 + 1, weekday) in named
+            or (-((length - number) // 7 + 1), weekday) in named
+        )
+
+    def _times(self, day: date) -> tuple[time, ...]:
         if self.frequency in _COARSE or self.interval == 1:
             return self._clock
         # Minutes, or hours, since the one of DTSTART must be whole multiples of the interval.
-        unit = 60 if self.frequency == "HOURLY" else 1
-        origin = self.start.replace(minute=0) if unit == 60 else self.start
-        behind = (datetime.combine(day, time(0, 0, self.start.second)) - origin) // _MINUTE // unit
-        return [at for at in self._clock if (behind + (at.hour * 60 + at.minute) // unit) % self.interval == 0]
+        per_day = 24 if self.frequency == "HOURLY" else 24 * 60
+        passed = (day - self.start.date()).days * per_day - self._unit_of_day(self.start.time())
+        return self._clock_by_remainder.get(-passed % self.interval, ())
 
-    def _at_positions(self, found: list[datetime]) -> list[datetime]:
-        count = len(found)
-        picked = {place - 1 if place > 0 else count + place for place in self.positions}
-        return [found[place] for place in sorted(picked) if 0 <= place < count]
+    def _unit_of_day(self, at: time) -> int:
+        return at.hour if self.frequency == "HOURLY" else at.hour * 60 + at.minute
+
+    @cached_property
+    def _clock_by_remainder(self) -> dict[int, tuple[time, ...]]:
+        found: dict[int, list[time]] = defaultdict(list)
+        for at in self._clock:
+            found[self._unit_of_day(at) % self.interval].append(at)
+        return {remainder: tuple(times) for remainder, times in found.items()}
+
+    @cached_property
+    def _period_positions(self) -> tuple[int, ...]:
+        # Of a day and of an hour they choose among times that are always the same: `_clock` does it.
+        return self.positions if self.frequency in ("YEARLY", "MONTHLY", "WEEKLY") else ()
+
+    @cached_property
+    def _step_origin(self) -> int:
+        """The first day from which DAILY and WEEKLY count, as an ordinal."""
+        start = self.start.date()
+        back = (start.weekday() - self.week_start) % 7 if self.frequency == "WEEKLY" else 0
+        return start.toordinal() - back
 
     # What the rule leaves out comes from DTSTART (RFC 5545: "missing information is derived from DTSTART").
 
     @cached_property
-    def _days(self) -> tuple[tuple[int, int], ...]:
+    def _weekdays(self) -> frozenset[tuple[int, int]]:
         if self.frequency == "WEEKLY" and not self.days:
-            return ((0, self.start.weekday()),)
-        return self.days
+            return frozenset({(0, self.start.weekday())})
+        return frozenset(self.days)
 
     @cached_property
     def _names_no_day(self) -> bool:
@@ -141,15 +210,24 @@ class CalendarRule:
 
     @cached_property
     def _year_months(self) -> tuple[int, ...]:
-        return self.months or ((self.start.month,) if self._names_no_day else tuple(range(1, 13)))
+        # Calendars write a birthday on 7 March as BYMONTHDAY=7 alone: the RFC's every month is not what they mean.
+        is_birthday = self.month_days == (self.start.day,) and not (self.year_days or self.days)
+        return self.months or ((self.start.month,) if self._names_no_day or is_birthday else tuple(range(1, 13)))
 
     @cached_property
     def _clock(self) -> tuple[time, ...]:
         """All times of day that BYHOUR and BYMINUTE, or DTSTART in their place, allow."""
         hours = self.hours or (range(24) if self.frequency in ("HOURLY", "MINUTELY") else (self.start.hour,))
         minutes = self.minutes or (range(60) if self.frequency == "MINUTELY" else (self.start.minute,))
-        return tuple(time(hour, minute, self.start.second) for hour in hours for minute in minutes)
+        if self.positions and self.frequency == "HOURLY":
+            minutes = [minutes[place] for place in _places(self.positions, len(minutes))]
+        clock = tuple(time(hour, minute, self.start.second) for hour in hours for minute in minutes)
+        if self.positions and self.frequency == "DAILY":
+            return tuple(clock[place] for place in _places(self.positions, len(clock)))
+        return clock
 
 
-def _month(year: int, month: int) -> list[date]:
-    return [date(year, month, day) for day in range(1, monthrange(year, month)[1] + 1)]
+def _places(positions: tuple[int, ...], count: int) -> list[int]:
+    """The indexes, of `count` things, that BYSETPOS means."""
+    places = {position - 1 if position > 0 else count + position for position in positions}
+    return sorted(place for place in places if 0 <= place < count)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
-from common.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local
+from common.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over
 from schedules.rules.invalid import InvalidRule
 
 __all__ = [
@@ -20,12 +20,15 @@ __all__ = [
     "FIRST_INSTANT",
     "LAST",
     "LAST_INSTANT",
+    "REACH",
     "TICK",
     "first_instant",
     "gap_before",
     "happens_twice",
     "high_water",
+    "is_in_reach",
     "local",
+    "turned_back_over",
     "zone",
     "zone_names",
 ]
@@ -35,6 +38,9 @@ FIRST = datetime(2, 1, 1)  # noqa: DTZ001 - civil
 LAST = datetime(9999, 1, 1)  # noqa: DTZ001 - civil
 FIRST_INSTANT = FIRST.replace(tzinfo=UTC)
 LAST_INSTANT = LAST.replace(tzinfo=UTC)
+# What a person may write: an earlier year is a typing error.
+_EARLIEST = datetime(1900, 1, 1)  # noqa: DTZ001 - civil
+REACH = f"choose a date from the year {_EARLIEST.year} to {LAST.year - 1}"
 
 # In the zone database, but no place: the machine's own setting, and "not configured".
 _NOT_A_PLACE = {"localtime", "Factory"}
@@ -58,6 +64,11 @@ def zone(name: Any) -> ZoneInfo:
     if not isinstance(name, str) or not name.strip():
         raise InvalidRule("timezone", "Choose a time zone, such as Europe/Berlin.")
     raise InvalidRule("timezone", f"There is no time zone “{name[:60]}”. {_suggestion(name[:60])}")
+
+
+def is_in_reach(moment: datetime) -> bool:
+    """Whether a rule may name a civil time, as it is written and as it is stored."""
+    return _EARLIEST <= moment < LAST
 
 
 def _suggestion(name: str) -> str:

@@ -1,36 +1,33 @@
-"""Cron expressions of five fields, by Vixie's rules."""
+"""Cron expressions of five fields, by Vixie's rules, and through clock changes by those of Debian's cron."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from cronsim import CronSim, CronSimError
+from cronsim.explain import Expression
 
-from schedules.rules import civil, fields, words
+from schedules.rules import civil, cron_text, fields, words
 from schedules.rules.invalid import InvalidRule
 from schedules.rules.rule import CivilRule
+from schedules.rules.work import Work
 
-_EXAMPLE = "Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri."
-# By the names that cronsim's errors give the fields.
-_RANGES = {
-    "minute": "minutes go from 0 to 59",
-    "hour": "hours go from 0 to 23",
-    "day-of-month": "days go from 1 to 31, L is the last, and the months given must have such a day",
-    "month": "months go from 1 to 12, or jan to dec",
-    "day-of-week": "days go from 0 (Sunday) to 7 (Sunday again), or sun to sat",
-}
 # Any start does for the test of reach: the calendar repeats, and cronsim looks fifty years ahead.
 _REACH_FROM = datetime(2000, 1, 1)  # noqa: DTZ001 - civil
+_REACH_DAYS = 50 * 365
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Cron(CivilRule):
-    """`expression` in five fields, as typed but for spaces.
+    """`expression` in five fields or a shorthand such as @daily, as typed but for spaces.
 
+    Where its minute or hour starts with a star, it `is_elapsed` time: it fires whenever the clock shows a time of it.
     cronsim is fed civil times without a zone, so that its own view of clock changes (docs/time.md) stays out.
     """
 
@@ -41,35 +38,82 @@ class Cron(CivilRule):
     expression: str
     # Parsed once: a parse costs more than the search for the next slot.
     parsed: CronSim = field(compare=False, repr=False)
+    said: tuple[str, ...] = field(compare=False, repr=False)
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        parts = fields.text(data, "expression", 200, _EXAMPLE).split()
-        expression = " ".join(parts)
-        if len(parts) != 5:
-            count = "one field" if len(parts) == 1 else f"{len(parts)} fields"
-            raise InvalidRule("expression", f"“{expression}” has {count}. {_EXAMPLE}")
+        text = cron_text.read(fields.text(data, "expression", 200, cron_text.EXAMPLE))
         try:
-            parsed = CronSim(expression, _REACH_FROM)
+            parsed = CronSim(" ".join(text.fields), _REACH_FROM)
         except CronSimError as error:
-            part = str(error).removeprefix("Bad ")
-            raise InvalidRule("expression", f"“{expression}” has a bad {part}: {_RANGES[part]}. {_EXAMPLE}") from None
-        rule = cls(timezone, expression, parsed)
-        if rule.next_civil(_REACH_FROM) is None:
-            raise InvalidRule("expression", f"“{expression}” never fires: no such date comes. {_EXAMPLE}")
+            raise cron_text.bad(str(error).removeprefix("Bad "), text.canonical) from None
+        rule = cls(timezone, text.canonical, parsed, text.said)
+        if rule.next_civil(_REACH_FROM, Work()) is None:
+            raise InvalidRule("expression", f"“{text.canonical}” never fires: no such date comes. {cron_text.EXAMPLE}")
         return rule
 
     def data(self) -> dict[str, Any]:
         return {"expression": self.expression}
 
-    def next_civil(self, after: datetime) -> datetime | None:
+    @property
+    def is_elapsed(self) -> bool:
+        return self.parsed.parts[1].startswith("*") or self.parsed.parts[2].startswith("*")
+
+    def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
+        return self._next_shown(instant, work or Work()) if self.is_elapsed else super().next_after(instant, work)
+
+    def _next_shown(self, instant: datetime, work: Work) -> datetime | None:
+        """The first instant after `instant` at which the clock shows a time of the rule: none in a gap, both times
+        in a repeated hour."""
+        if instant.tzinfo is None:
+            raise ValueError("next_after() needs an aware datetime")
+        if instant >= civil.LAST_INSTANT:
+            return None
+        zone, instant = self.zone, max(instant, civil.FIRST_INSTANT).astimezone(UTC)
+        here = instant.astimezone(zone)
+        shown = here.replace(tzinfo=None, fold=0)
+        due = self.next_civil(shown, work)
+        if due is not None and due - shown < _DAY:
+            slot = instant + (due - shown)
+            if slot.astimezone(zone).utcoffset() == here.utcoffset():
+                return slot  # no clock is changed within hours of the last change
+        again = civil.turned_back_over(zone, instant)
+        if again is not None and (due is None or instant + (due - shown) >= again):
+            due = self.next_civil(civil.local(zone, again) - civil.TICK, work)
+        while due is not None:
+            slot = civil.first_instant(zone, due)
+            if slot <= instant:
+                slot = due.replace(tzinfo=zone, fold=1).astimezone(UTC)
+            shown = civil.local(zone, slot)
+            if shown == due:
+                return slot
+            due = self.next_civil(shown - civil.TICK, work)  # the clock skips it
+        return None
+
+    def next_civil(self, after: datetime, work: Work) -> datetime | None:
         search = copy(self.parsed)
         search.dt = after.replace(microsecond=0)
         try:
             due: datetime = next(search)
         except (StopIteration, OverflowError):
+            work.spend(_REACH_DAYS, "expression")
             return None
+        work.spend(1 + (due - after).days // 2, "expression")
         return due if due < civil.LAST else None
 
     def describe(self) -> str:
-        return f"{self.parsed.explain()}, {words.place_time(self.timezone)} (cron {self.expression})"
+        expression = Expression(["0", *self.said])
+        expression.day_and = self.parsed.day_and
+        said: str = expression.explain()
+        said = re.sub(r"\b(\d+)th\b", lambda match: words.ordinal(int(match[1])), said)
+        return f"{said}, {words.place_time(self.timezone)} (cron {self.expression})"
+
+    def explain(self, slot: datetime) -> str:
+        if not self.is_elapsed:
+            return super().explain(slot)
+        if not civil.FIRST_INSTANT < slot < civil.LAST_INSTANT:
+            return ""
+        shown = civil.local(self.zone, slot)
+        if not civil.happens_twice(self.zone, shown):
+            return ""
+        return f"{words.clock(shown)} happens twice on {shown.date()} in {words.place(self.timezone)}: fires both times"

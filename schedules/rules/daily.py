@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from schedules.rules import fields, words
 from schedules.rules.rule import CivilRule
+from schedules.rules.work import Work
 
 _DAY = timedelta(days=1)
 
@@ -30,7 +31,7 @@ class Daily(CivilRule):
     def data(self) -> dict[str, Any]:
         return {"time": f"{self.time:%H:%M}"}
 
-    def next_civil(self, after: datetime) -> datetime:
+    def next_civil(self, after: datetime, work: Work) -> datetime:
         due = datetime.combine(after, self.time)
         return due if due > after else due + _DAY
 

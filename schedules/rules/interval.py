@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from schedules.rules import civil, fields, words
 from schedules.rules.invalid import InvalidRule
 from schedules.rules.rule import Rule
+from schedules.rules.work import Work
 
 # How many of each unit make the longest interval, ten years.
 _LONGEST = {"minutes": 3650 * 24 * 60, "hours": 3650 * 24, "days": 3650}
@@ -43,27 +44,31 @@ class Interval(Rule):
             raise InvalidRule("anchor", f"“{written}” is no date and time. {_ANCHOR_EXAMPLE}") from None
         if anchor.tzinfo is None:
             raise InvalidRule("anchor", f"“{written}” has no offset from UTC. {_ANCHOR_EXAMPLE}")
-        if not civil.FIRST < anchor.replace(tzinfo=None) < civil.LAST - timedelta(days=1):
-            raise InvalidRule(
-                "anchor", f"“{written}” is out of reach. Choose a date before the year {civil.LAST.year}."
-            )
-        return cls(timezone, every, unit, anchor.astimezone(UTC))
+        if civil.is_in_reach(anchor.replace(tzinfo=None)):
+            anchor = anchor.astimezone(UTC)
+        if not civil.is_in_reach(anchor.replace(tzinfo=None)):
+            raise InvalidRule("anchor", f"“{written}” is out of reach: {civil.REACH}.")
+        return cls(timezone, every, unit, anchor)
 
     @property
     def step(self) -> timedelta:
         return timedelta(**{self.unit: self.every})
 
+    @property
+    def is_elapsed(self) -> bool:
+        return True
+
     def data(self) -> dict[str, Any]:
         return {"every": self.every, "unit": self.unit, "anchor": self.anchor.isoformat()}
 
-    def next_after(self, instant: datetime) -> datetime | None:
+    def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         if instant < self.anchor:
             return self.anchor
-        if instant >= civil.LAST_INSTANT:
-            return None
         step = self.step
-        slot = self.anchor + ((instant - self.anchor) // step + 1) * step
-        return slot if slot < civil.LAST_INSTANT else None
+        steps = (instant - self.anchor) // step + 1
+        if steps > (civil.LAST_INSTANT - civil.TICK - self.anchor) // step:
+            return None
+        return self.anchor + steps * step
 
     def describe(self) -> str:
         often = f"Every {self.every} {self.unit}" if self.every > 1 else f"Every {self.unit[:-1]}"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from schedules.rules import fields, words
 from schedules.rules.invalid import InvalidRule
 from schedules.rules.rule import CivilRule
+from schedules.rules.work import Work
 
 _SHORTEST = 28
 
@@ -44,7 +45,7 @@ class Monthly(CivilRule):
     def data(self) -> dict[str, Any]:
         return {"time": f"{self.time:%H:%M}", "day": self.day or "last", "short": self.short}
 
-    def next_civil(self, after: datetime) -> datetime:
+    def next_civil(self, after: datetime, work: Work) -> datetime:
         year, month = after.year, after.month
         while True:
             due = self._in_month(year, month)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from schedules.rules import civil, fields, words
 from schedules.rules.invalid import InvalidRule
 from schedules.rules.rule import CivilRule
+from schedules.rules.work import Work
 
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII)
 _EXAMPLE = "Write the local date and time without an offset, such as 2026-03-29T09:00."
@@ -35,16 +36,14 @@ class Once(CivilRule):
             at = datetime.fromisoformat(written)
         except ValueError as error:
             raise InvalidRule("at", f"“{written}” is no date and time of the calendar ({error}). {_EXAMPLE}") from None
-        if not civil.FIRST <= at < civil.LAST:
-            raise InvalidRule(
-                "at", f"{words.day(at)} is out of reach. Choose a date before the year {civil.LAST.year}."
-            )
+        if not civil.is_in_reach(at):
+            raise InvalidRule("at", f"“{written}” is out of reach: {civil.REACH}.")
         return cls(timezone, at)
 
     def data(self) -> dict[str, Any]:
         return {"at": self.at.isoformat()}
 
-    def next_civil(self, after: datetime) -> datetime | None:
+    def next_civil(self, after: datetime, work: Work) -> datetime | None:
         return self.at if self.at > after else None
 
     def describe(self) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, time
+from datetime import datetime
 from typing import Any, ClassVar, Self
 
 from schedules.rules import civil, fields, rrule_text, words
+from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule
 from schedules.rules.rule import CivilRule
+from schedules.rules.work import Work
 
 _UNITS = {
     "YEARLY": "year",
@@ -30,36 +32,28 @@ class RRule(CivilRule):
     parameters: ClassVar[tuple[str, ...]] = ("rule",)
 
     text: str
-    said: rrule_text.CalendarText = field(compare=False, repr=False)
+    calendar_rule: CalendarRule = field(compare=False, repr=False)
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        said = rrule_text.read(fields.text(data, "rule", 5_000, rrule_text.EXAMPLE), timezone)
-        rule = cls(timezone, said.canonical, said)
-        if rule.next_civil(civil.FIRST) is None:
+        work = Work()
+        calendar_rule, text = rrule_text.read(fields.text(data, "rule", 5_000, rrule_text.EXAMPLE), timezone, work)
+        rule = cls(timezone, text, calendar_rule)
+        if rule.next_civil(civil.FIRST, work) is None:
             raise InvalidRule(
-                "rule", f"This rule never fires: no such date comes within 400 years. {rrule_text.EXAMPLE}"
+                "rule",
+                f"This rule never fires: no such date comes before the year {civil.LAST.year}. {rrule_text.EXAMPLE}",
             )
         return rule
 
     def data(self) -> dict[str, Any]:
         return {"rule": self.text}
 
-    def next_civil(self, after: datetime) -> datetime | None:
-        said = self.said
-        while True:
-            due = next(said.rule.after(after), None)
-            if due is None or (said.until is not None and due > said.until):
-                return None
-            if due.date() in said.excluded_days:
-                after = datetime.combine(due, time.max)
-            elif due in said.excluded:
-                after = due
-            else:
-                return due
+    def next_civil(self, after: datetime, work: Work) -> datetime | None:
+        return next(self.calendar_rule.after(after, work), None)
 
     def describe(self) -> str:
-        rule = self.said.rule
+        rule = self.calendar_rule
         unit = _UNITS[rule.frequency]
         often = f"Every {unit}" if rule.interval == 1 else f"Every {rule.interval} {unit}s"
         start = f"{words.day(rule.start)} {words.clock(rule.start)} {words.place_time(self.timezone)}"

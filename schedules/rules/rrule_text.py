@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from itertools import islice
 
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule
+from schedules.rules.work import Work
 
 EXAMPLE = (
     "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."
 )
-_PROPERTY = re.compile(r"[\s;]+(?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])", re.IGNORECASE)
+_PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])", re.IGNORECASE)
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?", re.ASCII)
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _BYDAY = re.compile(rf"([+-]?\d{{1,2}})?({'|'.join(_WEEKDAYS)})", re.ASCII)
@@ -28,41 +29,30 @@ _LISTS: dict[str, tuple[str, int, bool, tuple[str, ...]]] = {
     "BYYEARDAY": ("year_days", 366, True, ("DAILY", "WEEKLY", "MONTHLY")),
     "BYHOUR": ("hours", 23, False, ()),
     "BYMINUTE": ("minutes", 59, False, ()),
-    "BYSETPOS": ("positions", 366, True, ("DAILY", "HOURLY", "MINUTELY")),
+    "BYSETPOS": ("positions", 366, True, ("MINUTELY",)),
 }
 _PARTS = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_LISTS)
 
 
-@dataclass(frozen=True)
-class CalendarText:
-    """What a text says: `rule` until `until`, without the `excluded` times and days.
-
-    `until` is naive and inclusive; a COUNT has become one.
-    """
-
-    rule: CalendarRule
-    until: datetime | None
-    excluded: frozenset[datetime]
-    excluded_days: frozenset[date]
-    canonical: str
-
-
-def read(text: str, timezone: str) -> CalendarText:
-    """`text` read in `timezone`. Raises InvalidRule("rule")."""
+def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
+    """`text` read in `timezone`: the rule, and its canonical text. Raises InvalidRule("rule")."""
     start: datetime | None = None
-    parts: str | None = None
+    parts: dict[str, str] | None = None
+    is_date = False
     excluded: set[datetime] = set()
     excluded_days: set[date] = set()
     for line in _PROPERTY.split(re.sub(r"\r?\n[ \t]", "", text)):
-        head, colon, value = line.strip().partition(":")
+        if not (line := line.strip(" \t\r\n;")):
+            continue
+        head, colon, value = line.partition(":")
         name, _, parameters = head.partition(";")
         name, value = name.upper(), value.strip()
         if not colon or name not in ("DTSTART", "RRULE", "EXDATE"):
-            raise _wrong(f"“{line.strip()[:60]}” is not understood: only DTSTART, RRULE and EXDATE are.")
+            raise _wrong(f"“{line[:60]}” is not understood: only DTSTART, RRULE and EXDATE are.")
         if name == "RRULE":
             if parts is not None:
                 raise _wrong("There are two RRULEs. Make a schedule for each.")
-            parts = value.upper()
+            parts = _parts(value.upper())
             continue
         _check_zone(name, parameters, timezone)
         if name == "DTSTART":
@@ -73,7 +63,7 @@ def read(text: str, timezone: str) -> CalendarText:
                     f"DTSTART ends in Z, which means UTC, but the time zone is {timezone}. Write the local time "
                     "without Z, or choose the time zone UTC."
                 )
-            start = _civil(value, timezone, time())
+            start, is_date = _civil(value, timezone, time()), "T" not in value.upper()
             continue
         for moment in value.split(","):
             if "T" in moment.upper():
@@ -84,18 +74,22 @@ def read(text: str, timezone: str) -> CalendarText:
         raise _wrong("DTSTART is missing: the first local date and time.")
     if parts is None:
         raise _wrong("RRULE is missing.")
-    rule, until = _rule(parts, start, timezone)
-    lines = [f"DTSTART:{start:%Y%m%dT%H%M%S}", f"RRULE:{parts}"]
+    if is_date:
+        # RFC 5545: of a DATE, which has no time of day, these are ignored.
+        parts = {name: value for name, value in parts.items() if name not in ("BYHOUR", "BYMINUTE")}
+    rule = _rule(dict(parts), start, timezone, work)
+    rule = replace(rule, excluded=frozenset(excluded), excluded_days=frozenset(excluded_days))
+    lines = [f"DTSTART:{start:%Y%m%dT%H%M%S}", "RRULE:" + ";".join(f"{name}={value}" for name, value in parts.items())]
     without = [f"{moment:%Y%m%dT%H%M%S}" for moment in sorted(excluded)] + [
         f"{day:%Y%m%d}" for day in sorted(excluded_days)
     ]
     if without:
         lines.append(f"EXDATE:{','.join(without)}")
-    return CalendarText(rule, until, frozenset(excluded), frozenset(excluded_days), "\n".join(lines))
+    return rule, "\n".join(lines)
 
 
-def _rule(text: str, start: datetime, timezone: str) -> tuple[CalendarRule, datetime | None]:
-    given = _parts(text)
+def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:
+    """The rule of the parts that were `given`; a COUNT becomes the time of its last."""
     frequency = given.pop("FREQ", "")
     if frequency == "SECONDLY":
         raise _wrong("FREQ=SECONDLY is too often: once a minute, FREQ=MINUTELY, is the most.")
@@ -106,18 +100,25 @@ def _rule(text: str, start: datetime, timezone: str) -> tuple[CalendarRule, date
     week_start = given.pop("WKST", "MO")
     if week_start not in _WEEKDAYS:
         raise _wrong("WKST must be a day such as MO.")
-    until = _civil(given.pop("UNTIL"), timezone, time.max) if "UNTIL" in given else None
+    until = _civil(given.pop("UNTIL"), timezone, time.max) if "UNTIL" in given else civil.LAST
     count = _number("COUNT", given.pop("COUNT"), 1, _LONGEST_COUNT) if "COUNT" in given else None
     interval = _number("INTERVAL", given.pop("INTERVAL", "1"), 1, _LONGEST_INTERVAL)
     days = _by_day(given.pop("BYDAY"), frequency) if "BYDAY" in given else ()
     lists = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
     if "positions" in lists and not days and len(lists) == 1:
         raise _wrong("BYSETPOS needs another BY part to choose from, such as BYDAY=MO,TU,WE,TH,FR.")
-    rule = CalendarRule(start, frequency, interval, days=days, week_start=_WEEKDAYS.index(week_start), **lists)
-    if count is not None:
-        times = list(islice(rule.after(civil.FIRST), count))
-        until = times[-1] if times else None
-    return rule, until
+    rule = CalendarRule(
+        start, frequency, interval, days=days, week_start=_WEEKDAYS.index(week_start), until=until, **lists
+    )
+    if count is None:
+        return rule
+    times = list(islice(rule.after(civil.FIRST, work), count))
+    if times and len(times) < count:
+        raise _wrong(
+            f"COUNT={count} is not reached before the year {civil.LAST.year}: there are {len(times)} until then. "
+            "Choose a smaller COUNT, or none."
+        )
+    return replace(rule, until=times[-1]) if times else rule
 
 
 def _parts(text: str) -> dict[str, str]:
@@ -152,9 +153,11 @@ def _civil(value: str, timezone: str, of_a_date: time) -> datetime:
     except ValueError as error:
         raise _wrong(f"“{value[:40]}” is not in the calendar: {error}.") from None
     moment = datetime.combine(day, at)
-    if not civil.FIRST <= moment < civil.LAST:
-        raise _wrong(f"“{value[:40]}” is out of reach: choose a date before the year {civil.LAST.year}.")
-    return civil.high_water(civil.zone(timezone), moment.replace(tzinfo=UTC)) if match[7] else moment
+    if civil.is_in_reach(moment) and match[7]:
+        moment = civil.high_water(civil.zone(timezone), moment.replace(tzinfo=UTC))
+    if not civil.is_in_reach(moment):
+        raise _wrong(f"“{value[:40]}” is out of reach: {civil.REACH}.")
+    return moment
 
 
 def _by_day(value: str, frequency: str) -> tuple[tuple[int, int], ...]:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from schedules.rules import civil, words
 from schedules.rules.invalid import InvalidRule
+from schedules.rules.work import Work
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,11 @@ class Rule(ABC):
         """Canonical JSON: `parse(data(), timezone)` gives an equal rule."""
 
     @abstractmethod
-    def next_after(self, instant: datetime) -> datetime | None:
-        """The first slot strictly after an aware `instant`, in UTC; None if none comes before the year 9999."""
+    def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
+        """The first slot strictly after an aware `instant`, in UTC; None if none comes before the year 9999.
+
+        Raises InvalidRule where the search costs more than `work` (None: a budget for this question alone) has left.
+        """
 
     @abstractmethod
     def describe(self) -> str:
@@ -65,6 +69,11 @@ class Rule(ABC):
         """
 
     @property
+    def is_elapsed(self) -> bool:
+        """Whether it also fires while the clock shows an hour again."""
+        return False
+
+    @property
     def zone(self) -> ZoneInfo:
         return civil.zone(self.timezone)
 
@@ -74,10 +83,10 @@ class CivilRule(Rule):
     """A rule that names times on the wall clock; `civil` makes instants of them, the same way for every kind."""
 
     @abstractmethod
-    def next_civil(self, after: datetime) -> datetime | None:
+    def next_civil(self, after: datetime, work: Work) -> datetime | None:
         """The first civil time of the rule strictly after a naive `after` (which is before the year 9999)."""
 
-    def next_after(self, instant: datetime) -> datetime | None:
+    def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         if instant.tzinfo is None:
             raise ValueError("next_after() needs an aware datetime")
         if instant >= civil.LAST_INSTANT:
@@ -85,7 +94,7 @@ class CivilRule(Rule):
         shown = civil.high_water(self.zone, max(instant, civil.FIRST_INSTANT))
         if shown >= civil.LAST:
             return None
-        due = self.next_civil(shown)
+        due = self.next_civil(shown, work or Work())
         if due is None or due >= civil.LAST:
             return None
         return civil.first_instant(self.zone, due)
@@ -98,7 +107,7 @@ class CivilRule(Rule):
         gap = civil.gap_before(self.zone, slot)
         if gap:
             return self._explain_gap(*gap)
-        if civil.happens_twice(self.zone, shown) and self.next_civil(shown - civil.TICK) == shown:
+        if civil.happens_twice(self.zone, shown) and self.next_civil(shown - civil.TICK, Work()) == shown:
             return (
                 f"{words.clock(shown)} happens twice on {shown.date()} in {words.place(self.timezone)}: "
                 "fires once, the first time"
@@ -107,10 +116,10 @@ class CivilRule(Rule):
 
     def _explain_gap(self, first: datetime, end: datetime) -> str:
         skipped: list[datetime] = []
-        due = self.next_civil(first - civil.TICK)
+        due = self.next_civil(first - civil.TICK, Work())
         while due is not None and due < end:
             skipped.append(due)
-            due = self.next_civil(due)
+            due = self.next_civil(due, Work())
         if not skipped:
             return ""
         # A whole lost day can hold 1,440 of them.

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from schedules.rules import fields, words
 from schedules.rules.invalid import InvalidRule
 from schedules.rules.rule import CivilRule
+from schedules.rules.work import Work
 
 _WEEKDAYS = (0, 1, 2, 3, 4)
 _EXAMPLE = "Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3]."
@@ -38,7 +39,7 @@ class Weekly(CivilRule):
     def data(self) -> dict[str, Any]:
         return {"time": f"{self.time:%H:%M}", "days": list(self.days)}
 
-    def next_civil(self, after: datetime) -> datetime:
+    def next_civil(self, after: datetime, work: Work) -> datetime:
         due = datetime.combine(after, self.time)
         today = due.weekday()
         waits = ((day - today) % 7 for day in self.days)

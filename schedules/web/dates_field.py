@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, datetime, time
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+
+from schedules.rules import civil
 
 MOST = 366
 _LONGEST = 6_000
@@ -34,11 +36,14 @@ class DatesField(forms.CharField):
     @staticmethod
     def _date(word: str) -> date:
         try:
-            if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word, re.ASCII):
-                return date.fromisoformat(word)
+            if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", word, re.ASCII):
+                raise ValueError(word)
+            day = date.fromisoformat(word)
         except ValueError:
-            pass
-        raise ValidationError(f"“{word[:40]}” is no date of the calendar. {_EXAMPLE}.")
+            raise ValidationError(f"“{word[:40]}” is no date of the calendar. {_EXAMPLE}.") from None
+        if not civil.is_in_reach(datetime.combine(day, time())):
+            raise ValidationError(f"“{word}” is out of reach: {civil.REACH}.")
+        return day
 
 
 def written(days: Iterable[date]) -> str:

@@ -15,7 +15,7 @@ from people.requests import PersonRequest
 from schedules.explain import clock_notes
 from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.rules import InvalidRule
+from schedules.rules import InvalidRule, Work
 from schedules.web import compare, text_preview
 from schedules.web.compare import Changes
 from schedules.web.text_preview import Reading
@@ -36,19 +36,26 @@ def preview(request: PersonRequest) -> HttpResponse:
     fired = 0 if schedule is None else schedule.fired_count
     form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)
     form.is_valid()
+    upcoming: list[dict[str, object]] = []
+    changes: Changes | None = None
+    try:
+        upcoming = _upcoming(schedule, form)
+        changes = None if schedule is None else _changes(schedule, form)
+    except InvalidRule as error:
+        form.refuse(error)
     context = {
         "form": form,
-        "upcoming": _upcoming(schedule, form),
-        "changes": None if schedule is None else _changes(schedule, form),
+        "upcoming": upcoming,
+        "changes": changes,
         "fields": _errors_to_show(form),
-        "reading": _reading(request, form),
+        "reading": _reading(request, form, [fire["slot"] for fire in upcoming[:1]]),
     }
     return render(request, "schedules/_preview.html", context)
 
 
-def _reading(request: PersonRequest, form: TimingForm) -> Reading | None:
+def _reading(request: PersonRequest, form: TimingForm, slots: list[datetime]) -> Reading | None:
     """How the next firing will read on the channels that are chosen; None while no title is typed."""
-    typed, slots = request.POST, form.upcoming(1) if _is_right(form) else []
+    typed = request.POST
     if not typed.get("title", "").strip():
         return None
     chosen = set(typed.getlist("channels"))
@@ -74,7 +81,7 @@ def _upcoming(schedule: Schedule | None, form: TimingForm) -> list[dict[str, obj
     if form.timetable is None or not _is_right(form):
         return []
     slots = form.upcoming(_SHOWN) if schedule is None else _typed(schedule, form, _SHOWN)
-    return [{"slot": slot, "note": clock_notes.note(form.timetable, slot)} for slot in slots]
+    return [{"slot": slot, "note": clock_notes.note(form.timetable, slot, form.work)} for slot in slots]
 
 
 def _typed(schedule: Schedule, form: TimingForm, count: int) -> list[datetime]:
@@ -90,18 +97,20 @@ def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
     """None where nothing would fire either way: while it is paused, or while what is typed is not right."""
     if schedule.state == Schedule.State.PAUSED or not _is_right(form):
         return None
-    return compare.compare(_next(schedule, form.now), _typed(schedule, form, _LOOK), _LOOK)
+    after = _typed(schedule, form, _LOOK)
+    return compare.compare(_next(schedule, form.now, form.work), after, _LOOK)
 
 
-def _next(schedule: Schedule, now: datetime) -> list[datetime]:
+def _next(schedule: Schedule, now: datetime, work: Work) -> list[datetime]:
     if schedule.next_fire_at is None:
         return []
     left = _LOOK if schedule.max_count is None else min(_LOOK, schedule.max_count - schedule.fired_count)
     settled = _settled(schedule, now)
     try:
-        slots = schedule.timetable().upcoming(schedule.next_fire_at - timedelta(microseconds=1), left + len(settled))
+        timetable = schedule.timetable()
     except InvalidRule:
         return []
+    slots = timetable.upcoming(schedule.next_fire_at - timedelta(microseconds=1), left + len(settled), work)
     return [slot for slot in slots if slot not in settled][:left]
 
 

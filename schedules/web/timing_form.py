@@ -12,7 +12,7 @@ from django.http import QueryDict
 from schedules import rules
 from schedules.explain import excluded_dates
 from schedules.models import Schedule
-from schedules.rules import InvalidRule, Timetable, civil, words
+from schedules.rules import InvalidRule, Timetable, Work, civil, words
 from schedules.web.dates_field import DatesField
 
 KINDS = [
@@ -138,6 +138,8 @@ class TimingForm(forms.Form):
         super().__init__(data, **options)
         self.now, self.fired = now, fired
         self.timetable: Timetable | None = None
+        # For all that is asked of the timetable: no form is worth more.
+        self.work = Work()
 
     def clean(self) -> dict[str, Any]:
         """Finds everything that is wrong at once, so that a person mends it in one go."""
@@ -155,17 +157,25 @@ class TimingForm(forms.Form):
     def upcoming(
         self, count: int, snoozed_until: datetime | None = None, settled: Collection[datetime] = ()
     ) -> list[datetime]:
-        """Up to `count` next slots of a valid form that are not `settled`, no more than its maximum leaves."""
+        """Up to `count` next slots of a valid form that are not `settled`, no more than its maximum leaves.
+
+        Raises InvalidRule where they cost more than `work` has left.
+        """
         if self.timetable is None:
             return []
         most = self.cleaned_data.get("max_count")
         left = count if most is None else min(count, most - self.fired)
         after = self.now if snoozed_until is None else max(self.now, snoozed_until - civil.TICK)
-        slots = self.timetable.upcoming(after, left + len(settled))
+        slots = self.timetable.upcoming(after, left + len(settled), self.work)
         return [slot for slot in slots if slot not in settled][:left]
 
     def _kinds(self) -> set[str]:
         return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
+
+    def refuse(self, error: InvalidRule) -> None:
+        """The refusal of `recurrence`, at the field that the form has for it."""
+        name = _FIELD.get(error.field, error.field)
+        self._refuse(name if name in self.fields else "kind", str(error))
 
     def _refuse(self, name: str, message: str) -> None:
         """An error at the field, unless one stands there already: the first is the cause."""
@@ -189,11 +199,10 @@ class TimingForm(forms.Form):
             timetable = Timetable(
                 rule, cleaned["starts_at"], cleaned["ends_at"], frozenset(cleaned.get("excluded") or [])
             )
+            self._refuse_what_never_fires(timetable)
         except InvalidRule as error:
-            name = _FIELD.get(error.field, error.field)
-            self._refuse(name if name in self.fields else "kind", str(error))
+            self.refuse(error)
             return None
-        self._refuse_what_never_fires(timetable)
         return timetable
 
     def _instant(self, name: str, zone: str) -> datetime | None:
@@ -223,11 +232,11 @@ class TimingForm(forms.Form):
         most = self.cleaned_data.get("max_count")
         if most is not None and most <= self.fired:
             self._refuse("max_count", f"It has fired {self.fired} times already. Write more than that, or nothing.")
-        elif timetable.next_after(self.now) is not None:
+        elif timetable.next_after(self.now, self.work) is not None:
             return
-        elif excluded_dates.with_them(timetable).next_after(self.now) is not None:
+        elif excluded_dates.with_them(timetable).next_after(self.now, self.work) is not None:
             self._refuse("excluded", "Whatever is still due falls on one of these dates. Leave fewer of them out.")
-        elif timetable.rule.next_after(self.now) is not None:
+        elif timetable.rule.next_after(self.now, self.work) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
             self._refuse(at_fault, "Nothing is due within this window. Choose an earlier start or a later end.")
         elif timetable.rule.kind == "once":

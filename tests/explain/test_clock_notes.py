@@ -20,26 +20,31 @@ from schedules.rules import Timetable, parse
             "02:30 happens twice on 2026-10-25 in Berlin: fires once, the first time",
         ),
         (
-            "0 * * * *",
+            "0 0-23 * * *",
             "2026-10-25T02:00+02:00",
             "02:00 happens twice on 2026-10-25 in Berlin: fires once, the first time; "
             "silent while the clock shows the hour again: the next is at 03:00, 2 h later",
         ),
         (
-            "*/30 * * * *",
+            "0,30 0-23 * * *",
             "2026-10-25T02:30+02:00",
             "02:30 happens twice on 2026-10-25 in Berlin: fires once, the first time; "
             "silent while the clock shows the hour again: the next is at 03:00, 1 h 30 min later",
         ),
         (
-            "30 */3 * * *",
+            "30 0-23/3 * * *",
             "2026-10-25T00:30+02:00",
             "Silent while the clock shows the hour again: the next is at 03:30, 4 h later",
         ),
         (
-            "*/30 * * * *",
+            "0,30 0-23 * * *",
             "2026-10-25T02:00+02:00",
             "02:00 happens twice on 2026-10-25 in Berlin: fires once, the first time",
+        ),
+        (
+            "*/30 * * * *",
+            "2026-10-25T02:30+01:00",
+            "02:30 happens twice on 2026-10-25 in Berlin: fires both times",
         ),
         ("0 * * * *", "2026-06-01T02:00+02:00", ""),
         ("0 9 * * *", "2026-10-24T09:00+02:00", ""),

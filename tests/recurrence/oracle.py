@@ -1,7 +1,8 @@
 """Slow and obvious: what fires when, by walking every minute that a wall clock shows.
 
 The rule, word for word: a civil time fires at the first instant at which the wall clock shows it or a later time;
-times that fire at the same instant fire once. The walk uses nothing but "what does the clock show at this instant".
+times that fire at the same instant fire once. A cron with a star in its minute or hour fires whenever its time is
+shown. The walk uses nothing but "what does the clock show at this instant".
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def slots_between(kind: str, data: Mapping[str, Any], timezone: str, begin: date
         return _elapsed(data, begin, end)
     zone = ZoneInfo(timezone)
     matches = matcher(kind, data)
+    if kind == "cron" and any(field.startswith("*") for field in data["expression"].split()[:2]):
+        return _whenever_shown(zone, matches, begin, end)
     instant = begin - WARM_UP
     shown = _minute_shown(zone, instant)
     found = []
@@ -44,6 +47,14 @@ def slots_between(kind: str, data: Mapping[str, Any], timezone: str, begin: date
         if due and instant > begin:
             found.append(instant)
     return found
+
+
+def _whenever_shown(zone: ZoneInfo, matches: Matches, begin: datetime, end: datetime) -> list[datetime]:
+    """A cron whose minute or hour starts with a star: each instant at which the clock shows the start of a minute of
+    it, both times where it does so twice."""
+    instants = (begin + number * STEP for number in range(1, (end - begin) // STEP + 1))
+    shown = ((instant, instant.astimezone(zone).replace(tzinfo=None, fold=0)) for instant in instants)
+    return [instant for instant, minute in shown if minute.second == 0 and matches(minute)]
 
 
 def _minute_shown(zone: ZoneInfo, instant: datetime) -> datetime:

@@ -59,14 +59,12 @@ def clock(slots: list[datetime], timezone: str) -> str:
 
 @looks
 @given(st.data())
-def test_cronsim_agrees_on_fixed_times_through_every_clock_change(data: st.DataObject) -> None:
+def test_cronsim_agrees_through_every_clock_change(data: st.DataObject) -> None:
     timezone, instant = data.draw(moments())
     # cronsim goes on by whole minutes and so misses the end of a gap that is not on one (Monrovia, 1972).
     assume(all(change.second == 0 for change in clock_changes(timezone)))
     near = instant.astimezone(ZoneInfo(timezone)).replace(tzinfo=None, fold=0)
     expression = data.draw(expressions(near))
-    minute, hour, *_ = expression.split()
-    assume(not minute.startswith("*") and not hour.startswith("*"))
     try:
         parse("cron", {"expression": expression}, timezone)
     except InvalidRule:
@@ -110,12 +108,12 @@ def test_dateutil_agrees_on_the_first_times_of_a_calendar_rule(data: st.DataObje
     ("expression", "timezone", "begin", "as_we_do", "as_cronsim_does", "as_celery_does"),
     [
         ("30 2 * * *", "Europe/Berlin", "2026-03-28T23:59", "03:00+02", "03:00+02", "03:30+02"),
-        ("15 */2 * * *", "Europe/Berlin", "2026-03-28T23:59", "03:00+02 04:15+02", "04:15+02", "03:15+02 04:15+02"),
+        ("15 */2 * * *", "Europe/Berlin", "2026-03-28T23:59", "04:15+02", "04:15+02", "03:15+02 04:15+02"),
         (
             "0 * * * *",
             "Europe/Berlin",
             "2026-10-24T23:59",
-            "02:00+02 03:00+01 04:00+01 05:00+01",
+            "02:00+02 02:00+01 03:00+01 04:00+01 05:00+01",
             "02:00+02 02:00+01 03:00+01 04:00+01 05:00+01",
             "02:00+02 03:00+01 04:00+01 05:00+01",
         ),
@@ -123,7 +121,7 @@ def test_dateutil_agrees_on_the_first_times_of_a_calendar_rule(data: st.DataObje
             "0 * * * *",
             "Australia/Lord_Howe",
             "2026-10-03T14:29",
-            "01:00+10 02:30+11 03:00+11 04:00+11 05:00+11",
+            "01:00+10 03:00+11 04:00+11 05:00+11",
             "01:00+10 03:00+11 04:00+11 05:00+11",
             "01:00+10 02:30+11 03:00+11 04:00+11 05:00+11",
         ),

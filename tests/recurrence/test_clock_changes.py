@@ -129,7 +129,7 @@ def test_several_times_in_a_gap_merge_into_one_slot_at_its_end() -> None:
 
 
 def test_times_in_a_gap_merge_with_a_slot_that_is_due_at_its_end_anyway() -> None:
-    rule = parse("cron", {"expression": "*/15 * * * *"}, "Pacific/Apia")
+    rule = parse("cron", {"expression": "0-59/15 0-23 * * *"}, "Pacific/Apia")
     end_of_gap = datetime(2011, 12, 30, 10, tzinfo=UTC)
     assert upcoming(rule, end_of_gap - timedelta(minutes=1), 2) == [end_of_gap, end_of_gap + timedelta(minutes=15)]
     assert rule.explain(end_of_gap) == (
@@ -137,13 +137,47 @@ def test_times_in_a_gap_merge_with_a_slot_that_is_due_at_its_end_anyway() -> Non
     )
 
 
-def test_a_repeated_hour_fires_nothing_again() -> None:
-    assert make_slots("cron", {"expression": "*/30 * * * *"}, "Europe/Berlin", "2026-10-24T23:31", 4) == [
+@pytest.mark.parametrize("expression", ["0,30 0-23 * * *", "0-59/30 2,3 * * *"])
+def test_fixed_times_of_a_repeated_hour_fire_once(expression: str) -> None:
+    assert make_slots("cron", {"expression": expression}, "Europe/Berlin", "2026-10-24T23:31", 4) == [
         "2026-10-25T02:00+02:00",
         "2026-10-25T02:30+02:00",
         "2026-10-25T03:00+01:00",
         "2026-10-25T03:30+01:00",
     ]
+
+
+@pytest.mark.parametrize("expression", ["*/30 * * * *", "*/30 2-3 * * *", "0,30 * * * *"])
+def test_a_cron_with_a_star_in_its_minute_or_hour_also_fires_in_a_repeated_hour(expression: str) -> None:
+    assert make_slots("cron", {"expression": expression}, "Europe/Berlin", "2026-10-24T23:31", 5) == [
+        "2026-10-25T02:00+02:00",
+        "2026-10-25T02:30+02:00",
+        "2026-10-25T02:00+01:00",
+        "2026-10-25T02:30+01:00",
+        "2026-10-25T03:00+01:00",
+    ]
+    rule = parse("cron", {"expression": expression}, "Europe/Berlin")
+    for hour in (0, 1):
+        assert rule.explain(datetime(2026, 10, 25, hour, tzinfo=UTC)) == (
+            "02:00 happens twice on 2026-10-25 in Berlin: fires both times"
+        )
+
+
+@pytest.mark.parametrize(
+    ("expression", "timezone", "after", "slots"),
+    [
+        ("15 */2 * * *", "Europe/Berlin", "2026-03-28T23:30", ["2026-03-29T04:15+02:00"]),
+        ("@hourly", "Europe/Berlin", "2026-03-29T00:00", ["2026-03-29T03:00+02:00"]),
+        ("*/20 2 * * *", "Europe/Berlin", "2026-03-28T12:00", ["2026-03-30T02:00+02:00"]),
+        ("0 * * * *", "Australia/Lord_Howe", "2026-10-03T14:29", ["2026-10-04T01:00+10:30", "2026-10-04T03:00+11:00"]),
+        ("0 */6 * * *", "Pacific/Apia", "2011-12-30T05:00", ["2011-12-31T00:00+14:00", "2011-12-31T06:00+14:00"]),
+        ("*/5 2 25 10 *", "Europe/Berlin", "2026-10-25T01:55", ["2027-10-25T02:00+02:00"]),
+    ],
+)
+def test_a_cron_with_a_star_in_its_minute_or_hour_leaves_out_what_the_clock_skips(
+    expression: str, timezone: str, after: str, slots: list[str]
+) -> None:
+    assert make_slots("cron", {"expression": expression}, timezone, after, len(slots)) == slots
 
 
 def test_an_interval_counts_elapsed_time_through_both_changes() -> None:
@@ -165,8 +199,7 @@ def test_an_offset_with_seconds_is_kept_to_the_second() -> None:
         datetime(1972, 1, 6, 0, 54, 30, tzinfo=UTC),
         datetime(1972, 1, 7, 0, 44, 30, tzinfo=UTC),
     ]
-    before_standard_time = parse("once", {"at": "1890-01-01T12:00"}, "Europe/Berlin")
-    assert before_standard_time.next_after(datetime(1880, 1, 1, tzinfo=UTC)) == datetime(
+    assert civil.first_instant(ZoneInfo("Europe/Berlin"), datetime(1890, 1, 1, 12)) == datetime(  # noqa: DTZ001 - civil
         1890, 1, 1, 11, 6, 32, tzinfo=UTC
     )
 

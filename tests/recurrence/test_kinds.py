@@ -59,6 +59,17 @@ EXAMPLES: list[tuple[str, dict[str, Any], str, str]] = [
         BERLIN,
         "Every 15th minute from 09:00 through 17:59 on Monday through Friday, Berlin time (cron */15 9-17 * * mon-fri)",
     ),
+    ("cron", {"expression": "*/60 * * * *"}, "UTC", "At the start of every hour, UTC (cron */60 * * * *)"),
+    ("cron", {"expression": "*/45 9 * * *"}, "UTC", "At 09:00 and 09:45 every day, UTC (cron */45 9 * * *)"),
+    ("cron", {"expression": "0 9 * * */7"}, "UTC", "At 09:00 on Sunday, UTC (cron 0 9 * * */7)"),
+    ("cron", {"expression": "0 9 31 * *"}, "UTC", "At 09:00 on the 31st day of every month, UTC (cron 0 9 31 * *)"),
+    (
+        "cron",
+        {"expression": "0 22-2 * * fri-mon"},
+        "UTC",
+        "At minute 0 past every hour from 22 through 2 on Friday through Monday, UTC (cron 0 22-2 * * fri-mon)",
+    ),
+    ("cron", {"expression": "@daily"}, BERLIN, "At 00:00 every day, Berlin time (cron @daily)"),
     (
         "rrule",
         {"rule": "DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO\nEXDATE:20260119T090000"},
@@ -166,6 +177,42 @@ def test_cron_knows_the_last_day_the_last_friday_and_the_second_monday() -> None
     assert make_civil_slots("cron", {"expression": "0 9 * * mon#2"}, 2) == ["2026-01-12 09:00", "2026-02-09 09:00"]
 
 
+@pytest.mark.parametrize(
+    ("expression", "plain"),
+    [
+        ("@hourly", "0 * * * *"),
+        ("@daily", "0 0 * * *"),
+        ("@midnight", "0 0 * * *"),
+        ("@weekly", "0 0 * * 0"),
+        ("@monthly", "0 0 1 * *"),
+        ("@yearly", "0 0 1 1 *"),
+        ("@Annually", "0 0 1 1 *"),
+        ("0 9 * * Monday,thursday", "0 9 * * 1,4"),
+        ("0 9 1 February *", "0 9 1 2 *"),
+        ("0 9 ? * mon", "0 9 * * 1"),
+        ("0 9 15 * ?", "0 9 15 * *"),
+        ("0 9 * * fri-mon", "0 9 * * 5,6,0,1"),
+        ("0 9 * * sat-sun", "0 9 * * 6,0"),
+        ("0 22-2 * * *", "0 22,23,0,1,2 * * *"),
+        ("0 22-4/3 * * *", "0 22,1,4 * * *"),
+        ("0 9 1 nov-feb *", "0 9 1 11,12,1,2 *"),
+        ("50-10/5 9 * * *", "50,55,0,5,10 9 * * *"),
+        ("0 9 28-2 * *", "0 9 28-31,1,2 * *"),
+        ("0 9 * * friday#2", "0 9 * * 5#2"),
+        ("5/20 9 * * *", "5,25,45 9 * * *"),
+    ],
+)
+def test_what_other_crons_write_means_the_same_here(expression: str, plain: str) -> None:
+    assert make_civil_slots("cron", {"expression": expression}, 60) == make_civil_slots(
+        "cron", {"expression": plain}, 60
+    )
+
+
+def test_cron_steps_of_days_of_the_week_keep_to_the_star() -> None:
+    # The star of */2 makes both fields hold: the odd days of the month that are Mondays.
+    assert make_civil_slots("cron", {"expression": "0 9 */2 * mon"}, 2) == ["2026-01-05 09:00", "2026-01-19 09:00"]
+
+
 def test_a_cron_of_leap_days_crosses_the_year_2100() -> None:
     assert make_civil_slots("cron", {"expression": "0 0 29 2 *"}, 1, "2096-03-01") == ["2104-02-29 00:00"]
 
@@ -205,6 +252,56 @@ def test_an_excluded_date_without_a_time_excludes_its_whole_day() -> None:
 def test_numbered_and_plain_days_of_a_calendar_rule_add_up() -> None:
     rule = "DTSTART:20260101T090000\nRRULE:FREQ=MONTHLY;BYDAY=WE,1FR;BYMONTH=1"
     assert make_calendar_slots(rule, 3) == ["2026-01-02 09:00", "2026-01-07 09:00", "2026-01-14 09:00"]
+
+
+def test_a_birthday_as_calendars_write_it_comes_once_a_year() -> None:
+    rule = "DTSTART:20260307T090000\nRRULE:FREQ=YEARLY;WKST=MO;INTERVAL=1;BYMONTHDAY=7"
+    assert make_calendar_slots(rule, 3) == ["2026-03-07 09:00", "2027-03-07 09:00", "2028-03-07 09:00"]
+    # Two days are no birthday: those of every month, as the RFC says.
+    rule = "DTSTART:20260307T090000\nRRULE:FREQ=YEARLY;BYMONTHDAY=7,8"
+    assert make_calendar_slots(rule, 3) == ["2026-03-07 09:00", "2026-03-08 09:00", "2026-04-07 09:00"]
+
+
+def test_a_position_in_the_day_and_in_the_hour_chooses_among_its_times() -> None:
+    rule = "DTSTART:20260101T000000\nRRULE:FREQ=DAILY;BYHOUR=6,12,18;BYMINUTE=0,30;BYSETPOS=2,-1"
+    assert make_calendar_slots(rule, 3) == ["2026-01-01 06:30", "2026-01-01 18:30", "2026-01-02 06:30"]
+    rule = "DTSTART:20260101T000000\nRRULE:FREQ=HOURLY;INTERVAL=2;BYMINUTE=10,20,30;BYSETPOS=-1"
+    assert make_calendar_slots(rule, 2) == ["2026-01-01 00:30", "2026-01-01 02:30"]
+
+
+def test_a_position_counts_in_its_whole_period_though_the_rule_ends_in_it() -> None:
+    rule = "DTSTART:20260101T090000\nRRULE:FREQ=YEARLY;BYDAY=MO;BYSETPOS=-1;UNTIL=20270630"
+    assert make_calendar_slots(rule, 9) == ["2026-12-28 09:00"]
+
+
+def test_a_monthly_position_every_year_counts_in_each_month() -> None:
+    rule = "DTSTART:20260101T090000\nRRULE:FREQ=MONTHLY;INTERVAL=12;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1"
+    assert make_calendar_slots(rule, 3) == ["2026-01-30 09:00", "2027-01-29 09:00", "2028-01-31 09:00"]
+
+
+def test_of_a_date_without_a_time_hours_and_minutes_are_ignored() -> None:
+    rule = "DTSTART;VALUE=DATE:20260105\nRRULE:FREQ=DAILY;BYHOUR=9;BYMINUTE=30;COUNT=2"
+    assert make_calendar_slots(rule, 9) == ["2026-01-05 00:00", "2026-01-06 00:00"]
+    assert parse("rrule", parse("rrule", {"rule": rule}, "UTC").data(), "UTC") == parse("rrule", {"rule": rule}, "UTC")
+
+
+def test_a_rule_of_every_minute_of_a_year_goes_on_in_the_next() -> None:
+    every = "BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR={};BYMINUTE={}".format(
+        ",".join(map(str, range(24))), ",".join(map(str, range(60)))
+    )
+    rule = "DTSTART:20260105T090000\nRRULE:FREQ=YEARLY;" + every
+    assert make_civil_slots("rrule", {"rule": rule}, 2, "2026-12-31T23:58") == ["2026-12-31 23:59", "2027-01-01 00:00"]
+
+
+def test_an_interval_of_a_thousand_years_comes_again() -> None:
+    rule = "DTSTART:20260105T090000\nRRULE:FREQ=YEARLY;INTERVAL=1000"
+    assert make_calendar_slots(rule, 9)[:2] == ["2026-01-05 09:00", "3026-01-05 09:00"]
+    assert len(make_calendar_slots(rule, 9)) == 8
+
+
+def test_an_interval_that_leaves_the_calendar_ends() -> None:
+    rule = {"every": 3650, "unit": "days", "anchor": "9998-12-30T00:00:00+00:00"}
+    assert make_civil_slots("interval", rule, 3) == ["9998-12-30 00:00"]
 
 
 def test_a_position_in_the_week_counts_days_before_the_start_of_the_rule() -> None:

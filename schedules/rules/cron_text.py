@@ -1,0 +1,144 @@
+"""Reading a cron expression: what Vixie's cron, Debian's and Quartz write beside what cronsim reads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from schedules.rules import words
+from schedules.rules.invalid import InvalidRule
+
+EXAMPLE = "Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri."
+SHORTHANDS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+
+
+@dataclass(frozen=True)
+class _Field:
+    name: str
+    range: str
+    lowest: int
+    highest: int
+    names: tuple[str, ...] = ()
+    # The last value, where a range goes round: 7 is Sunday once more.
+    turns_at: int | None = None
+
+
+_FIELDS = (
+    _Field("minute", "minutes go from 0 to 59", 0, 59),
+    _Field("hour", "hours go from 0 to 23", 0, 23),
+    _Field("day-of-month", "days go from 1 to 31, L is the last, and the months given must have such a day", 1, 31),
+    _Field("month", "months go from 1 to 12, or jan to dec", 1, 12, words.MONTHS),
+    _Field(
+        "day-of-week",
+        "days go from 0 (Sunday) to 7 (Sunday again), or sun to sat",
+        0,
+        7,
+        (words.DAYS[6], *words.DAYS[:6]),
+        turns_at=6,
+    ),
+)
+_TERM = re.compile(r"(?P<first>\*|[A-Z0-9]+)(?:-(?P<last>[A-Z0-9]+))?(?:/(?P<step>[0-9]{1,4}))?")
+# The last day, its last working day, the last Friday, the second Monday: cronsim reads and says these.
+_SPECIAL = {"day-of-month": re.compile(r"LW?"), "day-of-week": re.compile(r"[0-7]L|([0-7]|[A-Z]+)#[1-5]")}
+
+
+@dataclass(frozen=True)
+class CronText:
+    """`canonical` as typed but for spaces; five fields as cronsim reads them, and as it should put them into words."""
+
+    canonical: str
+    fields: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+def read(text: str) -> CronText:
+    """Raises InvalidRule("expression")."""
+    canonical = " ".join(text.split())
+    shorthand = canonical.lower() if canonical.isascii() else canonical
+    if canonical.startswith("@") and shorthand not in SHORTHANDS:
+        raise InvalidRule("expression", f"“{canonical}” is not taken: {', '.join(SHORTHANDS)} are. {EXAMPLE}")
+    parts = SHORTHANDS.get(shorthand, canonical).split()
+    if len(parts) != len(_FIELDS):
+        count = "one field" if len(parts) == 1 else f"{len(parts)} fields"
+        raise InvalidRule("expression", f"“{canonical}” has {count}. {EXAMPLE}")
+    read_parts = [_read(field, part, canonical) for field, part in zip(_FIELDS, parts, strict=True)]
+    return CronText(canonical, tuple(part for part, _ in read_parts), tuple(said for _, said in read_parts))
+
+
+def bad(name: str, canonical: str) -> InvalidRule:
+    """The refusal of a field by its name."""
+    [field] = [field for field in _FIELDS if field.name == name]
+    return InvalidRule("expression", f"“{canonical}” has a bad {name}: {field.range}. {EXAMPLE}")
+
+
+def _read(field: _Field, part: str, canonical: str) -> tuple[str, str]:
+    if part == "*" or (part == "?" and field.name.startswith("day")):
+        return "*", "*"
+    # “ſ” and “ı” would become S and I in upper case.
+    if not part.isascii():
+        raise bad(field.name, canonical)
+    terms, said = [], []
+    for written in part.upper().split(","):
+        special = _SPECIAL.get(field.name)
+        if special and special.fullmatch(written):
+            day, nth, number = written.partition("#")
+            term = f"{_number(field, day, canonical)}#{number}" if nth else written
+            terms.append(term)
+            said.append(term)
+        else:
+            term, saying = _read_term(field, written, canonical)
+            terms.append(term)
+            said.append(saying)
+    return ",".join(terms), ",".join(said)
+
+
+def _read_term(field: _Field, written: str, canonical: str) -> tuple[str, str]:
+    match = _TERM.fullmatch(written)
+    if not match or (match["first"] == "*" and match["last"]) or match["step"] in ("0", "00", "000", "0000"):
+        raise bad(field.name, canonical)
+    step = int(match["step"] or 1)
+    if match["first"] == "*":
+        first, last = field.lowest, field.highest
+    else:
+        first = _number(field, match["first"], canonical)
+        last = _number(field, match["last"], canonical) if match["last"] else field.highest if match["step"] else first
+    if first <= last:
+        values = list(range(first, last + 1, step))
+    else:
+        turns_at = field.highest if field.turns_at is None else field.turns_at
+        values = [*range(first, turns_at + 1), *range(field.lowest, last + 1)][::step]
+    if field.turns_at is not None and step > 1:
+        values = list(dict.fromkeys(value % field.highest for value in values))
+    listed = ",".join(str(value) for value in values)
+    if match["first"] == "*":
+        # cronsim looks at the star: it decides whether day of month and day of week must both hold.
+        term = "*" if step == 1 else f"*/{step}"
+        return term, listed if step > 1 and not _is_even(field, step, len(values)) else term
+    span = f"{first}-{last}" if match["last"] else str(first)
+    if step == 1 and not (match["step"] and not match["last"]):
+        return (span if first <= last else listed), span
+    return listed, listed
+
+
+def _is_even(field: _Field, step: int, count: int) -> bool:
+    """Whether “every n-th” says what a step means: it starts anew with each hour, day, month, week or year."""
+    if field.name == "day-of-month":
+        return count > 3
+    return field.name != "day-of-week" and count > 1 and (field.highest - field.lowest + 1) % step == 0
+
+
+def _number(field: _Field, written: str, canonical: str) -> int:
+    for number, name in enumerate(field.names, field.lowest):
+        if written in (name.upper(), name[:3].upper()):
+            return number
+    if not written.isdigit() or len(written) > 4 or not field.lowest <= int(written) <= field.highest:
+        raise bad(field.name, canonical)
+    return int(written)
