@@ -122,7 +122,7 @@ def _of_cron(rule: Cron) -> dict[str, str]:
     if cron.day_and and all(isinstance(value, int) and value >= 0 for value in [*cron.days, *cron.weekdays]):
         # Every day where either is enough, which Celery reads as both, and for L and #.
         every["day_of_month"] = _short(day, cron.days)
-        weekdays = {value % 7 for value in cron.weekdays}
+        weekdays = {value % 7 for value in cron.weekdays if isinstance(value, int)}
         every["day_of_week"] = "*" if len(weekdays) == 7 else _listed(weekdays)
     return every
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from calendar import isleap, monthrange
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property
@@ -218,7 +218,7 @@ class CalendarRule:
     def _clock(self) -> tuple[time, ...]:
         """All times of day that BYHOUR and BYMINUTE, or DTSTART in their place, allow."""
         hours = self.hours or (range(24) if self.frequency in ("HOURLY", "MINUTELY") else (self.start.hour,))
-        minutes = self.minutes or (range(60) if self.frequency == "MINUTELY" else (self.start.minute,))
+        minutes: Sequence[int] = self.minutes or (range(60) if self.frequency == "MINUTELY" else (self.start.minute,))
         if self.positions and self.frequency == "HOURLY":
             minutes = [minutes[place] for place in _places(self.positions, len(minutes))]
         clock = tuple(time(hour, minute, self.start.second) for hour in hours for minute in minutes)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from itertools import islice
+from typing import Any
 
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
@@ -104,7 +105,7 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
     count = _number("COUNT", given.pop("COUNT"), 1, _LONGEST_COUNT) if "COUNT" in given else None
     interval = _number("INTERVAL", given.pop("INTERVAL", "1"), 1, _LONGEST_INTERVAL)
     days = _by_day(given.pop("BYDAY"), frequency) if "BYDAY" in given else ()
-    lists = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
+    lists: dict[str, Any] = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
     if "positions" in lists and not days and len(lists) == 1:
         raise _wrong("BYSETPOS needs another BY part to choose from, such as BYDAY=MO,TU,WE,TH,FR.")
     rule = CalendarRule(

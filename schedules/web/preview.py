@@ -36,19 +36,19 @@ def preview(request: PersonRequest) -> HttpResponse:
     fired = 0 if schedule is None else schedule.fired_count
     form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)
     form.is_valid()
-    upcoming: list[dict[str, object]] = []
+    slots: list[datetime] = []
     changes: Changes | None = None
     try:
-        upcoming = _upcoming(schedule, form)
+        slots = _upcoming(schedule, form)
         changes = None if schedule is None else _changes(schedule, form)
     except InvalidRule as error:
         form.refuse(error)
     context = {
         "form": form,
-        "upcoming": upcoming,
+        "upcoming": [{"slot": slot, "note": _note(form, slot)} for slot in slots],
         "changes": changes,
         "fields": _errors_to_show(form),
-        "reading": _reading(request, form, [fire["slot"] for fire in upcoming[:1]]),
+        "reading": _reading(request, form, slots),
     }
     return render(request, "schedules/_preview.html", context)
 
@@ -77,11 +77,14 @@ def _is_right(form: TimingForm) -> bool:
     return form.timetable is not None and not form.errors.keys() & TimingForm.base_fields.keys()
 
 
-def _upcoming(schedule: Schedule | None, form: TimingForm) -> list[dict[str, object]]:
-    if form.timetable is None or not _is_right(form):
+def _upcoming(schedule: Schedule | None, form: TimingForm) -> list[datetime]:
+    if not _is_right(form):
         return []
-    slots = form.upcoming(_SHOWN) if schedule is None else _typed(schedule, form, _SHOWN)
-    return [{"slot": slot, "note": clock_notes.note(form.timetable, slot, form.work)} for slot in slots]
+    return form.upcoming(_SHOWN) if schedule is None else _typed(schedule, form, _SHOWN)
+
+
+def _note(form: TimingForm, slot: datetime) -> str:
+    return "" if form.timetable is None else clock_notes.note(form.timetable, slot, form.work)
 
 
 def _typed(schedule: Schedule, form: TimingForm, count: int) -> list[datetime]:

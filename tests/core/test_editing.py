@@ -123,6 +123,11 @@ def test_the_mirror_row_follows_pause_resume_and_delete() -> None:
         ("monthly", {"time": "09:00", "day": 15}, ("0", "9", "15", "*", "*")),
         ("monthly", {"time": "09:00", "day": "last"}, ("0", "9", "28-31", "*", "*")),
         ("cron", {"expression": "0 9 1 * mon"}, ("0", "9", "*", "*", "*")),
+        ("cron", {"expression": "*/15 9-17 * * mon-fri"}, ("*/15", "9-17", "*", "*", "1,2,3,4,5")),
+        ("cron", {"expression": "5/20 9 * jan,Feb 7"}, ("5,25,45", "9", "*", "1,2", "0")),
+        ("cron", {"expression": "0 22-2 1 nov-jan *"}, ("0", "22,23,0,1,2", "1", "11,12,1", "*")),
+        ("cron", {"expression": "0 9 L jul *"}, ("0", "9", "*", "7", "*")),
+        ("cron", {"expression": "@weekly"}, ("0", "0", "*", "*", "0")),
     ],
 )
 def test_the_mirror_row_rings_at_least_at_every_slot(kind: str, rule: dict[str, Any], timing: tuple[str, ...]) -> None:
@@ -131,6 +136,7 @@ def test_the_mirror_row_rings_at_least_at_every_slot(kind: str, rule: dict[str, 
     crontab = task.crontab
     fields = (crontab.minute, crontab.hour, crontab.day_of_month, crontab.month_of_year, crontab.day_of_week)
     assert (fields, str(crontab.timezone)) == (timing, "Europe/Berlin")
+    assert task.schedule.remaining_delta(NOON)  # Celery can read it
     assert (task.task, json.loads(task.args)) == (mirror.FIRE, [str(schedule.id)])
 
 

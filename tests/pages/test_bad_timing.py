@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import pytest
@@ -21,6 +21,11 @@ from tests.pages.typed import typed
 pytestmark = pytest.mark.django_db
 
 START = "DTSTART:20260105T090000\n"
+# It took 40 s of CPU to read.
+COSTLY = (
+    "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=1;COUNT=10000"
+    f";BYHOUR={','.join(map(str, range(24)))};BYMINUTE={','.join(map(str, range(60)))}"
+)
 # Seconds that one look at a form may take on a slow, shared machine; a search without a bound takes minutes.
 SOON = 3.0
 
@@ -44,6 +49,11 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any]]] = [
     ("rule", {"kind": "rrule", "rule": START + "RRULE:FREQ=DAILY;UNTIL=20200101T000000"}),
     ("rule", {"kind": "rrule", "rule": "DTSTART:99991231T235900\nRRULE:FREQ=DAILY"}),
     ("rule", {"kind": "rrule", "rule": START + "EXDATE:20260105T090000\n" * 400}),
+    ("rule", {"kind": "rrule", "rule": START + COSTLY}),
+    ("rule", {"kind": "rrule", "rule": "DTSTART:99980101T000000\nRRULE:FREQ=DAILY;INTERVAL=1000;COUNT=2"}),
+    ("rule", {"kind": "rrule", "rule": "DTSTART:02260105T090000\nRRULE:FREQ=DAILY"}),
+    ("excluded", {"excluded": "0226-12-25"}),
+    ("excluded", {"excluded": "9999-12-31"}),
     ("time_zone", {"time_zone": "America/Berlin"}),
     ("time_zone", {"time_zone": "Mars/Base"}),
     ("time_zone", {"time_zone": "localtime"}),
@@ -71,6 +81,40 @@ def test_what_cannot_be_is_refused_soon_at_its_field(
     began = perf_counter()
     assert browser.post("/reminders/preview/", typed(**fields)).status_code == 200
     assert perf_counter() - began < SOON
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "interval", "every": "3650", "unit": "days", "anchor": "9998-12-30T00:00"},
+        {"kind": "cron", "expression": f"0 9 * * {','.join(['1'] * 90)}"},
+        {"kind": "cron", "expression": f"0 {','.join(['9'] * 90)} * * *"},
+        {"kind": "cron", "expression": f"{','.join(map(str, range(59)))} 9-17 * january-june *"},
+        {"kind": "cron", "expression": "@weekly"},
+        {"kind": "rrule", "rule": "DTSTART:20260307\nRRULE:FREQ=YEARLY;BYMONTHDAY=7;BYMINUTE=30"},
+    ],
+)
+def test_what_is_right_at_the_edge_is_taken_and_opens(browser: Client, ada: User, fields: dict[str, Any]) -> None:
+    assert browser.post("/reminders/preview/", typed(**fields)).status_code == 200
+    answer = browser.post("/reminders/new/", typed(make_channel(ada), **fields))
+    assert answer.status_code == 302, answer.context["form"].errors
+    made = Schedule.objects.get()
+    for page in ("", "edit/", "explain/"):
+        assert browser.get(f"/reminders/{made.id}/{page}").status_code == 200
+
+
+def test_a_rule_that_costs_too_much_is_quarantined_and_holds_up_nobody(ada: User) -> None:
+    costly, other = make_schedule(ada, now=NOON), make_schedule(make_user(), now=NOON)
+    # As a version that bounded nothing has stored it.
+    Schedule.objects.filter(id=costly.id).update(kind="rrule", rule={"rule": START + COSTLY})
+    assert other.next_fire_at is not None
+    began = process_time()
+    fire.fire_due(other.next_fire_at)
+    assert process_time() - began < 1
+    costly.refresh_from_db()
+    other.refresh_from_db()
+    assert (costly.state, costly.next_fire_at, other.state, other.fired_count) == ("broken", None, "active", 1)
+    assert costly.error
 
 
 def test_a_zone_by_its_old_name_is_taken(browser: Client, ada: User) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import pytest
 from django.test import Client
+
+from people.models import User
+from schedules.rules import Work
+from tests.make import make_schedule
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +44,35 @@ def test_a_field_not_filled_in_yet_is_no_error(browser: Client) -> None:
     shown = preview(browser, kind="once", at="")
     assert "Choose a date and a time." in shown
     assert 'id="error-at"' not in shown
+
+
+def test_a_preview_costs_little_whatever_is_typed(browser: Client, ada: User) -> None:
+    every = f"BYHOUR={','.join(map(str, range(24)))};BYMINUTE={','.join(map(str, range(60)))}"
+    positions = ",".join(map(str, [*range(-366, 0), *range(1, 367)]))
+    edited = make_schedule(ada)
+    for rule in (
+        f"FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;{every};BYSETPOS=1;COUNT=10000",
+        f"FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;{every};BYSETPOS={positions}",
+        "FREQ=MINUTELY;INTERVAL=2;BYHOUR=3;BYMINUTE=1",
+        "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=SU",
+    ):
+        typed = {"kind": "rrule", "rule": f"DTSTART:20260105T090000\nRRULE:{rule}", "time_zone": "Europe/Berlin"}
+        began = process_time()
+        assert browser.post(f"/reminders/preview/?of={edited.id}", typed).status_code == 200
+        # Two budgets of work are some 80 ms, which a slow machine makes longer; it was up to 50 s.
+        assert process_time() - began < 0.5
+
+
+def test_a_preview_whose_slots_cost_too_much_says_so_at_the_rule(
+    browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Work.__init__, "__defaults__", (200,))
+    typed = {"kind": "rrule", "rule": "DTSTART:20260105T090000\nRRULE:FREQ=DAILY;BYMONTH=2", "title": "Water"}
+    assert preview(browser, **typed).count("<time ") == 5
+    edited = make_schedule(ada, kind="daily", rule={"time": "09:00"})
+    shown = browser.post(f"/reminders/preview/?of={edited.id}", {"time_zone": "Europe/Berlin"} | typed)
+    assert list(shown.context["form"].errors) == ["rule"]
+    assert "<time " not in shown.content.decode()
 
 
 def test_a_field_that_was_mended_loses_its_error(browser: Client) -> None:
