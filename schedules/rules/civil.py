@@ -1,7 +1,7 @@
 """Civil time as rules use it: `common.civil_time`, within the years that a rule may reach, in zones by their name.
 
 The rule for all kinds that speak of civil time: **a civil time fires at the first instant at which the wall
-clock shows it or a later time.**
+clock shows it or a later time.** Only a cron whose minute or hour starts with a star has another (`Cron.is_elapsed`).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
@@ -69,7 +70,12 @@ def read(text: str) -> CronText:
     if len(parts) != len(_FIELDS):
         count = "one field" if len(parts) == 1 else f"{len(parts)} fields"
         raise InvalidRule("expression", f"“{canonical}” has {count}. {EXAMPLE}")
-    read_parts = [_read(field, part, canonical) for field, part in zip(_FIELDS, parts, strict=True)]
+    read_parts = []
+    for number, part in enumerate(parts):
+        try:
+            read_parts.append(_read(number, part))
+        except ValueError:
+            raise bad(_FIELDS[number].name, canonical) from None
     return CronText(canonical, tuple(part for part, _ in read_parts), tuple(said for _, said in read_parts))
 
 
@@ -79,37 +85,40 @@ def bad(name: str, canonical: str) -> InvalidRule:
     return InvalidRule("expression", f"“{canonical}” has a bad {name}: {field.range}. {EXAMPLE}")
 
 
-def _read(field: _Field, part: str, canonical: str) -> tuple[str, str]:
+@lru_cache(maxsize=1_000)
+def _read(number: int, part: str) -> tuple[str, str]:
+    """A field as cronsim reads it and as it should say it. Raises ValueError."""
+    field = _FIELDS[number]
     if part == "*" or (part == "?" and field.name.startswith("day")):
         return "*", "*"
     # “ſ” and “ı” would become S and I in upper case.
     if not part.isascii():
-        raise bad(field.name, canonical)
+        raise ValueError(part)
     terms, said = [], []
     for written in part.upper().split(","):
         special = _SPECIAL.get(field.name)
         if special and special.fullmatch(written):
-            day, nth, number = written.partition("#")
-            term = f"{_number(field, day, canonical)}#{number}" if nth else written
+            day, nth, which = written.partition("#")
+            term = f"{_number(field, day)}#{which}" if nth else written
             terms.append(term)
             said.append(term)
         else:
-            term, saying = _read_term(field, written, canonical)
+            term, saying = _read_term(field, written)
             terms.append(term)
             said.append(saying)
     return ",".join(terms), ",".join(said)
 
 
-def _read_term(field: _Field, written: str, canonical: str) -> tuple[str, str]:
+def _read_term(field: _Field, written: str) -> tuple[str, str]:
     match = _TERM.fullmatch(written)
     if not match or (match["first"] == "*" and match["last"]) or match["step"] in ("0", "00", "000", "0000"):
-        raise bad(field.name, canonical)
+        raise ValueError(written)
     step = int(match["step"] or 1)
     if match["first"] == "*":
         first, last = field.lowest, field.highest
     else:
-        first = _number(field, match["first"], canonical)
-        last = _number(field, match["last"], canonical) if match["last"] else field.highest if match["step"] else first
+        first = _number(field, match["first"])
+        last = _number(field, match["last"]) if match["last"] else field.highest if match["step"] else first
     if first <= last:
         values = list(range(first, last + 1, step))
     else:
@@ -135,10 +144,10 @@ def _is_even(field: _Field, step: int, count: int) -> bool:
     return field.name != "day-of-week" and count > 1 and (field.highest - field.lowest + 1) % step == 0
 
 
-def _number(field: _Field, written: str, canonical: str) -> int:
+def _number(field: _Field, written: str) -> int:
     for number, name in enumerate(field.names, field.lowest):
         if written in (name.upper(), name[:3].upper()):
             return number
     if not written.isdigit() or len(written) > 4 or not field.lowest <= int(written) <= field.highest:
-        raise bad(field.name, canonical)
+        raise ValueError(written)
     return int(written)

@@ -64,11 +64,11 @@ class Interval(Rule):
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         if instant < self.anchor:
             return self.anchor
-        step = self.step
-        steps = (instant - self.anchor) // step + 1
-        if steps > (civil.LAST_INSTANT - civil.TICK - self.anchor) // step:
+        if instant >= civil.LAST_INSTANT:
             return None
-        return self.anchor + steps * step
+        step = self.step
+        wait = step - (instant - self.anchor) % step
+        return (instant + wait).astimezone(UTC) if wait < civil.LAST_INSTANT - instant else None
 
     def describe(self) -> str:
         often = f"Every {self.every} {self.unit}" if self.every > 1 else f"Every {self.unit[:-1]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schedules.rules.invalid import InvalidRule
 
-# One unit takes about a microsecond. Work is counted, not timed: a slow machine refuses no rule that a fast one takes.
+# One unit takes just under a microsecond. Counted, not timed: a slow machine takes the same rules as a fast one.
 BUDGET = 40_000
 
 
