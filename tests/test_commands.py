@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -236,6 +238,29 @@ def test_the_environment_is_made_once_and_mended_after_an_interruption(tmp_path:
     assert (status, lines[-1]) == (0, "42")
     assert not any(line.startswith("Making the environment") for line in lines)
     assert run("script/hello", cwd=checkout) == (0, ["42"])
+
+
+def test_a_package_is_counted_and_installed_only_if_its_file_has_the_pinned_hash(tmp_path: Path) -> None:
+    wheel = tmp_path / "harmless_thing-1.0-py3-none-any.whl"
+    with ZipFile(wheel, "w") as file:
+        about = "harmless_thing-1.0.dist-info"
+        file.writestr("harmless_thing.py", "")
+        file.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: harmless-thing\nVersion: 1.0\n")
+        file.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{about}/RECORD", "")
+    pinned = "./harmless_thing-1.0-py3-none-any.whl"
+    checkout = make_checkout(tmp_path, f"{pinned} --hash=sha256:{'0' * 64}\n")
+    for requirements in (f"{pinned} --hash=sha256:{'0' * 64}\n", f"{pinned}\n"):
+        (checkout / "requirements.txt").write_text(requirements)
+        status, lines = run("script/hello", cwd=checkout)
+        assert status == 1
+        assert lines[-1].startswith("Not all packages of requirements.txt could be installed")
+
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (checkout / "requirements.txt").write_text(f"{pinned} --hash=sha256:{digest}\n")
+    status, lines = run("script/hello", cwd=checkout)
+    assert (status, lines[-1]) == (0, "42")
+    assert any(line.endswith(": harmless_thing") for line in lines)
 
 
 def test_a_machine_without_a_fitting_python_is_told_so_in_one_line(tmp_path: Path) -> None:
