@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from config import env
 from config.processes import Child
 
 
@@ -51,7 +52,7 @@ def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_t
     database = connection.settings_dict
     environment = {
         "DATABASE_URL": f"postgresql://{database['USER']}@/{database['NAME']}?host={database['HOST']}",
-        "REDIS_URL": settings.CELERY_BROKER_URL,
+        "REDIS_URL": settings.REDIS_URL,
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
         "ALLOWED_NETWORKS": "127.0.0.0/8",
@@ -151,7 +152,9 @@ def own_redis_database(app: Any) -> None:
     """The last of the sixteen, so that workers with production's settings meet nobody else's messages."""
     from django.conf import settings
 
-    url = urlsplit(app.conf.broker_url)._replace(path="/15").geturl()
-    settings.CELERY_BROKER_URL = app.conf.broker_url = url
+    url = urlsplit(settings.REDIS_URL)
+    own = url._replace(query="db=15") if url.scheme == "unix" else url._replace(path="/15")
+    settings.REDIS_URL = own.geturl()
+    settings.CELERY_BROKER_URL = app.conf.broker_url = env.broker(settings.REDIS_URL)
     options = app.conf.broker_transport_options | {"global_keyprefix": "carillon:"}
     app.conf.broker_transport_options = options

@@ -122,11 +122,10 @@ def stock(app: Any, due: int, longest: float) -> tuple[int, float]:
 
 def redbeat(app: Any, due: int) -> tuple[int, float]:
     from celery.schedules import crontab
+    from django.conf import settings
     from redbeat import RedBeatScheduler, RedBeatSchedulerEntry
 
-    app.conf.update(
-        redbeat_redis_url=app.conf.broker_url, redbeat_key_prefix=f"{PREFIX}redbeat:", redbeat_lock_key=None
-    )
+    app.conf.update(redbeat_redis_url=settings.REDIS_URL, redbeat_key_prefix=f"{PREFIX}redbeat:", redbeat_lock_key=None)
     now = datetime.now(UTC)
     daily, before = crontab(minute=now.minute, hour=now.hour, app=app), now - timedelta(days=2)
     beat = RedBeatScheduler(app=app)

@@ -56,7 +56,7 @@ def children_environment(database: str | None = None) -> dict[str, str]:
     where = f"host={held['HOST']}&port={held['PORT'] or 5432}"
     return {
         "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@/{database or held['NAME']}?{where}",
-        "REDIS_URL": settings.CELERY_BROKER_URL,
+        "REDIS_URL": settings.REDIS_URL,
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
     }
@@ -64,7 +64,9 @@ def children_environment(database: str | None = None) -> dict[str, str]:
 
 def sweep(app: Any) -> None:
     """Remove what the bench has left with the broker."""
-    client = redis.Redis.from_url(app.conf.broker_url)
+    from django.conf import settings
+
+    client = redis.Redis.from_url(settings.REDIS_URL)
     for key in client.scan_iter(f"{PREFIX}*", count=1_000):
         client.delete(key)
     client.close()

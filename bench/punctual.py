@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import redis
@@ -33,7 +32,7 @@ def main() -> None:
     parser.add_argument("--stock", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with ground() as app:
+    with ground():
         from django_celery_beat.models import PeriodicTask
 
         from schedules import mirror
@@ -43,7 +42,7 @@ def main() -> None:
             PeriodicTask.objects.filter(task=mirror.FIRE).delete()
         children = [start(name) for name in (["stock", "worker"] if options.stock else ["ours"])]
         try:
-            heard = listen(app, options.reminders, AHEAD + options.seconds + 20)
+            heard = listen(options.reminders, AHEAD + options.seconds + 20)
         finally:
             for child in children:
                 child.terminate()
@@ -79,9 +78,11 @@ def make(count: int, seconds: float, luck: random.Random) -> None:
             make_schedule(user, channels, now=began, kind="once", rule={"at": at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]})
 
 
-def listen(app: Any, count: int, longest: float) -> dict[UUID, float]:
+def listen(count: int, longest: float) -> dict[UUID, float]:
     """When the message about each delivery came, in seconds since 1970."""
-    client = redis.Redis.from_url(app.conf.broker_url)
+    from django.conf import settings
+
+    client = redis.Redis.from_url(settings.REDIS_URL)
     heard: dict[UUID, float] = {}
     end = time.monotonic() + longest
     while len(heard) < count and time.monotonic() < end:

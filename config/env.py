@@ -192,14 +192,28 @@ def mail(value: str) -> MailServer:
 
 
 def redis(value: str) -> str:
-    """A value of REDIS_URL, checked: redis:// or rediss:// (TLS), a host, the number of a database."""
+    """A value of REDIS_URL, checked: redis:// or rediss:// (TLS), a host, the number of a database.
+
+    `unix:///path/to/redis.sock?db=0` names a Unix socket.
+    """
     example = "redis://:password@127.0.0.1:6379/0"
     parts = _split("REDIS_URL", value, example)
-    if parts.scheme not in {"redis", "rediss"} or not parts.hostname:
+    if parts.scheme == "unix" and parts.path and not parts.hostname:
+        number = dict(parse_qsl(parts.query, keep_blank_values=True)).get("db", "0")
+    elif parts.scheme in {"redis", "rediss"} and parts.hostname:
+        number = parts.path.strip("/") or "0"
+    else:
         raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
-    if parts.path.strip("/") and not parts.path.strip("/").isdecimal():
+    if not number.isdecimal():
         raise Misconfigured("REDIS_URL", "does not end in the number of a database", example)
     return value
+
+
+def broker(redis_url: str) -> str:
+    """A checked REDIS_URL as Celery writes it: it has a scheme of its own for Unix sockets."""
+    if not redis_url.startswith("unix://"):
+        return redis_url
+    return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
 
 
 def _split(name: str, value: str, example: str) -> SplitResult:

@@ -35,7 +35,7 @@ def _ask_broker() -> None:
             broker.ensure_connection(max_retries=1, timeout=5)
             _ = broker.default_channel  # opening it is the first question to the server
     except Exception as error:
-        address = f"{where.hostname}:{where.port}" if where.port else where.hostname
+        address = f"{where.hostname}:{where.port}" if where.port else where.hostname or where.path
         why = (str(error) or type(error).__name__).strip().splitlines()[0]
         raise ImproperlyConfigured(f"Redis at {address} does not answer ({why}). Look at REDIS_URL.") from None
 

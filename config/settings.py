@@ -18,6 +18,7 @@ VAR_DIR = embedded.var_dir()
 _given_database, _given_redis = env.secret("DATABASE_URL", ""), env.secret("REDIS_URL", "")
 _database_url, _redis_url = embedded.urls(_given_database, _given_redis)
 _on_own_engines = not _given_database
+REDIS_URL = env.redis(_redis_url)
 
 DATABASES = {"default": env.database(_database_url)}
 DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
@@ -194,9 +195,7 @@ MFA_FORMS = {
 SECOND_FACTOR_FOR_STAFF = _https
 # allauth throttles sign-in, sign-up and password reset by what it counts in the cache, which all web processes share.
 # Whose address counts: the one that the proxy has seen, where there is one.
-CACHES = {
-    "default": {"BACKEND": "common.cache.Cache", "LOCATION": env.redis(_redis_url), "KEY_PREFIX": "carillon-cache"}
-}
+CACHES = {"default": {"BACKEND": "common.cache.Cache", "LOCATION": REDIS_URL, "KEY_PREFIX": "carillon-cache"}}
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
 # --- What one person may have: enough for anybody, too little to harm the others -------------------------------------
@@ -228,7 +227,7 @@ else:
     EMAIL_FILE_PATH = VAR_DIR / "mail"
 
 # --- Celery: each line is a rule learnt the hard way; docs/architecture.md says which --------------------------------
-CELERY_BROKER_URL = env.redis(_redis_url)
+CELERY_BROKER_URL = env.broker(REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker that is away for long must not end a worker
 CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5

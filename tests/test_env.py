@@ -139,7 +139,8 @@ def test_ports_and_encryption_of_mail_follow_from_the_scheme() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["redis://localhost", "redis://:pw@127.0.0.1:6379/0", "rediss://u:p@cache.example/15"]
+    "value",
+    ["redis://localhost", "redis://:pw@127.0.0.1:6379/0", "rediss://u:p@cache.example/15", "unix:///run/r.sock?db=3"],
 )
 def test_a_redis_url_is_taken_as_it_stands(value: str) -> None:
     assert env.redis(value) == value
@@ -160,6 +161,8 @@ def test_a_redis_url_is_taken_as_it_stands(value: str) -> None:
         (env.redis, "REDIS_URL", "localhost:6379"),
         (env.redis, "REDIS_URL", "http://:hush-hush@localhost"),
         (env.redis, "REDIS_URL", "redis://:hush-hush@localhost/first"),
+        (env.redis, "REDIS_URL", "unix://"),
+        (env.redis, "REDIS_URL", "unix:///run/r.sock?db=first"),
     ],
 )
 def test_a_wrong_url_of_a_service_is_said_without_its_password(

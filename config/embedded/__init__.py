@@ -24,7 +24,7 @@ from config.embedded.locks import exclusive, is_free, shared
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
 from config.embedded.secrets import kept_fernet_key, kept_secret
-from config.embedded.var import CHECKOUT, var_dir
+from config.embedded.var import CHECKOUT, close_var, var_dir
 
 __all__ = ["EngineFailed", "kept_fernet_key", "kept_secret", "leave", "look_after", "urls", "var_dir"]
 
@@ -35,9 +35,10 @@ _used: dict[Engine, int] = {}  # the descriptors that hold the users' locks
 def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
     """The URLs to use: those given, and for each empty one that of an engine of our own, which now runs.
 
-    The engines stay up for the life of this process and of its forks. Raises EngineFailed, whose message is
-    one line, when an engine is not installed or does not start.
+    `var/` is made private first. The engines stay up for the life of this process and of its forks. Raises
+    EngineFailed, whose message is one line, when an engine is not installed or does not start.
     """
+    close_var()
     var = var_dir()
     engines: list[Engine] = []
     if not database_url:

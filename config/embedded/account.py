@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from config.embedded.var import is_private
+
 _NAME = "pgserver"  # the account that the wheel itself would make
 
 
@@ -21,10 +23,18 @@ class Account:
     gid: int
 
     def reaches(self, path: Path, say: Callable[[str], None]) -> None:
-        """Let the account pass through the directories above `path`, but not list or read them."""
+        """Let the account pass through the directories above `path`, but not list or read them.
+
+        Those of `var/` let nobody else pass.
+        """
         for directory in reversed(path.resolve().parents):
             status = directory.stat()
-            if status.st_uid != self.uid and not status.st_mode & 0o001:
+            if status.st_uid == self.uid:
+                continue
+            if is_private(directory):
+                os.chown(directory, -1, self.gid)
+                directory.chmod(0o710)
+            elif not status.st_mode & 0o001:
                 say(f"Letting the user {self.name} pass through {directory} (chmod o+x), to reach {path}")
                 directory.chmod(status.st_mode | 0o001)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -15,6 +16,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.embedded.account import Account, account_for
 
+_LONGEST_SOCKET_PATH = 103  # bytes, of macOS; Linux allows 107
+
 
 class EngineFailed(ImproperlyConfigured):
     """An engine of our own is not installed or does not start; the message is one line."""
@@ -25,6 +28,7 @@ class Engine(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    socket_name: ClassVar[str]
     stop_signal: ClassVar[signal.Signals]
     last_resort: ClassVar[signal.Signals]
 
@@ -55,8 +59,19 @@ class Engine(ABC):
         self.make_data(account, say)
 
     def make_data(self, account: Account | None, say: Callable[[str], None]) -> None:
-        """Make the directory that the server keeps its data in, where it is not there yet."""
+        """Make the directories of the server's data and of its socket, where they are not there yet."""
         self.make_private(self.data, account)
+        self.make_private(self.socket.parent, account)
+
+    @property
+    def socket(self) -> Path:
+        """The Unix socket, in a directory that only the server's account can enter; at most 103 bytes long."""
+        path = self.home / "run" / self.socket_name
+        if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
+            return path
+        mark = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
+        # Not $TMPDIR, which differs between the processes that meet here. `make_private` checks whose it is.
+        return Path("/tmp") / f"carillon-{mark}" / self.socket_name  # noqa: S108
 
     @abstractmethod
     def launch(self, log: int) -> subprocess.Popen[bytes]:
@@ -71,7 +86,7 @@ class Engine(ABC):
         """The process id that the server wrote down, which may be long dead."""
 
     def url(self) -> str | None:
-        """The URL that was last handed out, with its password; None before the first start."""
+        """The URL that was last handed out; None before the first start."""
         try:
             return (self.home / "url").read_text()
         except FileNotFoundError:

@@ -6,7 +6,6 @@ and it ties the server to one process's life.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import signal
@@ -20,14 +19,14 @@ from urllib.parse import quote
 from config.embedded.account import Account, account_for, run_as
 from config.embedded.engine import Engine, EngineFailed
 
-_SOCKET = ".s.PGSQL.5432"
-_LONGEST_SOCKET_PATH = 103  # bytes, of macOS; Linux allows 107
 _DATABASE = "carillon"
+_VERSION = "18"
 
 
 class Postgres(Engine):
     name: ClassVar[str] = "postgres"
-    title: ClassVar[str] = "PostgreSQL 18"
+    title: ClassVar[str] = f"PostgreSQL {_VERSION}"
+    socket_name: ClassVar[str] = ".s.PGSQL.5432"
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT  # "fast": ends sessions, writes a checkpoint
     last_resort: ClassVar[signal.Signals] = signal.SIGQUIT
 
@@ -43,11 +42,15 @@ class Postgres(Engine):
         )
 
     def make_data(self, account: Account | None, say: Callable[[str], None]) -> None:
-        self.make_private(self._socket_directory(), account)
         if not self.data.exists():
             self._make_cluster(account, say)
-        self.make_private(self.data, account)
-        self.remember(f"postgresql://postgres@/{_DATABASE}?host={quote(str(self._socket_directory()))}")
+        elif (version := (self.data / "PG_VERSION").read_text().strip()) != _VERSION:
+            raise EngineFailed(
+                f"{self.data} was made by PostgreSQL {version}, which PostgreSQL {_VERSION} cannot read: "
+                "move it away to begin with an empty database, or set DATABASE_URL to a server that reads it"
+            )
+        super().make_data(account, say)
+        self.remember(f"postgresql://postgres@/{_DATABASE}?host={quote(str(self.socket.parent))}")
 
     def _make_cluster(self, account: Account | None, say: Callable[[str], None]) -> None:
         """Made aside and moved into place when whole: an interrupted one is never taken for a database."""
@@ -85,15 +88,20 @@ class Postgres(Engine):
         self._forget_strangers()
         settings = {
             "listen_addresses": "",
-            "unix_socket_directories": f'"{self._socket_directory()}"',
+            "unix_socket_directories": f'"{self.socket.parent}"',
             "unix_socket_permissions": "0700",
             "max_connections": "100",
             "shared_buffers": "128MB",
             "timezone": "UTC",
             "log_timezone": "UTC",
+            # Whoever sent a statement is told its error. Here it would be kept with what people wrote: the statement,
+            # the row that broke a rule, the text that is no number.
+            "log_min_messages": "log",
+            "log_min_error_statement": "panic",
+            "log_error_verbosity": "terse",
         }
         account = account_for(self.data, lambda _: None)
-        self.make_private(self._socket_directory(), account)
+        self.make_private(self.socket.parent, account)
         return subprocess.Popen(
             [self.locate(), "-D", self.data, *(f"--{name}={value}" for name, value in settings.items())],
             cwd=self.data,
@@ -109,7 +117,7 @@ class Postgres(Engine):
         if self._notes()[7:8] != ["ready"] or self.running_pid() is None:
             return False
         asked = [str(self.locate().parent / "pg_isready"), "-q", "-t", "5", "-U", "postgres"]
-        return subprocess.run([*asked, "-h", self._socket_directory()], env=_environment(), check=False).returncode == 0
+        return subprocess.run([*asked, "-h", self.socket.parent], env=_environment(), check=False).returncode == 0
 
     def recorded_pid(self) -> int | None:
         notes = self._notes()
@@ -126,15 +134,7 @@ class Postgres(Engine):
         """After a reboot our old number may be another's; PostgreSQL would take that one for itself."""
         if self.running_pid() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
-            (self._socket_directory() / f"{_SOCKET}.lock").unlink(missing_ok=True)
-
-    def _socket_directory(self) -> Path:
-        directory = self.home / "run"
-        if len(os.fsencode(directory / _SOCKET)) <= _LONGEST_SOCKET_PATH:
-            return directory
-        mark = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
-        # Not $TMPDIR, which differs between the processes that meet here. `make_private` checks whose it is.
-        return Path("/tmp") / f"carillon-{mark}"  # noqa: S108
+            (self.socket.with_name(f"{self.socket_name}.lock")).unlink(missing_ok=True)
 
 
 def _environment() -> dict[str, str]:

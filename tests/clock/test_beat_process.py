@@ -121,8 +121,8 @@ def lines() -> tuple[Line, Line]:
     database = Line(f"{host}/.s.PGSQL.{port}" if host.startswith("/") else (host, port))
     database.mend()
     database.cut()
-    url = urlsplit(settings.CELERY_BROKER_URL)
-    broker = Line((url.hostname or "127.0.0.1", url.port or 6379))
+    url = urlsplit(settings.REDIS_URL)
+    broker = Line(url.path if url.scheme == "unix" else (url.hostname or "127.0.0.1", url.port or 6379))
     broker.mend()
     return database, broker
 
@@ -132,12 +132,13 @@ def running_beat(
     database: Line, broker: Line, log: Path, options: str = "", **more: str
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A beat in a process group of its own, with `options` to its database's URL and `more` in its environment."""
-    held, url = connection.settings_dict, urlsplit(settings.CELERY_BROKER_URL)
+    held, url = connection.settings_dict, urlsplit(settings.REDIS_URL)
     login = url.netloc.rpartition("@")[0]
+    number = "/0" if url.scheme == "unix" else url.path
     environment = os.environ | {
         "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@127.0.0.1:{database.port}/{held['NAME']}"
         + options,
-        "REDIS_URL": f"redis://{login + '@' if login else ''}127.0.0.1:{broker.port}{url.path}",
+        "REDIS_URL": f"redis://{login + '@' if login else ''}127.0.0.1:{broker.port}{number}",
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
         **more,

@@ -34,7 +34,7 @@ def test_a_worker_killed_after_the_death_leaves_the_next_channel_to_rescue(barri
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "CARILLON_BARRIERS": str(tmp_path),
             "DATABASE_URL": address,
-            "REDIS_URL": settings.CELERY_BROKER_URL,
+            "REDIS_URL": settings.REDIS_URL,
             "SECRET_KEY": settings.SECRET_KEY,
             "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
         },

@@ -109,7 +109,7 @@ def test_one_persons_many_at_a_window_for_all_cost_another_ones_few_a_turn_or_tw
 
 def test_whatever_passes_here_the_moving_window_of_limits_lets_pass_too(settings: Settings) -> None:
     window, rate, chance = make_window(amount=7, seconds=1.0), RateLimitItemPerSecond(7), random.Random(1)
-    witness = MovingWindowRateLimiter(RedisStorage(settings.CELERY_BROKER_URL))
+    witness = MovingWindowRateLimiter(RedisStorage(settings.REDIS_URL))
     passed, until = 0, time.monotonic() + 2.5
     while time.monotonic() < until:
         if take([window], "ada", chance.choice((0, 1, 2))) is None:
@@ -140,7 +140,7 @@ def test_all_that_is_kept_expires_by_itself(settings: Settings) -> None:
     window = make_window(amount=2, seconds=50.0)
     for waited in (0, 0, 0, 0, 1, 1):
         take([window], "ada", waited)
-    client = redis.Redis.from_url(settings.CELERY_BROKER_URL)
+    client = redis.Redis.from_url(settings.REDIS_URL)
     kept = {key: client.pttl(key) for key in client.scan_iter(f"*{window.key}*")}
     client.close()
     assert len(kept) == 2  # the window and this person's lines
@@ -204,7 +204,7 @@ def test_losing_the_lines_costs_their_spacing_only(settings: Settings) -> None:
     window = make_window()
     for _ in range(5):
         take([window], "ada", 0)
-    client = redis.Redis.from_url(settings.CELERY_BROKER_URL)
+    client = redis.Redis.from_url(settings.REDIS_URL)
     for key in client.scan_iter(f"*{window.key}:ada"):
         client.delete(key)
     client.close()

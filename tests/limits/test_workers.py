@@ -36,7 +36,7 @@ def environment(**overrides: str) -> Mapping[str, str]:
     return {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": f"postgresql://{given.get('user', '')}@/{given['dbname']}?host={given['host']}",
-        "REDIS_URL": settings.CELERY_BROKER_URL,
+        "REDIS_URL": settings.REDIS_URL,
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
         "ALLOWED_NETWORKS": "127.0.0.0/8",
