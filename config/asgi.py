@@ -9,5 +9,10 @@ from config.requests import UTF8ASGIRequest
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
-application = get_asgi_application()
-application.request_class = UTF8ASGIRequest
+from config import unavailable
+from config.body_limit import BodyLimit
+
+unavailable.wait_briefly()
+django = get_asgi_application()
+django.request_class = UTF8ASGIRequest
+application = BodyLimit(django)

@@ -12,9 +12,18 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from config import env
+
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 _printing = threading.Lock()
+
+
+def web_command(host: str, port: int) -> list[str]:
+    """The command of a web process. Only a proxy that is there is believed about whom it speaks for."""
+    proxy = [] if env.flag("BEHIND_PROXY", False) else ["--no-proxy-headers"]
+    uvicorn = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
+    return [*uvicorn, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "5", *proxy]
 
 
 class Child:

@@ -19,7 +19,7 @@ from collections import deque
 from contextlib import suppress
 
 from config import embedded, env, preflight
-from config.processes import Child, say
+from config.processes import Child, say, web_command
 
 _READY_WITHIN = 90.0  # seconds
 _DEATHS, _WITHIN = 3, 60.0
@@ -34,8 +34,7 @@ class Server:
         python = sys.executable
         celery = [python, "-m", "celery", "-A", "config", "--quiet"]
         level = ["--loglevel", "INFO"]  # their line that says “ready” is of this level
-        web = ["uvicorn", "config.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
-        self.web = Child("web", [python, "-m", *web, "--timeout-graceful-shutdown", "5"], ready_check=self._web_answers)
+        self.web = Child("web", web_command(host, port), ready_check=self._web_answers)
         self.worker = Child(
             "worker",
             [*celery, "worker", "-Q", "deliveries,bulk,maintenance", "--without-mingle", "--without-gossip", *level],

@@ -39,7 +39,6 @@ ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
-WSGI_APPLICATION = "config.wsgi.application"
 
 # --- Secrets: on our own engines they are made once and kept in var/, elsewhere they must be given -------------------
 SECRET_KEY = env.secret("SECRET_KEY", default=embedded.kept_secret("secret-key") if _on_own_engines else None)
@@ -70,7 +69,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
-# A text that is too long is told so at its field; only what is far longer than any text is refused unread.
+# A text that is too long is told so at its field; only what is far longer than any text is refused unread, whatever
+# it is (see body_limit.py).
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 # Networks that channels may reach although they are private, as CIDR. Empty: the guard refuses all of them.

@@ -6,6 +6,7 @@ from config.health import clock, health
 from schedules.admin.outages import screen
 
 admin_site.guard(admin.site)
+handler500 = "config.unavailable.server_error"
 
 urlpatterns = [
     path("admin/outages/", admin.site.admin_view(screen), name="outages"),

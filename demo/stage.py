@@ -23,7 +23,7 @@ from redis import Redis
 
 from config import embedded, env
 from config.embedded.var import CHECKOUT
-from config.processes import Child
+from config.processes import Child, web_command
 
 Found = TypeVar("Found")
 
@@ -62,8 +62,7 @@ class Stage:
         }
         self.logs: dict[str, deque[str]] = {child: deque(maxlen=400) for child in ("web", "worker", "beat")}
         python, level = [sys.executable, "-m"], ["--loglevel", "INFO"]
-        web = ["uvicorn", "config.asgi:application", "--host", "127.0.0.1", "--port", str(self.port)]
-        self.web = self._child("web", [*python, *web, "--lifespan", "off"], ready_check=self._web_answers)
+        self.web = self._child("web", web_command("127.0.0.1", self.port), ready_check=self._web_answers)
         celery = [*python, "celery", "-A", "config"]
         queues = ["-Q", "deliveries,bulk,maintenance"]
         self.worker = self._child("worker", [*celery, "worker", *queues, *level], ready_sign=" ready.")

@@ -18,6 +18,7 @@ _THERE_ARE = f"There are {', '.join(f'{{{name}}}' for name in NAMES[:-1])} and {
 PLACEHOLDER = re.compile(rf"\{{({'|'.join(NAMES)})\}}")
 
 LONGEST_SUBJECT = 200
+MOST_PROBLEMS = 10
 
 _MEANT_FOR_ONE = re.compile(r"\{([A-Za-z][A-Za-z0-9_.-]{0,40})\}")
 
@@ -38,11 +39,18 @@ def compose(title: str, body: str, *, name: str, slot: datetime, time_zone: str)
 
 
 def check(template: str) -> list[str]:
-    """Return what is wrong with a title or body, one sentence for each placeholder that does not exist."""
-    problems = []
-    for word in dict.fromkeys(_MEANT_FOR_ONE.findall(template)):
-        if word in NAMES:
+    """Return what is wrong with a title or body: a sentence for each of the first ten placeholders that do not exist.
+
+    Check the length first.
+    """
+    problems: list[str] = []
+    seen = set(NAMES)
+    for match in _MEANT_FOR_ONE.finditer(template):
+        if (word := match[1]) in seen:
             continue
+        if len(problems) == MOST_PROBLEMS:
+            break
+        seen.add(word)
         near = get_close_matches(word.lower(), NAMES, n=1)
         guess = f"Did you mean {{{near[0]}}}? " if near else ""
         problems.append(

@@ -345,7 +345,7 @@ def test_two_checkouts_live_side_by_side_even_one_whose_path_is_too_long_for_a_s
         other.leave()
         assert Postgres(var).answers() and Redis(var).answers()
         for engine in (Postgres(other_var), Redis(other_var)):
-            assert engine.socket.parent.parent == Path("/tmp")  # the short path
+            assert not engine.socket.is_relative_to(other_var)  # the short path
             engine.socket.parent.rmdir()
 
 

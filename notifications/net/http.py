@@ -21,9 +21,11 @@ from urllib.parse import urlsplit
 
 import requests
 import urllib3
+from django.db import connection
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from notifications import address_checks
 from notifications.net.address_policy import RefusedURL, allowed_networks, check_url, permitted
 from notifications.net.deadline import RefusedAddress, tls_context, within
 from notifications.net.proxy import ProxyRefused, reach
@@ -95,13 +97,17 @@ def examine(url: str, deadline: float) -> None:
     """Connect, shake hands, say nothing and hang up. `deadline` is in seconds.
 
     Raises NotSent for what would be so at every send: an address that the guard forbids, a certificate that is not
-    valid. Whatever else goes wrong may pass, and is not told.
+    valid. Whatever else goes wrong may pass, and is not told. Does nothing where `address_checks` says so.
     """
     try:
         parts, networks = urlsplit(check_url(url)), allowed_networks()
     except RefusedURL as refusal:
         raise NotSent(str(refusal), refused=True) from None
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    if not address_checks.may_look(host):
+        return
+    if not connection.in_atomic_block:
+        connection.close()  # back to the pool: whoever waits for a stranger must not keep it from other pages
     with within(deadline), suppress(OSError):
         try:
             with reach(host, port, lambda address: permitted(address, networks)) as reached:

@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from notifications import providers
+from notifications import address_checks, providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import RenameForm, change_form
 from notifications.models import Channel, Delivery, Notification
@@ -31,7 +31,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     stored = changes.readable(channel)
     details = change_form(posted, provider, stored)
     label = RenameForm(posted, initial={"label": channel.label})
-    if all([details.is_valid(), label.is_valid()]):
+    if posted is not None and address_checks.are_valid(request.user.pk, details, label):
         after = provider.changed(stored, details.cleaned_data)
         try:
             changed = changes.change(channel, request.POST.get("read", ""), after, label.cleaned_data["label"])

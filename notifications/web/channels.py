@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from notifications import providers
+from notifications import address_checks, providers
 from notifications.channels import lifecycle, verification
 from notifications.channels.forms import ChannelForm, LabelForm
 from notifications.deliveries.channel_health import PATIENCE
@@ -63,7 +63,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
     provider = _provider(kind)
     posted = request.POST if request.method == "POST" else None
     details, label = provider.form(posted), LabelForm(posted)
-    if all([details.is_valid(), label.is_valid()]):
+    if posted is not None and address_checks.are_valid(request.user.pk, details, label):
         try:
             channel = lifecycle.add(request.user, kind, details.cleaned_data, label.cleaned_data["label"])
         except lifecycle.AlreadyThere:

@@ -25,12 +25,16 @@ from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
 from schedules.web.timing_form import TimingForm, typed
 
 
-def check_placeholders(template: str) -> None:
-    if problems := text.check(template):
-        raise ValidationError(problems)
+class TemplateField(forms.CharField):
+    """A text with placeholders. They are read only where the text is not too long."""
+
+    def run_validators(self, value: Any) -> None:
+        super().run_validators(value)
+        if problems := text.check(value):
+            raise ValidationError(problems)
 
 
-class TextField(forms.CharField):
+class TextField(TemplateField):
     """Several lines. A browser counts a line break as one character and sends two."""
 
     def to_python(self, value: Any) -> str:
@@ -38,11 +42,10 @@ class TextField(forms.CharField):
 
 
 class ReminderForm(OrderForm, LateForm, TimingForm):
-    title = forms.CharField(
+    title = TemplateField(
         label="Title",
         max_length=LONGEST_TITLE,
         widget=forms.TextInput(attrs={"placeholder": "Water the plants", "autocomplete": "off"}),
-        validators=[check_placeholders],
         error_messages={
             "required": "Give it a title, such as “Water the plants”.",
             "max_length": "This title is %(show_value)d characters long; at most %(limit_value)d fit.",
@@ -57,7 +60,6 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             MaxLengthValidator(
                 LONGEST_BODY, "This text is %(show_value)d characters long; at most %(limit_value)d are sent."
             ),
-            check_placeholders,
         ],
     )
     channels = forms.ModelMultipleChoiceField(

@@ -25,7 +25,7 @@ def test_a_form_without_its_token_is_refused_in_words(ada: User) -> None:
     assert "This form is too old" in answer.content.decode()
 
 
-@pytest.mark.parametrize("template", ["400.html", "403.html", "403_csrf.html", "404.html", "500.html"])
+@pytest.mark.parametrize("template", ["400.html", "403.html", "403_csrf.html", "404.html", "500.html", "503.html"])
 def test_an_error_page_needs_no_request_and_no_database(template: str) -> None:
     page = render_to_string(template)
     assert page.count("<h1>") == 1 and "carillon.css" in page
