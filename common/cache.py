@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ from redis.retry import Retry
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_PAUSE = 5.0  # seconds
 
 
 class JSONSerializer:
@@ -38,18 +41,19 @@ class Cache(RedisCache):
         options = {"serializer": JSONSerializer, "socket_timeout": 1, "socket_connect_timeout": 1}
         options["retry"] = Retry(NoBackoff(), 0)
         super().__init__(server, params | {"OPTIONS": options})
+        self._asked_again_at = 0.0
 
     def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
-        return _open(lambda: super(Cache, self).add(key, value, timeout, version), True)
+        return self._open(lambda: super(Cache, self).add(key, value, timeout, version), True)
 
     def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
-        return _open(lambda: super(Cache, self).get(key, default, version), default)
+        return self._open(lambda: super(Cache, self).get(key, default, version), default)
 
     def set(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> None:
-        _open(lambda: super(Cache, self).set(key, value, timeout, version), None)
+        self._open(lambda: super(Cache, self).set(key, value, timeout, version), None)
 
     def delete(self, key: Any, version: Any = None) -> bool:
-        return _open(lambda: super(Cache, self).delete(key, version), False)
+        return self._open(lambda: super(Cache, self).delete(key, version), False)
 
     def answers(self) -> bool:
         """Whether what is counted here is counted now, for those who would rather refuse than not count."""
@@ -62,10 +66,13 @@ class Cache(RedisCache):
         """The stock one empties the whole database, and with it the broker."""
         raise NotImplementedError("The cache shares its Redis with the broker; its keys expire by themselves.")
 
-
-def _open(ask: Callable[[], T], otherwise: T) -> T:
-    try:
-        return ask()
-    except RedisError as error:
-        log.warning("Redis does not answer (%s): sign-in is not throttled", type(error).__name__)
-        return otherwise
+    def _open(self, ask: Callable[[], T], otherwise: T) -> T:
+        """A page asks a dozen times: it waits for a Redis that is away once."""
+        if time.monotonic() < self._asked_again_at:
+            return otherwise
+        try:
+            return ask()
+        except RedisError as error:
+            log.warning("Redis does not answer (%s): sign-in is not throttled", type(error).__name__)
+            self._asked_again_at = time.monotonic() + _PAUSE
+            return otherwise

@@ -23,6 +23,15 @@ _PATTERNS = [
     (re.compile(r"(?<=bot)\d+:[\w-]{20,}|\b\d{5,}:[\w-]{30,}"), _BLOT),
     (re.compile(r"(?i)(/api/webhooks/\d+/)[\w-]+"), rf"\1{_BLOT}"),
     (re.compile(r"(?i)(/services/)[\w/]{9,}"), rf"\1{_BLOT}"),
+    # what PostgreSQL quotes of a statement that failed, and of the row: up to its next part or the end of the error
+    (
+        re.compile(
+            r"(?s)\b((?:DETAIL|CONTEXT|QUERY|STATEMENT|LINE \d+):\s).*?"
+            r"(?=\n(?:DETAIL|HINT|CONTEXT|QUERY|STATEMENT|LINE \d+):"
+            r"|\n\n?(?:The above exception|During handling|Traceback )|\Z)"
+        ),
+        rf"\1{_BLOT}",
+    ),
     # links of ours that act for whoever holds them
     (
         re.compile(

@@ -29,7 +29,8 @@ def are_valid(user_id: int, *filled_in: forms.Form) -> bool:
     held = next((key for number in numbers if cache.add(key := f"address-check:{user_id}:{number}", 1, _LONGEST)), None)
     before = _permitted.set(held is not None)
     try:
-        return all([form.is_valid() for form in filled_in])
+        verdicts = [form.is_valid() for form in filled_in]  # each of them tells its problems
+        return all(verdicts)
     finally:
         _permitted.reset(before)
         if held:

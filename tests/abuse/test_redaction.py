@@ -6,6 +6,7 @@ import logging
 import sys
 
 import pytest
+from django.db import IntegrityError, connection
 
 from config import redaction
 
@@ -48,6 +49,18 @@ def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:
 )
 def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
     assert redaction.redact(line) == line
+
+
+def test_what_the_database_quotes_of_a_failed_statement_is_not_logged(db: None) -> None:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TEMPORARY TABLE words (word text UNIQUE)")
+            cursor.execute("INSERT INTO words VALUES (%(word)s), (%(word)s)", {"word": f"{PLANTED}\n{PLANTED}"})
+    except IntegrityError:
+        record = logging.LogRecord("x", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
+    written = redaction.Formatter("%(message)s").format(record)
+    assert "words_word_key" in written and written.count("DETAIL:") == 2
+    assert PLANTED not in written
 
 
 def test_the_trace_of_an_error_is_redacted_too() -> None:

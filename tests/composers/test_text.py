@@ -41,6 +41,10 @@ def test_what_a_placeholder_becomes_is_not_read_again() -> None:
     assert compose(body="{name}", name="{slot}").body == "{slot}"
 
 
+def test_at_most_ten_problems_are_told() -> None:
+    assert len(text.check("".join(f"{{p{number}}}" for number in range(5_000)))) == 10
+
+
 @pytest.mark.parametrize(
     "template", ["", "{name} {slot} {schedule}", "{}", "{ nmae }", '{"a": 1}', "{{x", "{1}", "{ä}"]
 )

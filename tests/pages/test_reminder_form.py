@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from uuid import uuid4
 
@@ -236,3 +237,13 @@ def test_an_id_that_no_form_was_given_lately_makes_nothing_and_the_next_press_do
     assert f'value="{form.data["made_as"]}"' in str(form["made_as"])
     browser.post("/reminders/new/", fields | {"made_as": form.data["made_as"]})
     assert [str(schedule.id) for schedule in Schedule.objects.all()] == [form.data["made_as"]]
+
+
+@pytest.mark.parametrize("field", ["title", "body"])
+def test_a_text_that_is_far_too_long_is_refused_by_its_length_alone(browser: Client, ada: User, field: str) -> None:
+    text = "".join(f"{{p{number}}}" for number in range(550_000))
+    began = time.process_time()
+    answer = browser.post("/reminders/new/", typed(make_channel(ada), **{field: text}))
+    assert time.process_time() - began < 4
+    assert [len(problems) for problems in answer.context["form"].errors.values()] == [1]
+    assert list(answer.context["form"].errors) == [field]
