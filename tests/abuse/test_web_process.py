@@ -6,7 +6,7 @@ import http.client
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -73,10 +73,7 @@ class Web:
 
     def __enter__(self) -> Web:
         self.child.start()
-        deadline = time.monotonic() + 60
-        while not self.child.is_ready():
-            assert time.monotonic() < deadline and self.child.exit_status() is None, "\n".join(self.lines)
-            time.sleep(0.05)
+        self.wait_until(self.child.is_ready)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -84,6 +81,12 @@ class Web:
         for line in (self.database, self.redis):
             with suppress(AssertionError):
                 line.cut()
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < deadline and self.child.exit_status() is None, "\n".join(self.lines)
+            time.sleep(0.05)
 
     def _answers(self) -> bool:
         with suppress(OSError):
@@ -167,6 +170,7 @@ def test_a_forwarded_address_is_believed_only_behind_a_proxy() -> None:
     for behind, shown in (("off", "127.0.0.1:"), ("on", "192.0.2.7:")):
         with Web(BEHIND_PROXY=behind) as web:
             web.ask("GET", "/nowhere/", X_Forwarded_For="192.0.2.7")
+            web.wait_until(lambda: any("/nowhere/" in line for line in web.lines))
             assert any(shown in line and "/nowhere/" in line for line in web.lines), web.lines
 
 
@@ -176,9 +180,7 @@ def test_forms_that_look_at_silent_addresses_hold_up_no_page() -> None:
     with silent_server() as (port, taken), Web() as web, ThreadPoolExecutor(60) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
         sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, cookie) for cookie in cookies * 4]
-        while len(taken) < address_checks.A_MINUTE:
-            assert not all(one.done() for one in sent)
-            time.sleep(0.02)
+        web.wait_until(lambda: len(taken) == address_checks.A_MINUTE)
         assert web.ask("GET", "/healthz").took < 2
         assert web.ask("GET", "/channels/", cookie=reader).took < 2.5
         answers = [one.result() for one in sent]
@@ -211,9 +213,7 @@ def test_while_the_database_is_away_a_page_says_so_within_five_seconds(how: str)
                 assert "<h1>" in answer.text and "Traceback" not in answer.text
         web.database.cut() if how == "silence" else None
         web.database.mend()
-        deadline = time.monotonic() + 30
-        while web.ask("GET", "/reminders/", cookie=cookie).status != 200:
-            assert time.monotonic() < deadline
+        web.wait_until(lambda: web.ask("GET", "/reminders/", cookie=cookie).status == 200)
 
 
 def test_while_redis_is_silent_what_a_person_sends_is_taken_within_five_seconds() -> None:
