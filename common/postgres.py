@@ -13,7 +13,16 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, NotSupportedError, OperationalError, connection, connections
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    connection,
+    connections,
+)
 
 
 def _quoted(text: str) -> str:
@@ -96,6 +105,13 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
         statement = again or statement
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether no row is to blame: the database is away or not migrated, or this process was told to stop."""
+    return isinstance(
+        error, OperationalError | InterfaceError | NotSupportedError | ProgrammingError | SoftTimeLimitExceeded
+    )
 
 
 def lend_connection() -> None:

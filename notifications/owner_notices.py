@@ -1,4 +1,4 @@
-"""Tell people what keeps their reminders from arriving: once a day for each channel and cause, not once a letter.
+"""Tell people what keeps their reminders from arriving: of a channel once a day for each cause.
 
 Looked for again and again; a notice's batch is made from what it is about, so that it is recorded once however often,
 and by how many, it is found.
@@ -6,8 +6,9 @@ and by how many, it is found.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid5
@@ -17,9 +18,12 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from common.postgres import is_outage
 from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
 from people import quiet
+
+log = logging.getLogger(__name__)
 
 # Names the batches of notices (RFC 9562, section 5.5).
 _NOTICES = UUID("5d3f6b1e-2f0b-4c58-9d0e-8f4b7c1a6e21")
@@ -28,14 +32,14 @@ NEWS = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """What to tell the owner of a channel, and the batch that it is told as."""
+class Notice:
+    """What to tell a person, and the batch that it is told as. `about`: the channel that it is about, if any."""
 
-    channel_id: UUID
     user_id: int
     batch_id: UUID
     subject: str
     body: str
+    about: UUID | None = None
 
 
 _DIED = """
@@ -44,80 +48,112 @@ SELECT c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::dat
   JOIN notifications_notification n ON n.id = d.notification_id AND n.origin = 'schedule'
   JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
  WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
+   AND d.settled_at < '9999-01-01Z'
  GROUP BY c.id, d.cause, 5
 """
 
 
 def tell_owners(now: datetime) -> int:
-    """Record a notice of each death and each disabled channel that its owner has not been told of. Returns how many.
-
-    It goes to another channel of the same person that works, one that makes itself heard before the inbox; whoever has
-    no other one finds it on the pages only.
-    """
-    news = [*_deaths(), *_disabled()]
-    told = set(
-        Notification.objects.filter(batch_id__in=[one.batch_id for one in news]).values_list("batch_id", flat=True)
-    )
-    untold = [one for one in news if one.batch_id not in told]
-    ways = _ways({one.user_id for one in untold})
+    """Record a notice of each death and each disabled channel that its owner has not been told of. Returns how many."""
     with transaction.atomic():
-        rings = outbox.record(
-            _saying(one, way, now)
-            for one in untold
-            if (way := next((way for way in ways[one.user_id] if way.id != one.channel_id), None))
-        )
+        rings = record([*_deaths(), *_disabled()], now)
         outbox.ring_after_commit(rings)
     return len(rings)
 
 
-def _deaths() -> Iterable[News]:
+def record(notices: Collection[Notice], now: datetime) -> list[outbox.Ring]:
+    """Record those notices that were not before, within the caller's transaction; returns what to publish after it.
+
+    Each goes to a channel of its person that works, one that makes itself heard before the inbox, and not to the
+    channel that it is about. What is about no channel goes to the inbox too. People without such a channel find it on
+    the pages only. A row that cannot be read stops nobody else's notices.
+    """
+    ids = [notice.batch_id for notice in notices]
+    told = set(Notification.objects.filter(batch_id__in=ids).values_list("batch_id", flat=True))
+    untold = [notice for notice in notices if notice.batch_id not in told]
+    try:
+        return _record(untold, now)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        log.warning("%d notices were refused (%s): recording them one by one", len(untold), type(error).__name__)
+    return [ring for notice in untold for ring in _record_alone(notice, now)]
+
+
+def _record_alone(notice: Notice, now: datetime) -> list[outbox.Ring]:
+    try:
+        return _record([notice], now)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        log.error("A notice for person %s cannot be recorded: %s", notice.user_id, type(error).__name__)
+        return []
+
+
+@transaction.atomic
+def _record(notices: Collection[Notice], now: datetime) -> list[outbox.Ring]:
+    if not notices:
+        return []
+    working = _working_channels({notice.user_id for notice in notices})
+    return outbox.record(
+        _saying(notice, chosen, now) for notice in notices if (chosen := _chosen(notice, working[notice.user_id]))
+    )
+
+
+def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
+    others = [channel for channel in working if channel.id != notice.about]
+    inbox = [channel for channel in others[1:] if channel.provider == "inbox"]
+    return others[:1] if notice.about else others[:1] + inbox
+
+
+def _deaths() -> Iterable[Notice]:
     with connection.cursor() as cursor:
         cursor.execute(_DIED, [NEWS.total_seconds()])
         for channel_id, user_id, label, cause, day, subject, reason in cursor.fetchall():
-            yield News(
-                channel_id,
+            yield Notice(
                 user_id,
                 uuid5(_NOTICES, f"{channel_id} {cause} {day}"),
                 f"“{label}” does not work"[:200],
                 f"“{subject}” did not arrive there. {reason}\n\nThis is said once a day, however many there are. "
                 f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
+                about=channel_id,
             )
 
 
-def _disabled() -> Iterable[News]:
+def _disabled() -> Iterable[Notice]:
     for channel in Channel.objects.filter(disabled_at__gt=Now() - NEWS, removed_at=None):
         page = reverse("notifications:channel", args=[channel.id])
-        yield News(
-            channel.id,
+        yield Notice(
             channel.user_id,
             uuid5(_NOTICES, f"{channel.id} disabled {channel.disabled_at}"),
             f"“{channel.label}” is disabled"[:200],
             f"Nothing is sent to it any more. {channel.disabled_reason}\n\n"
             f"To have messages there again, enable it: {settings.BASE_URL}{page}",
+            about=channel.id,
         )
 
 
-def _ways(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
+def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
     """The channels of each of these people that work, those that make themselves heard first."""
     working = Channel.objects.filter(
         user__in=user_ids, removed_at=None, disabled_at=None, verified_at__isnull=False, failing_since=None
     )
-    ways = defaultdict(list)
+    found = defaultdict(list)
     for channel in sorted(
         working.select_related("user"), key=lambda channel: (channel.provider == "inbox", channel.id)
     ):
-        ways[channel.user_id].append(channel)
-    return ways
+        found[channel.user_id].append(channel)
+    return found
 
 
-def _saying(one: News, way: Channel, now: datetime) -> outbox.NewNotification:
-    owner = way.user
+def _saying(notice: Notice, channels: Sequence[Channel], now: datetime) -> outbox.NewNotification:
+    owner = channels[0].user
     return outbox.NewNotification(
-        user_id=one.user_id,
-        channels=[(way.id, way.provider)],
-        subject=one.subject,
-        body=one.body,
+        user_id=notice.user_id,
+        channels=[(channel.id, channel.provider) for channel in channels],
+        subject=notice.subject,
+        body=notice.body,
         origin=Notification.Origin.NOTICE,
-        batch_id=one.batch_id,
+        batch_id=notice.batch_id,
         quiet_hours=quiet.wait(now, quiet.window(owner.quiet_from, owner.quiet_until, owner.time_zone)),
     )

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
-from zoneinfo import ZoneInfo
 
 import regex
+
+from common import zones
 
 # User text never reaches a template engine or str.format: only these names, and nothing nested in them.
 NAMES = ("name", "slot", "date", "time", "schedule")
@@ -31,7 +32,7 @@ class Text:
 
 def compose(title: str, body: str, *, name: str, slot: datetime, time_zone: str) -> Text:
     """Fill in the placeholders, instants in `time_zone`; anything else in braces stays as it was typed."""
-    local = slot.astimezone(ZoneInfo(time_zone))
+    local = slot.astimezone(zones.read(time_zone))
     date, hour = f"{local:%A} {local.day} {local:%B %Y}", f"{local:%H:%M}"
     values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title}
     subject = _fill(title, values | {"schedule": ""})

@@ -71,11 +71,3 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         if begins is not None and begins == ends:
             self.add_error("quiet_until", "Your quiet hours end when they begin: choose another time, or empty both.")
         return cleaned
-
-    def clean_time_zone(self) -> str:
-        name: str = self.cleaned_data["time_zone"]
-        if name not in zones.known():
-            raise forms.ValidationError(
-                f"There is no time zone “{name[:60]}”. Choose one from the list, such as Europe/Berlin."
-            )
-        return name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -12,18 +11,19 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
+from common import zones
 from people import second_factor
 
 
 class ReadersTimeZone:
-    """Show every instant in the reader's own time zone."""
+    """Show every instant in the reader's own time zone; a damaged one is shown as UTC, and `base.html` says so."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         name = getattr(request.user, "time_zone", "")
-        with timezone.override(zoneinfo.ZoneInfo(name) if name else None):
+        with timezone.override(zones.read(name) if name else None):
             return self.get_response(request)
 
 

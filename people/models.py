@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, time
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Lower, Now
+
+from common import zones
+
+# Instants that Python can read and show in any zone; PostgreSQL also knows years before 1, past 9999 and "infinity".
+READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
 
 
 def validate_printable(address: str) -> None:
@@ -57,7 +64,7 @@ class User(AbstractUser):
     last_name = None  # type: ignore[assignment]
     email = models.EmailField("e-mail address", unique=True, validators=[validate_printable])
     name = models.CharField(max_length=150, blank=True)
-    time_zone = models.CharField(max_length=64, blank=True)
+    time_zone = models.CharField(max_length=64, blank=True, validators=[zones.validate])
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
 
@@ -72,11 +79,26 @@ class User(AbstractUser):
                 Lower("email"),
                 name="people_user_email",
                 violation_error_message="Somebody already signs in with this address.",
-            )
+            ),
+            # Python cannot read PostgreSQL's 24:00, nor instants past its years: one such row would break whole pages.
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True) | Q(quiet_from__lte=time.max), name="people_user_quiet_from"
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max), name="people_user_quiet_until"
+            ),
+            models.CheckConstraint(
+                condition=Q(date_joined__range=READABLE) & (Q(last_login=None) | Q(last_login__range=READABLE)),
+                name="people_user_readable_instants",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.email
+
+    @property
+    def has_damaged_zone(self) -> bool:
+        return zones.is_damaged(self.time_zone)
 
     def get_full_name(self) -> str:
         return self.name or self.email

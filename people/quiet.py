@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from common import civil_time
+from common import civil_time, zones
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,13 @@ class Window:
 
 
 def window(begins: time | None, ends: time | None, zone: str) -> Window | None:
-    """The window of a person's settings; None where they have none. An empty `zone` is UTC."""
-    if begins is None or ends is None or begins == ends:
+    """The window of a person's settings; None where they have none. An empty `zone` is UTC.
+
+    A damaged zone has none either: a message at night does less harm than one that waits for a wrong morning.
+    """
+    if begins is None or ends is None or begins == ends or zones.is_damaged(zone):
         return None
-    return Window(begins, ends, ZoneInfo(zone or "UTC"))
+    return Window(begins, ends, zones.read(zone))
 
 
 def quiet_until(instant: datetime, window: Window) -> datetime | None:

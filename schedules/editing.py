@@ -13,15 +13,15 @@ from datetime import date, datetime, timedelta
 from typing import cast
 from uuid import UUID
 
-from django.db import transaction
+from django.db import Error, transaction
 
 from common.uuid7 import uuid7
 from notifications import deliveries
 from notifications.deliveries import fallback, outbox
 from notifications.models import Channel
 from people.models import User
-from schedules import mirror, rules
-from schedules.firing import due, fire
+from schedules import mirror, quarantine
+from schedules.firing import fire
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 
 What = ScheduleEvent.What
@@ -216,8 +216,7 @@ def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedul
 
 def _lock(schedule_id: UUID, now: datetime) -> Schedule:
     schedule = Schedule.objects.select_for_update(of=("self",)).select_related("user").get(id=schedule_id)
-    while schedule.next_fire_at is not None and schedule.next_fire_at <= now:
-        outbox.ring_after_commit(fire.fire(due.take(now, schedule_id, 1), now))
+    while schedule.next_fire_at is not None and schedule.next_fire_at <= now and fire.fire_due(now, schedule_id):
         schedule.refresh_from_db()
     return schedule
 
@@ -253,9 +252,11 @@ def aim_or_break(schedule: Schedule, now: datetime) -> None:
     """Like `aim`, for a rule that nobody has just checked: one that cannot be read any more is quarantined."""
     try:
         aim(schedule, now)
-    except rules.InvalidRule as error:
+    except Exception as error:
+        if isinstance(error, Error):
+            raise
         schedule.state, schedule.next_fire_at = Schedule.State.BROKEN, None
-        schedule.error = f"{type(error).__name__}: {error}"[:500]
+        schedule.error = quarantine.described(error)
 
 
 def _insert(schedule: Schedule, channels: Sequence[Channel]) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import connection, transaction
 
+from common.postgres import is_outage
 from schedules import editing, mirror
 from schedules.models import MirrorChange, Schedule
 
@@ -32,7 +33,9 @@ def follow() -> int:
             try:
                 with transaction.atomic():
                     _apply(change)
-            except (DataError, IntegrityError) as error:
+            except Exception as error:
+                if is_outage(error):
+                    raise
                 log.error("Mirror row %s: what was done to it cannot be followed: %s", change.task_id, error)
         MirrorChange.objects.filter(id__in=[change.id for change in changes]).delete()
         return len(changes)

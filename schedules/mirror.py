@@ -79,7 +79,7 @@ def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
         cursor.execute(
             """
             UPDATE django_celery_beat_periodictask t
-               SET total_run_count = t.total_run_count + r.fired, enabled = r.enabled,
+               SET total_run_count = least(2147483647, t.total_run_count::bigint + r.fired), enabled = r.enabled,
                    last_run_at = CASE WHEN r.fired > 0 THEN now() ELSE t.last_run_at END
               FROM unnest(%s::int[], %s::int[], %s::bool[]) AS r(id, fired, enabled)
              WHERE t.id = r.id

@@ -13,10 +13,15 @@ from django_celery_beat.models import PeriodicTask
 
 from common.uuid7 import uuid7
 from notifications.models import Channel
+from people.models import READABLE
 from schedules import rules
 
 if TYPE_CHECKING:
     from people.models import User
+
+
+def _excluded(condition: str) -> models.Func:
+    return models.Func(models.F("excluded"), template=condition, output_field=models.BooleanField())
 
 
 class ScheduleQuerySet(models.QuerySet["Schedule"]):
@@ -115,6 +120,24 @@ class Schedule(models.Model):
                 | (Q(next_fire_at=None) & (~Q(state="active") | Q(deleted_at__isnull=False))),
                 name="schedule_next_when_active",
             ),
+            models.CheckConstraint(condition=Q(misfire__in=["latest", "all", "skip"]), name="schedule_known_misfire"),
+            # One row that Python cannot read would break whole pages, and the batch that it is fired with.
+            models.CheckConstraint(
+                condition=(Q(starts_at=None) | Q(starts_at__range=READABLE))
+                & (Q(ends_at=None) | Q(ends_at__range=READABLE))
+                & (Q(next_fire_at=None) | Q(next_fire_at__range=READABLE))
+                & (Q(snoozed_until=None) | Q(snoozed_until__range=READABLE))
+                & (Q(last_fired_at=None) | Q(last_fired_at__range=READABLE))
+                & (Q(deleted_at=None) | Q(deleted_at__range=READABLE))
+                & Q(created_at__range=READABLE, updated_at__range=READABLE),
+                name="schedule_readable_instants",
+            ),
+            models.CheckConstraint(
+                condition=Q(_excluded("coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
+                & Q(_excluded("coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
+                & Q(_excluded("coalesce(array_ndims(%(expressions)s), 1) = 1")),
+                name="schedule_readable_excluded",
+            ),
             models.CheckConstraint(
                 condition=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
                 name="schedule_ends_after_start",
@@ -126,12 +149,7 @@ class Schedule(models.Model):
 
     def timetable(self) -> rules.Timetable:
         """The rule within its window. Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
-        return rules.Timetable(
-            rules.parse(self.kind, self.rule, self.time_zone),
-            self.starts_at,
-            self.ends_at,
-            frozenset(self.excluded),
-        )
+        return rules.stored(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, self.excluded)
 
     def place(self, channel: Channel) -> int:
         """Where a channel stands in the order; one that was added beside the order comes last."""

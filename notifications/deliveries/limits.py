@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
-from common import civil_time
+from common import civil_time, zones
 from notifications import providers
 from notifications.deliveries import Claim, rate_limiter
 from notifications.deliveries.rate_limiter import Window
@@ -80,7 +80,7 @@ def _said(rate: Rate, provider: Provider) -> str:
 def _until(wait: float, now: datetime, zone: str) -> str:
     if wait < _WORTH_A_TIME:
         return ""
-    return f" until {_time(now + timedelta(seconds=wait), now, ZoneInfo(zone or 'UTC'))}"
+    return f" until {_time(now + timedelta(seconds=wait), now, zones.read(zone))}"
 
 
 def _period(seconds: float) -> str:

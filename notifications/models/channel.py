@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from common.uuid7 import uuid7
 from notifications import providers, secrets
 from notifications.message import Destination
+from people.models import READABLE
 
 if TYPE_CHECKING:
     from people.models import User
@@ -74,6 +75,16 @@ class Channel(models.Model):
             # A person has one inbox: two would show the same message twice.
             models.UniqueConstraint(
                 fields=["user"], condition=Q(provider="inbox", removed_at=None), name="channel_one_inbox"
+            ),
+            # One row that Python cannot read would break whole pages, and the notices of everybody.
+            models.CheckConstraint(
+                condition=(Q(verified_at=None) | Q(verified_at__range=READABLE))
+                & (Q(disabled_at=None) | Q(disabled_at__range=READABLE))
+                & (Q(failing_since=None) | Q(failing_since__range=READABLE))
+                & (Q(unsubscribed_at=None) | Q(unsubscribed_at__range=READABLE))
+                & (Q(removed_at=None) | Q(removed_at__range=READABLE))
+                & Q(created_at__range=READABLE),
+                name="channel_readable_instants",
             ),
         ]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from datetime import datetime, time, timedelta
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -16,7 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from common import civil_time
+from common import civil_time, zones
 from notifications import acknowledge
 from notifications.links import ANSWER
 from notifications.models import Notification
@@ -34,7 +33,7 @@ def by_link(request: HttpRequest, notification_id: UUID) -> HttpResponse:
     found = get_object_or_404(Notification.objects.select_related("user"), id=notification_id)
     if timezone.now() > found.created_at + acknowledge.LINK_LIFE:
         return render(request, "notifications/answer_expired.html", status=410)
-    with timezone.override(_zone(found.user)):
+    with timezone.override(zones.read(found.user.time_zone)):
         if request.method == "POST":
             _act(request, found, timezone.now())
             return redirect(request.path)
@@ -58,7 +57,7 @@ def _act(request: HttpRequest, found: Notification, now: datetime) -> None:
     elif answer in _LENGTHS or answer == "tomorrow":
         until = now + _LENGTHS[answer] if answer in _LENGTHS else _tomorrow(now, found.user)
         done = acknowledge.snooze(found.id, until)
-        said = f"“{found.subject}” comes again {until.astimezone(_zone(found.user)):%a %-d %b, %H:%M}."
+        said = f"“{found.subject}” comes again {until.astimezone(zones.read(found.user.time_zone)):%a %-d %b, %H:%M}."
     else:
         messages.error(request, "Nothing was done: choose one of the buttons.")
         return
@@ -70,10 +69,6 @@ def _act(request: HttpRequest, found: Notification, now: datetime) -> None:
 
 def _tomorrow(now: datetime, person: User) -> datetime:
     """The next day's morning on the person's clock."""
-    zone = _zone(person)
+    zone = zones.read(person.time_zone)
     day = civil_time.local(zone, now).date() + timedelta(days=1)
     return civil_time.first_instant(zone, datetime.combine(day, MORNING))
-
-
-def _zone(person: User) -> ZoneInfo:
-    return ZoneInfo(person.time_zone or "UTC")

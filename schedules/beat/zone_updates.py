@@ -16,7 +16,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from schedules import editing, mirror, rules
+from common import zones
+from schedules import editing, mirror, quarantine
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
 
@@ -35,7 +36,7 @@ class Moved:
 
 def reclock_changed() -> Iterator[list[Moved]]:
     """One batch a step: what moves in the zones whose data differs from what was remembered. The end remembers it."""
-    digests = {zone: _digest(zone) for zone in zoneinfo.available_timezones()}
+    digests = {zone: _digest(zone) for zone in zones.known()}
     known = dict(ZoneDigest.objects.values_list("zone", "digest"))
     changed = [zone for zone, digest in digests.items() if known and known.get(zone) != digest]
     changed += [zone for zone in known if zone not in digests]
@@ -80,6 +81,8 @@ def _reclock(schedule: Schedule, now: datetime) -> Moved | None:
     new = schedule.next_fire_at
     detail = {"from": old.isoformat(), "to": None if new is None else new.isoformat()}
     schedule.events.create(what=What.RECLOCKED, at=now, version=schedule.version, detail=detail)
+    if schedule.state == Schedule.State.BROKEN:
+        quarantine.tell_broken([schedule.id])
     return Moved(schedule.id, old, new)
 
 
@@ -87,7 +90,7 @@ def _stays(schedule: Schedule, now: datetime) -> bool:
     after = max(now, schedule.snoozed_until - timedelta(microseconds=1)) if schedule.snoozed_until else now
     try:
         return schedule.timetable().next_after(after) == schedule.next_fire_at
-    except rules.InvalidRule:
+    except Exception:  # whatever it is, aiming meets it again and quarantines the schedule
         return False
 
 

@@ -124,11 +124,11 @@ _FIELDS = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded")
 
 def timetable_of(timing: Mapping[str, Any]) -> Timetable | None:
     """The timetable of what an edit's event says the timing was; None for one that cannot be read any more."""
-    starts, ends = (_instant(timing[name]) for name in ("starts_at", "ends_at"))
-    excluded = frozenset(_date(day) for day in timing.get("excluded", []))
     try:
-        return Timetable(rules.parse(timing["kind"], timing["rule"], timing["time_zone"]), starts, ends, excluded)
-    except rules.InvalidRule:
+        starts, ends = (_instant(timing[name]) for name in ("starts_at", "ends_at"))
+        excluded = [_date(day) for day in timing.get("excluded", [])]
+        return rules.stored(timing["kind"], timing["rule"], timing["time_zone"], starts, ends, excluded)
+    except (rules.InvalidRule, KeyError, TypeError, ValueError):
         return None
 
 

@@ -17,6 +17,7 @@ from common.postgres import column
 from people import quiet
 from people.models import DISPLAY_NAME_SQL
 from schedules import rules
+from schedules.models import Schedule
 
 
 class Due(NamedTuple):
@@ -78,7 +79,7 @@ def _timetable(
     ends_at: datetime | None,
     excluded: frozenset[date],
 ) -> rules.Timetable:
-    return rules.Timetable(rules.parse(kind, json.loads(rule), time_zone), starts_at, ends_at, excluded)
+    return rules.stored(kind, json.loads(rule), time_zone, starts_at, ends_at, excluded)
 
 
 _READ = f"""
@@ -104,6 +105,12 @@ def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
             {"now": now, "only": only, "limit": limit},
         )
         return [Due._make(row) for row in cursor.fetchall()]
+
+
+def ids(now: datetime, limit: int) -> list[UUID]:
+    """Up to `limit` schedules that are due at `now`, oldest first; no other column of theirs is read."""
+    found = Schedule.objects.filter(next_fire_at__lte=now).order_by("next_fire_at").values_list("id", flat=True)
+    return list(found[:limit])
 
 
 def as_if_due(schedule_id: UUID, slot: datetime) -> Due:

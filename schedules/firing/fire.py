@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import connection, transaction
 
-from common import fault_points
-from common.postgres import column
+from common import fault_points, zones
+from common.postgres import column, is_outage
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification, Ring
 from notifications.models import Notification
-from schedules import mirror
+from notifications.owner_notices import Notice
+from schedules import mirror, quarantine
 from schedules.firing import due
 from schedules.firing.due import Due
 from schedules.firing.misfire import Decision, decide
@@ -72,7 +73,8 @@ def read_clock() -> Clock:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT clock_timestamp(),"
-            " (SELECT min(next_fire_at) FROM schedules_schedule WHERE next_fire_at IS NOT NULL)"
+            " (SELECT greatest(next_fire_at, '1970-01-01Z') FROM schedules_schedule WHERE next_fire_at < '9999-01-01Z'"
+            "   ORDER BY next_fire_at LIMIT 1)"  # no instant that Python cannot read: every beat would stop
         )
         return Clock(*cursor.fetchone())
 
@@ -83,48 +85,61 @@ def fire_due(
     """Fire up to `limit` schedules whose next slot is at or before `now`, oldest first; returns how many were moved on.
 
     Any number of beats may call this at once: each takes rows that no other one holds. `only` restricts it to one
-    schedule; `policy` stands in for the schedules' own misfire policies. A schedule whose rule or text the database or
-    its kind refuses is quarantined alone.
+    schedule; `policy` stands in for the schedules' own misfire policies. A schedule that cannot be read, or that the
+    database refuses, is quarantined alone, whatever is wrong with it.
     """
     try:
         with transaction.atomic():
             taken = due.take(now, only, limit)
-            outbox.ring_after_commit(fire(taken, now, policy))
+            outbox.ring_after_commit(_fire(taken, now, policy))
             fault_points.reach("recorded")
             return len(taken)
-    except (DataError, IntegrityError) as error:
-        if limit > 1 and only is None:
-            log.warning("A batch of schedules was refused (%s): firing them one by one", type(error).__name__)
-            return _fire_one_by_one(now, limit, policy)
-        raise
+    except Exception as error:
+        if is_outage(error):
+            raise
+        if only is not None:
+            return int(quarantine.quarantine(only, now, error))
+        log.warning("A batch of schedules was refused (%s): firing them one by one", type(error).__name__)
+    return sum(_fire_alone(schedule_id, now, policy) for schedule_id in due.ids(now, limit))
 
 
-def _fire_one_by_one(now: datetime, limit: int, policy: Schedule.Misfire | None) -> int:
-    suspects = Schedule.objects.filter(next_fire_at__lte=now).order_by("next_fire_at").values_list("id", flat=True)
-    found = list(suspects[:limit])
-    for schedule_id in found:
-        try:
-            fire_due(now, only=schedule_id, policy=policy)
-        except (DataError, IntegrityError) as error:
-            with transaction.atomic():
-                _record([_quarantined(schedule, error) for schedule in due.take(now, schedule_id, 1)])
-    return len(found)
+def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | None) -> int:
+    try:
+        return fire_due(now, only=schedule_id, policy=policy)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        log.error("Schedule %s can be neither fired nor quarantined: %s", schedule_id, type(error).__name__)
+        return 0
 
 
-def fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None = None) -> list[Ring]:
+def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None) -> list[Ring]:
     """Fire the slots of `locked` schedules that are due at `now`, within the caller's transaction.
 
-    Returns the deliveries to ring for after the commit. Also used by `editing`, which must not lose a slot that was due
-    under the old rule.
+    Returns the deliveries to publish after the commit.
     """
     if not locked:
         return []
     channels = due.channels_of(locked)
-    fired = _record([_move(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked])
-    return outbox.record(
+    moves = [_move(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked]
+    fired = _record(moves)
+    rings = outbox.record(
         _saying(batch_id, move.schedule, decision.slot, channels[move.schedule.id], now)
         for batch_id, move, decision in fired
     )
+    quarantine.tell([notice for move in moves for notice in _notices(move)])
+    return rings
+
+
+def _notices(move: Move) -> Iterator[Notice]:
+    """What the owner of a schedule is told beside its own text."""
+    schedule = move.schedule
+    if move.error:
+        yield quarantine.broken(schedule.id, schedule.user_id, schedule.title, move.error, schedule.version)
+    if any(decision.reason == Occurrence.Reason.NO_CHANNEL for decision in move.decisions):
+        yield quarantine.without_channel(schedule.id, schedule.user_id, schedule.title, schedule.version)
+    if zones.is_damaged(schedule.persons_zone):
+        yield quarantine.damaged_zone(schedule.user_id, schedule.persons_zone)
 
 
 def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Ring]:
@@ -152,15 +167,17 @@ def _move(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
             # More wait than one step takes. Those of this step are older than any that a policy would still send.
             missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in slots[:SLOTS_A_STEP]]
             return Move(schedule, missed, slots[SLOTS_A_STEP])
+        decisions = decide(
+            slots,
+            now,
+            policy or Schedule.Misfire(schedule.misfire),
+            timedelta(seconds=schedule.grace),
+            one_off=schedule.kind == "once" and policy is None,
+        )
     except Exception as error:
+        if is_outage(error):
+            raise
         return _quarantined(schedule, error)
-    decisions = decide(
-        slots,
-        now,
-        policy or Schedule.Misfire(schedule.misfire),
-        timedelta(seconds=schedule.grace),
-        one_off=schedule.kind == "once" and policy is None,
-    )
     if not has_channels:
         decisions = [replace(decision, fire=False, reason=Occurrence.Reason.NO_CHANNEL) for decision in decisions]
     if schedule.max_count is not None:
@@ -182,11 +199,11 @@ def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:
 
 
 def _quarantined(schedule: Due, error: Exception) -> Move:
-    log.error("Schedule %s is broken: %s", schedule.id, error)
+    log.error("Schedule %s is broken: %s", schedule.id, type(error).__name__)
     return Move(
         schedule,
         [Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)],
-        error=f"{type(error).__name__}: {error}"[:500],
+        error=quarantine.described(error),
     )
 
 
@@ -226,7 +243,7 @@ def _advance(moves: Sequence[Move]) -> None:
             """
             UPDATE schedules_schedule s
                SET next_fire_at = m.next_fire_at, state = m.state, error = m.error,
-                   fired_count = s.fired_count + m.fired,
+                   fired_count = least(2147483647, s.fired_count::bigint + m.fired),
                    last_fired_at = CASE WHEN m.fired > 0 THEN now() ELSE s.last_fired_at END
               FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
                    AS m(id, next_fire_at, state, error, fired)

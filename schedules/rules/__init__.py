@@ -10,7 +10,8 @@ How clock changes are treated stands in `civil` and in docs/time.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -26,7 +27,7 @@ from schedules.rules.timetable import Timetable, upcoming
 from schedules.rules.weekly import Weekly
 from schedules.rules.work import Work
 
-__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "upcoming"]
+__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored", "upcoming"]
 
 KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 
@@ -43,6 +44,23 @@ def parse(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
     except (TypeError, ValueError):
         return KINDS[kind].parse(data, timezone)
     return _parse(kind, written, timezone)
+
+
+def stored(
+    kind: str,
+    data: Mapping[str, Any],
+    timezone: str,
+    starts: datetime | None,
+    ends: datetime | None,
+    excluded: Iterable[date],
+) -> Timetable:
+    """The timetable of a row, which anybody may have damaged: raises InvalidRule whatever is wrong with it."""
+    try:
+        return Timetable(parse(kind, data, timezone), starts, ends, frozenset(excluded))
+    except InvalidRule:
+        raise
+    except Exception as error:
+        raise InvalidRule("rule", f"The stored rule is damaged ({type(error).__name__}). Edit it.") from error
 
 
 @lru_cache(maxsize=10_000)

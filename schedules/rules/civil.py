@@ -10,8 +10,9 @@ import difflib
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
+from common import zones
 from common.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over
 from schedules.rules.invalid import InvalidRule
 
@@ -30,7 +31,6 @@ __all__ = [
     "local",
     "turned_back_over",
     "zone",
-    "zone_names",
 ]
 
 # Room of a year on both sides of what datetime holds, so that no offset and no step of a rule overflows.
@@ -42,15 +42,6 @@ LAST_INSTANT = LAST.replace(tzinfo=UTC)
 _EARLIEST = datetime(1900, 1, 1)  # noqa: DTZ001 - civil
 REACH = f"choose a date from the year {_EARLIEST.year} to {LAST.year - 1}"
 
-# In the zone database, but no place: the machine's own setting, and "not configured".
-_NOT_A_PLACE = {"localtime", "Factory"}
-
-
-@cache
-def zone_names() -> frozenset[str]:
-    """The IANA names of the installed zone database; read once a process, since it walks files."""
-    return frozenset(available_timezones() - _NOT_A_PLACE)
-
 
 @cache
 def _zone(name: str) -> ZoneInfo:
@@ -59,7 +50,7 @@ def _zone(name: str) -> ZoneInfo:
 
 def zone(name: Any) -> ZoneInfo:
     """The zone of an IANA name. Raises InvalidRule("timezone") with the closest name there is."""
-    if isinstance(name, str) and name in zone_names():
+    if isinstance(name, str) and name in zones.known():
         return _zone(name)
     if not isinstance(name, str) or not name.strip():
         raise InvalidRule("timezone", "Choose a time zone, such as Europe/Berlin.")
@@ -72,7 +63,7 @@ def is_in_reach(moment: datetime) -> bool:
 
 
 def _suggestion(name: str) -> str:
-    by_lower = {known.lower(): known for known in sorted(zone_names())}
+    by_lower = {known.lower(): known for known in sorted(zones.known())}
     wanted = name.strip().lower().replace(" ", "_")
     cities = {known.rpartition("/")[2]: known for known in reversed(by_lower)}
     close = difflib.get_close_matches(wanted, [*by_lower, *cities], n=1)

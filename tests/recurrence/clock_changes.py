@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
-ZONES = sorted(available_timezones() - {"localtime", "Factory"})
+from common import zones
+
+ZONES = sorted(zones.known())
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 END = datetime(2100, 1, 1, tzinfo=UTC)
 # Shorter than the shortest time that clocks have stayed changed since 1970: four weeks, over a Ramadan.

@@ -1,0 +1,122 @@
+"""Take a schedule that cannot be fired out of the clock's way, and tell people what keeps theirs from sending.
+
+A notice's batch is made from what it is about, so that it is recorded once, however often it is found.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from datetime import UTC, datetime
+from uuid import UUID, uuid5
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.urls import reverse
+
+from common.postgres import is_outage
+from common.uuid7 import uuid7
+from notifications import owner_notices
+from notifications.deliveries import outbox
+from notifications.owner_notices import Notice
+from people.models import READABLE
+from schedules import mirror
+from schedules.models import Schedule
+
+log = logging.getLogger(__name__)
+
+# Names the batches of these notices (RFC 9562, section 5.5).
+_NOTICES = UUID("0b4a7f0e-6a5c-4a0e-9a5e-3c4d8c7f9d52")
+
+# Moves the row on without sending any other column of it to Python: one of them is damaged.
+_QUARANTINE = """
+WITH found AS (
+    SELECT id, next_fire_at, version FROM schedules_schedule
+     WHERE id = %(id)s AND next_fire_at <= %(now)s FOR UPDATE SKIP LOCKED
+), broken AS (
+    UPDATE schedules_schedule s SET state = 'broken', next_fire_at = NULL, error = %(error)s
+      FROM found WHERE s.id = found.id
+ RETURNING s.periodic_task_id
+), recorded AS (
+    INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
+    SELECT %(batch_id)s, id, next_fire_at, 'skipped', 'broken', version FROM found
+     WHERE next_fire_at BETWEEN %(first)s AND %(last)s
+    ON CONFLICT (schedule_id, scheduled_for) DO NOTHING
+)
+SELECT periodic_task_id FROM broken
+"""
+
+
+def described(error: Exception) -> str:
+    """What a schedule's row and page say of the error that broke it."""
+    first_line = str(error).partition("\n")[0].replace("\0", "")  # PostgreSQL's other lines show the whole row
+    return f"{type(error).__name__}: {first_line}"[:500]
+
+
+def quarantine(schedule_id: UUID, now: datetime, error: Exception) -> bool:
+    """Mark a schedule that is due as broken; its slot is recorded as skipped. False when it is not due any more."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            values = {"id": schedule_id, "now": now, "error": described(error), "batch_id": uuid7()}
+            cursor.execute(_QUARANTINE, values | {"first": READABLE[0], "last": READABLE[1]})
+            row = cursor.fetchone()
+        if row is None:
+            return False
+        log.error("Schedule %s is broken: %s", schedule_id, type(error).__name__)
+        mirror.record_runs([(row[0], 0, False)])
+        tell_broken([schedule_id])
+    return True
+
+
+def tell_broken(schedule_ids: Collection[UUID]) -> None:
+    """Notify the owners of these schedules, which have just become broken."""
+    rows = Schedule.objects.filter(id__in=schedule_ids).values_list("id", "user_id", "title", "error", "version")
+    tell([broken(*row) for row in rows])
+
+
+def broken(schedule_id: UUID, user_id: int, title: str, error: str, version: int) -> Notice:
+    return Notice(
+        user_id,
+        uuid5(_NOTICES, f"{schedule_id} broken {version}"),
+        f"“{title[:150]}” does not fire any more",
+        f"It cannot be read: {error}\n\nNothing is sent until you edit it: {_page(schedule_id)}",
+    )
+
+
+def without_channel(schedule_id: UUID, user_id: int, title: str, version: int) -> Notice:
+    return Notice(
+        user_id,
+        uuid5(_NOTICES, f"{schedule_id} no channel {version}"),
+        f"“{title[:150]}” has no channel",
+        f"It was due, and nothing was sent. Choose a channel for it: {_page(schedule_id)}",
+    )
+
+
+def damaged_zone(user_id: int, zone: str) -> Notice:
+    return Notice(
+        user_id,
+        uuid5(_NOTICES, f"{user_id} zone {zone}"),
+        "Your time zone is not known",
+        f"There is no time zone “{zone}” (any more). Until you choose another, pages show times in UTC, and your quiet "
+        f"hours do not hold: {settings.BASE_URL}{reverse('people:settings')}",
+    )
+
+
+def tell(found: Collection[Notice]) -> None:
+    """Record these notices within the caller's transaction, and publish them after its commit.
+
+    A notice that cannot be recorded is left out: what it tells of was done all the same.
+    """
+    if not found:
+        return
+    try:
+        with transaction.atomic():
+            outbox.ring_after_commit(owner_notices.record(found, datetime.now(UTC)))
+    except Exception as error:
+        if is_outage(error):
+            raise
+        log.error("%d notices could not be recorded: %s", len(found), type(error).__name__)
+
+
+def _page(schedule_id: UUID) -> str:
+    return f"{settings.BASE_URL}{reverse('schedules:detail', args=[schedule_id])}"
