@@ -9,7 +9,7 @@ Each verb's docstring begins with its edges, and a test compares them with the t
 
 from __future__ import annotations
 
-from notifications.deliveries.claims import Claim, claim, defer, release, seconds_until_available
+from notifications.deliveries.claims import Claim, claim, defer, refuse, release, seconds_until_available, unreadable
 from notifications.deliveries.manual import cancel, cancel_unsent, discard, mark_read, replay
 from notifications.deliveries.recovery import (
     LostRule,
@@ -39,8 +39,10 @@ __all__ = [
     "mark_read",
     "postpone",
     "recover_expired_leases",
+    "refuse",
     "reject",
     "release",
     "replay",
     "seconds_until_available",
+    "unreadable",
 ]

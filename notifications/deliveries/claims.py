@@ -6,6 +6,7 @@ Claiming is one statement, because it is what every delivery pays for.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +17,7 @@ from uuid import UUID, uuid4
 from django.db import connection
 
 from common import fault_points, postgres
-from common.postgres import persist
+from common.postgres import is_outage, persist
 from notifications import providers, secrets
 from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Destination, Message
@@ -24,6 +25,8 @@ from notifications.models import Intervention
 from people import codes, quiet
 from people.models import display_name
 from people.quiet import Window
+
+log = logging.getLogger(__name__)
 
 # Longer than the longest send deadline and Celery's hard time limit, so that a lease only expires under a dead worker.
 LEASE = 90.0  # seconds
@@ -107,11 +110,33 @@ SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE sub
 
 
 def claim(delivery_id: UUID, worker: str) -> Claim | None:
-    """pending -> sending: lease the delivery and open its attempt. None when there is nothing to claim now."""
+    """pending -> sending: lease the delivery and open its attempt. None when there is nothing to claim now.
+
+    What cannot be read of it (a damaged row) ends it as dead: nothing of it was sent.
+    """
     token = uuid4()
-    row = persist(partial(_claim, delivery_id, token, worker), again=partial(_claim_again, delivery_id, token, worker))
-    if row is None:
+    try:
+        row = persist(
+            partial(_claim, delivery_id, token, worker), again=partial(_claim_again, delivery_id, token, worker)
+        )
+        return None if row is None else _read(delivery_id, token, row)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        log.error("Delivery %s cannot be read: %s", delivery_id, type(error).__name__)
+        refuse(delivery_id, token, unreadable(error))
         return None
+
+
+def unreadable(error: Exception) -> str:
+    """Why a delivery that was not sent ends; the text of an exception may hold a secret, so only its type is said."""
+    return (
+        "Nothing was sent: what is stored of the reminder, its channel or its person is damaged"
+        f" ({type(error).__name__})."
+    )
+
+
+def _read(delivery_id: UUID, token: UUID, row: tuple[Any, ...]) -> Claim:
     link_id, tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, *rest = row
     unusable, claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, is_active, answered, *about = rest
     person_id, is_test, left, released, replays = about
@@ -215,6 +240,26 @@ def _give_back(delivery_id: UUID, token: UUID, reason: str, note: str | None, wa
     values: dict[str, Any] = {"id": delivery_id, "token": token, "reason": reason[:500], "wait": wait, "ring": ring}
     with connection.cursor() as cursor:
         cursor.execute(_GIVE_BACK, values | {"note": note and note[:500]})
+        closed: int = cursor.rowcount
+        return closed == 1
+
+
+_REFUSE = """
+WITH refused AS (
+    UPDATE notifications_delivery
+       SET state = 'dead', reason = %(reason)s, lease_token = NULL, lease_until = NULL, settled_at = now(), rings = 0
+     WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
+ RETURNING id
+)
+UPDATE notifications_attempt SET finished_at = clock_timestamp(), outcome = 'rejected', reason = %(reason)s
+ WHERE delivery_id = (SELECT id FROM refused) AND token = %(token)s AND finished_at IS NULL
+"""
+
+
+def refuse(delivery_id: UUID, token: UUID, reason: str) -> bool:
+    """sending -> dead: it cannot be read, so nothing was sent. False when the lease of `token` is no longer there."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REFUSE, {"id": delivery_id, "token": token, "reason": reason})
         closed: int = cursor.rowcount
         return closed == 1
 

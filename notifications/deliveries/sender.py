@@ -11,10 +11,11 @@ from uuid import UUID
 from django.db import transaction
 
 from common import fault_points
-from common.postgres import lend_connection
+from common.postgres import is_outage, lend_connection
 from notifications import deliveries, providers, retry, secrets
 from notifications.channels import lifecycle
 from notifications.deliveries import Claim, fallback, limits, outbox
+from notifications.deliveries.limits import Limited
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
 from notifications.models import Attempt, Channel
 from people import quiet
@@ -53,11 +54,15 @@ def send(delivery_id: UUID, worker: str) -> None:
     if claim.withdrawn:
         _withdraw(claim)
         return
-    if (quiet_hours := _quiet_hours(claim)) is not None:
-        _defer(claim, (quiet_hours.until - claim.claimed_at).total_seconds(), quiet_hours.note)
+    try:
+        wait = _wait(claim)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        settle(claim, _damaged(claim, error))
         return
-    if (limited := limits.limited(claim)) is not None:
-        _defer(claim, limited.wait, limited.note)
+    if wait is not None:
+        _defer(claim, wait.wait, wait.note)
         return
     lend_connection()
     settle(claim, ask_provider(claim))
@@ -82,6 +87,11 @@ def ask_provider(claim: Claim) -> Answer:
     except (providers.UnknownProvider, secrets.Unreadable) as error:
         return NotAsked(str(error))
     except Exception as error:
+        if not asked and is_outage(error):
+            _let_go(claim, asked)
+            raise
+        if not asked:
+            return _damaged(claim, error)
         # The text of a foreign exception may hold a secret (a URL, a header): only its type is kept.
         log.error("Provider %s raised %s for delivery %s", claim.provider, type(error).__name__, claim.delivery_id)
         return OurFault(
@@ -130,6 +140,18 @@ def settle(claim: Claim, answer: Answer) -> None:
 def _tells(answer: Answer) -> bool:
     """Whether the answer says something about the channel: it came of asking its service."""
     return not isinstance(answer, NotAsked | OurFault)
+
+
+def _damaged(claim: Claim, error: Exception) -> NotAsked:
+    log.error("Delivery %s cannot be read: %s", claim.delivery_id, type(error).__name__)
+    return NotAsked(deliveries.unreadable(error))
+
+
+def _wait(claim: Claim) -> Limited | None:
+    """What keeps it from going out now: quiet hours, a rate limit; None: nothing."""
+    if (quiet_hours := _quiet_hours(claim)) is not None:
+        return Limited((quiet_hours.until - claim.claimed_at).total_seconds(), quiet_hours.note)
+    return limits.limited(claim)
 
 
 def _quiet_hours(claim: Claim, wait: float = 0.0) -> quiet.Wait | None:

@@ -21,7 +21,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from common.admin import columns
 from common.admin.base import BaseAdmin, as_uuid
 from notifications.admin import cells
-from schedules import mirror
+from schedules import mirror, stock_entries
 from schedules.admin import schedule_actions
 
 admin.site.unregister(PeriodicTask)
@@ -36,6 +36,29 @@ class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-
         super().__init__(*args, **kwargs)
         self.fields["task"].widget = UnfoldAdminTextInputWidget()
         self.fields["regtask"].widget = TaskSelect()
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse what beat could not run. Replaces stock's way, which fails where the task itself is refused."""
+        data: dict[str, Any] = forms.ModelForm.clean(self) or self.cleaned_data
+        data["task"] = data.get("regtask") or data.get("task", "")
+        if not data["task"] and "task" not in self.errors:
+            self.add_error("task", "Choose a registered task, or write the name of another one.")
+        if data.get("expire_seconds") is not None and data.get("expires"):
+            self.add_error("expires", "Set either this or the seconds after which a run expires, not both.")
+        self._check(data)
+        self.instance.solar = None  # one that was chosen before is replaced
+        return data
+
+    def _clean_json(self, field: str) -> Any:
+        return self.cleaned_data[field]  # `clean` looks at it
+
+    def _check(self, data: dict[str, Any]) -> None:
+        fields = ("args", "kwargs", "headers", "interval", "crontab", "clocked")
+        try:
+            stock_entries.check(PeriodicTask(**{name: data[name] for name in fields if name in data}))
+        except stock_entries.Damaged as damaged:
+            if damaged.field not in self.errors:
+                self.add_error(damaged.field, str(damaged))
 
 
 class Which(admin.SimpleListFilter):
@@ -61,8 +84,26 @@ class PeriodicTaskAdmin(BaseAdmin):
     ordering = ("-id",)
     search_fields = ("name",)
     search_help_text = "The beginning of a name, or a schedule's id."
-    autocomplete_fields = ("interval", "crontab", "solar", "clocked")
-    fieldsets = stock.PeriodicTaskAdmin.fieldsets
+    autocomplete_fields = ("interval", "crontab", "clocked")
+    # Stock's, without solar timings: what they need is not installed.
+    fieldsets = (
+        stock.PeriodicTaskAdmin.fieldsets[0],
+        (
+            "Schedule",
+            {
+                "fields": (
+                    "interval",
+                    "crontab",
+                    "crontab_translation",
+                    "clocked",
+                    "start_time",
+                    "last_run_at",
+                    "one_off",
+                )
+            },
+        ),
+        *stock.PeriodicTaskAdmin.fieldsets[2:],
+    )
     readonly_fields = ("last_run_at", "crontab_translation")
     actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
     nothing = "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."

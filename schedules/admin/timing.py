@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.db.models import Model
 from django.http import HttpRequest
 from django_celery_beat import admin as stock
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule
 from unfold.admin import ModelAdmin
 
+from schedules import stock_entries
+
 for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):
     admin.site.unregister(model)
 
 
+class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+    def _post_clean(self) -> None:
+        """Refuse a timing from which beat could compute no next run; only a whole row can be asked."""
+        super()._post_clean()  # type: ignore[misc]  # not in the stubs
+        if not self.errors:
+            try:
+                stock_entries.check_timing(self.instance, NON_FIELD_ERRORS)
+            except stock_entries.Damaged as damaged:
+                self.add_error(None, str(damaged))
+
+
 class Timing(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
     """Found from a periodic task's form; stock's list of all tasks that share one could be a million rows long."""
+
+    form = TimingForm
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return False
@@ -44,8 +61,3 @@ class CrontabScheduleAdmin(Timing):
 @admin.register(IntervalSchedule)
 class IntervalScheduleAdmin(Timing):
     search_fields = ("every", "period")
-
-
-@admin.register(SolarSchedule)
-class SolarScheduleAdmin(Timing):
-    search_fields = ("event",)

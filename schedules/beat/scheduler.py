@@ -6,7 +6,9 @@ Entries of the stock loop are claimed in their row, so several beats send each o
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from celery.beat import SchedulingError
@@ -15,8 +17,10 @@ from django.db import Error, close_old_connections, transaction
 from django.db.models import F, Q, QuerySet
 from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
+from redis.exceptions import ResponseError
 
-from schedules import following, mirror
+from common.postgres import is_outage
+from schedules import following, mirror, stock_entries
 from schedules.beat import zone_updates
 from schedules.beat.beat_log import Minute
 from schedules.beat.heartbeat import Pulse
@@ -30,6 +34,7 @@ LONGEST_SLEEP = 1.0
 HELD = 0.01
 # Seconds between two looks at a broker that was away; connecting to a silent one takes seconds by itself.
 BROKER_REST = 5.0
+_BROKER_AWAY = (OperationalError, OSError, ResponseError)
 
 
 class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat ships no types
@@ -65,13 +70,46 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         stock: QuerySet[Any] = self.Model.objects.filter(enabled=True).exclude(task=mirror.FIRE)
         return stock
 
+    def all_as_schedule(self) -> dict[str, Any]:
+        """The entries of the stock loop, each read by itself: one that is damaged is set aside."""
+        found = {}
+        for key, name in self.enabled_models_qs().values_list("pk", "name"):
+            try:
+                task = self.Model.objects.select_related("interval", "crontab", "clocked").get(pk=key)
+                stock_entries.check(task)
+                found[name] = self.Entry(task, app=self.app)
+            except self.Model.DoesNotExist:
+                continue
+            except Exception as error:
+                self._set_aside(key, name, error)
+        return found
+
+    def _set_aside(self, key: int, name: str, error: BaseException) -> None:
+        """Disable an entry that cannot run; one of Carillon's own gets its definition back instead."""
+        if isinstance(error, Exception) and is_outage(error):
+            raise error
+        log.error("The periodic task %r cannot run: %s", name, stock_entries.described(error))
+        if (defined := self.app.conf.beat_schedule.get(name)) is not None:
+            stock_entries.restore(key, name, defined, self.app)
+        else:
+            stock_entries.disable(key, error)
+        self.Changes.update_changed()
+
+    def _is_due_failed(self, entry: Any) -> tuple[bool, float]:
+        """Called by the stock loop while it handles the error. Its own way logs the same trace again and again."""
+        error = sys.exc_info()[1]
+        assert error is not None  # noqa: S101 - see above
+        self._set_aside(entry.model.pk, entry.name, error)
+        entry.model.enabled = False
+        return False, self.max_interval
+
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Fire what is due; returns the seconds until the next look, at most `LONGEST_SLEEP`."""
         try:
             if not self._is_set_up:
                 self._set_up()
-            following.follow()
-            self._reclock()
+            self._apart(following.follow, "Changes of mirror rows cannot be followed")
+            self._apart(self._reclock, "What the zone database moves cannot be computed")
             wait = self._fire_due()
             looked = time.monotonic()
             stock = self._stock_tick(*args, **kwargs)
@@ -82,6 +120,15 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._minute.say_when_over()
         # The slot does not wait for what the stock loop took.
         return max(0.0, min(wait - (time.monotonic() - looked), stock))
+
+    def _apart(self, work: Callable[[], object], complaint: str) -> None:
+        """Do what must not keep the schedules from firing."""
+        try:
+            work()
+        except Exception as error:
+            if is_outage(error):
+                raise
+            self._minute.complain(complaint, error)
 
     def _fire_due(self) -> float:
         """One batch, so that the stock entries are not starved; 0 when there may be more."""
@@ -102,14 +149,18 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             log.warning("The zone database moves schedule %s from %s to %s", moved.schedule_id, moved.old, moved.new)
 
     def _stock_tick(self, *args: Any, **kwargs: Any) -> float:
-        """The stock loop; a broker that is away costs it some time, but no entry's run."""
+        """The stock loop; a broker that is away costs it some time, but no entry's run. It never stops the clock."""
         if time.monotonic() < self._broker_rests_until:
             return LONGEST_SLEEP
         try:
             wait: float = super().tick(*args, **kwargs)
             return wait
-        except (OperationalError, SchedulingError, OSError) as error:
-            self._minute.complain("The broker is away; entries of the stock loop wait for it", error)
+        except Error:
+            raise
+        except Exception as error:
+            away = isinstance(error, (*_BROKER_AWAY, SchedulingError))
+            what = "The broker is away" if away else "The stock loop has failed"
+            self._minute.complain(f"{what}; entries of the stock loop wait", error)
             self._broker_rests_until = time.monotonic() + BROKER_REST
             self._read_afresh()
             self.__dict__.pop("producer", None)
@@ -124,8 +175,18 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
         """Send an entry of the stock loop, unless another beat has. Its run is recorded with it, at once or not at all.
 
-        Raises SchedulingError when it could not be sent: the entry is due again.
+        Raises SchedulingError when the broker did not take it: the entry is due again. One that no broker would take
+        is set aside.
         """
+        try:
+            self._claim_and_send(entry, producer)
+        except SchedulingError as error:
+            cause = error.__context__
+            if cause is None or isinstance(cause, (*_BROKER_AWAY, *self.connection.connection_errors)):
+                raise
+            self._set_aside(entry.model.pk, entry.name, cause)
+
+    def _claim_and_send(self, entry: Any, producer: Any) -> None:
         entry.options.setdefault("retry", False)
         run_at = entry.model.last_run_at  # the stock loop has advanced the model, not the entry
         with transaction.atomic():

@@ -6,6 +6,7 @@ Zone files are compared by what is in them: the version of the zone database is 
 from __future__ import annotations
 
 import hashlib
+import logging
 import zoneinfo
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -17,9 +18,12 @@ from uuid import UUID
 from django.db import transaction
 
 from common import zones
+from common.postgres import is_outage
 from schedules import editing, mirror, quarantine
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
+
+log = logging.getLogger(__name__)
 
 BATCH = 500
 What = ScheduleEvent.What
@@ -64,8 +68,19 @@ def reclock(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
             if not batch:
                 return
             last = batch[-1].id
-            moved = [one for schedule in batch if (one := _reclock(schedule, now)) is not None]
+            moved = [one for schedule in batch if (one := _reclock_alone(schedule, now)) is not None]
         yield moved
+
+
+def _reclock_alone(schedule: Schedule, now: datetime) -> Moved | None:
+    try:
+        with transaction.atomic():
+            return _reclock(schedule, now)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        log.error("Schedule %s cannot be aimed anew: %s", schedule.id, type(error).__name__)
+        return None
 
 
 def _reclock(schedule: Schedule, now: datetime) -> Moved | None:

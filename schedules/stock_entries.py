@@ -1,0 +1,72 @@
+"""Periodic tasks of the stock loop: what is wrong with one, and how it is set aside so that it stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import F, Value
+from django.db.models.functions import Concat
+from django.utils import timezone
+from django_celery_beat.models import PeriodicTask
+from django_celery_beat.schedulers import ModelEntry
+from kombu.utils.json import loads
+
+_JSON: tuple[tuple[str, type, str], ...] = (
+    ("args", list, 'Write a JSON list, such as [] or ["a", 1].'),
+    ("kwargs", dict, 'Write a JSON object, such as {} or {"a": 1}.'),
+    ("headers", dict, 'Write a JSON object, such as {} or {"a": 1}.'),
+)
+
+
+class Damaged(Exception):
+    """A periodic task cannot run: `field` is at fault, and the message says what to write instead."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def check(task: PeriodicTask) -> None:
+    """Raise `Damaged` where beat could not run this task. Writes nothing."""
+    for field, expected, remedy in _JSON:
+        try:
+            value = loads(getattr(task, field) or ("[]" if expected is list else "{}"))
+        except Exception as error:  # kombu builds objects from some JSON, and fails as they do
+            raise Damaged(field, f"This is not readable JSON. {remedy}") from error
+        if not isinstance(value, expected):
+            raise Damaged(field, remedy)
+    if task.solar_id is not None:
+        raise Damaged("solar", "Solar timings are not supported. Choose an interval, a crontab or a clocked time.")
+    timings = [name for name in ("interval", "crontab", "clocked") if getattr(task, f"{name}_id") is not None]
+    if len(timings) != 1:
+        raise Damaged("interval", "Choose one of interval, crontab and clocked, and leave the others empty.")
+    check_timing(getattr(task, timings[0]), timings[0])
+
+
+def check_timing(timing: Any, field: str) -> None:
+    """Raise `Damaged` where no next run can be computed from an interval, a crontab or a clocked time."""
+    try:
+        timing.schedule.is_due(timezone.now())
+    except Exception as error:
+        raise Damaged(
+            field, f"No next run can be computed from it ({type(error).__name__}). Choose another timing."
+        ) from error
+
+
+def disable(key: int, error: BaseException) -> None:
+    """Disable a periodic task without reading it; its description says why."""
+    reason = Value(f"Disabled by beat. {described(error)}\n\n")
+    PeriodicTask.objects.filter(pk=key).update(enabled=False, description=Concat(reason, F("description")))
+
+
+def restore(key: int, name: str, defined: Mapping[str, Any], app: Any) -> None:
+    """Give one of Carillon's own periodic tasks the definition that it has in the settings."""
+    PeriodicTask.objects.filter(pk=key).update(last_run_at=None, start_time=None, expires=None, one_off=False)
+    ModelEntry.from_entry(name, app=app, **defined)
+
+
+def described(error: BaseException) -> str:
+    first_line = str(error).partition("\n")[0]
+    field = f"{error.field}: " if isinstance(error, Damaged) else f"{type(error).__name__}: "
+    return f"{field}{first_line}"[:300]

@@ -1,0 +1,316 @@
+"""A damaged row is quarantined alone: another person's reminder fires beside it, its owner is told, pages open."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from notifications import deliveries, owner_notices
+from notifications.deliveries import sender
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from schedules.beat.scheduler import Scheduler
+from schedules.firing import fire
+from schedules.models import Schedule
+from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+NINE = NOON.replace(hour=9) + timedelta(days=1)
+MOST = 2**31 - 1
+
+# What is set in SQL, and the state of the schedule afterwards.
+DAMAGES = [
+    *[
+        ("people_user", f"time_zone = '{zone}', quiet_from = '00:00', quiet_until = '23:59'", "active")
+        for zone in ("Mars/Olympus", "localtime", "Factory", "posixrules", "../../etc/passwd", "/etc/hosts", "Europe")
+    ],
+    ("people_user", r"time_zone = E'\x07', quiet_from = '00:00', quiet_until = '23:59'", "active"),
+    ("people_user", "quiet_from = '22:00', quiet_until = NULL", "active"),
+    ("people_user", r"name = E'\u202e{name}\x07'", "active"),
+    ("schedules_schedule", "time_zone = 'Mars/Olympus'", "broken"),
+    ("schedules_schedule", "time_zone = 'localtime'", "broken"),
+    ("schedules_schedule", "time_zone = ''", "broken"),
+    ("schedules_schedule", "kind = 'tidal'", "broken"),
+    *[
+        ("schedules_schedule", f"rule = '{rule}'", "broken")
+        for rule in ('{"time": "99:99"}', "{}", "[]", "null", "5", '"x"', '{"time": {"a": [1]}}', '{"time": 1e300}')
+    ],
+    ("schedules_schedule", "rule = repeat('[', 5000)::text || repeat(']', 5000)", "broken"),
+    ("schedules_schedule", """kind = 'interval', rule = '{"every": 1e300, "unit": "days", "anchor": 1}'""", "broken"),
+    ("schedules_schedule", f"fired_count = {MOST}", "active"),
+    ("schedules_schedule", f"max_count = {MOST}, fired_count = {MOST - 1}", "finished"),
+    ("schedules_schedule", f"grace = {MOST}, spread = 0, stale_after = {MOST}, escalate_after = {MOST}", "active"),
+    ("schedules_schedule", "grace = 0", "active"),
+    ("schedules_schedule", f"spread = {MOST}", "active"),
+    ("schedules_schedule", "starts_at = '0002-01-01Z', ends_at = '9999-01-01Z'", "active"),
+    ("schedules_schedule", "excluded = '{0002-01-01, 9998-12-31}'", "active"),
+    ("schedules_schedule", "channel_order = ARRAY[gen_random_uuid()]", "active"),
+    ("schedules_schedule", "channel_order = '{NULL}'", "active"),
+    ("schedules_schedule", r"title = E'\x07', body = E'{name} {slot} {\x01'", "active"),
+    ("schedules_schedule", "body = repeat('{schedule}', 100000)", "active"),
+    ("django_celery_beat_periodictask", f"total_run_count = {MOST}", "active"),
+]  # fmt: skip
+
+# What CHECK constraints refuse; put past them, it still stops nobody else.
+REFUSED = [
+    ("people_user", "quiet_from = '24:00', quiet_until = '07:00'", "people_user_quiet_from"),
+    ("people_user", "quiet_from = '22:00', quiet_until = '24:00'", "people_user_quiet_until"),
+    ("people_user", "last_login = 'infinity'", "people_user_readable_instants"),
+    ("people_user", "date_joined = '-infinity'", "people_user_readable_instants"),
+    ("schedules_schedule", "misfire = 'maybe'", "schedule_known_misfire"),
+    *[
+        ("schedules_schedule", f"{column} = '{instant}'", "schedule_readable_instants")
+        for column in ("starts_at", "next_fire_at", "last_fired_at", "snoozed_until")
+        for instant in ("-infinity", "0044-03-15 BC")
+    ],
+    ("schedules_schedule", "ends_at = 'infinity'", "schedule_readable_instants"),
+    ("schedules_schedule", "created_at = 'infinity'", "schedule_readable_instants"),
+    *[
+        ("schedules_schedule", f"excluded = '{days}'", "schedule_readable_excluded")
+        for days in ("{infinity}", "{-infinity}", "{0044-03-15 BC}", "{NULL}", "{{2026-01-01}}")
+    ],
+    ("notifications_channel", "verified_at = '-infinity'", "channel_readable_instants"),
+]
+
+
+def damage(table: str, change: str, row: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {table} SET {change} WHERE id = %s", [row])  # noqa: S608 - the tables above
+
+
+@pytest.fixture
+def ada() -> User:
+    user = make_user(email="ada@example.org", time_zone="UTC")
+    make_channel(user)
+    return user
+
+
+@pytest.fixture
+def hers(ada: User) -> Schedule:
+    return make_schedule(ada, list(ada.channels.all()))
+
+
+@pytest.fixture
+def bob() -> User:
+    return make_user(email="bob@example.org", time_zone="UTC")
+
+
+@pytest.fixture
+def his(bob: User) -> Schedule:
+    return make_schedule(bob)
+
+
+def row_of(table: str, schedule: Schedule) -> Any:
+    return {
+        "people_user": schedule.user_id,
+        "schedules_schedule": schedule.id,
+        "notifications_channel": schedule.channels.values_list("id", flat=True)[0],
+        "django_celery_beat_periodictask": schedule.periodic_task_id,
+    }[table]
+
+
+def states(schedule: Schedule) -> list[str]:
+    found = Delivery.objects.filter(notification__origin_id=schedule.id)
+    for key in found.filter(state="pending", available_at__lte=timezone.now()).values_list("id", flat=True):
+        sender.send(key, "worker")
+    return list(found.values_list("state", flat=True))
+
+
+def notices_of(user: User) -> int:
+    return Notification.objects.filter(user_id=user.pk, origin="notice", deliveries__provider="inbox").count()
+
+
+def pages_of(schedule: Schedule) -> list[str]:
+    own = f"/reminders/{schedule.id}/"
+    return ["/reminders/", own, f"{own}edit/", f"{own}explain/", "/inbox/", "/history/", "/channels/", "/settings/"]
+
+
+def admin_pages(schedule: Schedule) -> list[str]:
+    return [
+        "/admin/",
+        "/admin/people/user/",
+        f"/admin/people/user/{schedule.user_id}/change/",
+        "/admin/schedules/schedule/",
+        f"/admin/schedules/schedule/{schedule.id}/change/",
+        "/admin/schedules/occurrence/",
+        "/admin/django_celery_beat/periodictask/",
+        "/admin/notifications/notification/",
+        "/admin/notifications/delivery/",
+    ]
+
+
+@pytest.mark.parametrize(("table", "change", "state"), DAMAGES)
+def test_a_damaged_row_stops_nothing_else(
+    client: Client, ada: User, hers: Schedule, his: Schedule, table: str, change: str, state: str
+) -> None:
+    damage(table, change, row_of(table, hers))
+    assert fire.fire_due(NINE) == 2
+    assert states(his) == ["delivered"]
+    hers.refresh_from_db()
+    assert hers.state == state
+    ada.refresh_from_db()
+    if state == "broken":
+        assert [row.reason for row in hers.occurrences.all()] == ["broken"]
+    elif "spread" not in change or "spread = 0" in change:
+        assert states(hers) == ["delivered"]
+    assert notices_of(ada) == (1 if state == "broken" or ada.has_damaged_zone else 0)
+    assert notices_of(his.user) == 0
+    client.force_login(ada)
+    for page in pages_of(hers):
+        assert client.get(page, follow=True).status_code == 200, page
+    assert client.post(reverse("account_logout")).status_code == 302
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    for page in admin_pages(hers):
+        assert client.get(page).status_code == 200, page
+
+
+@pytest.mark.parametrize(("table", "change", "constraint"), REFUSED)
+def test_the_database_refuses_what_python_cannot_read(
+    hers: Schedule, his: Schedule, table: str, change: str, constraint: str
+) -> None:
+    key = row_of(table, hers)
+    with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
+        damage(table, change, key)
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {constraint}")
+    damage(table, change, key)
+    assert fire.read_clock().next_slot is not None
+    while fire.fire_due(NINE):
+        pass
+    assert states(his) == ["delivered"]
+    assert not Schedule.objects.filter(id=hers.id, next_fire_at__lte=NINE).exists()
+
+
+def test_many_sound_schedules_in_the_batch_of_a_damaged_one_fire(bob: User, hers: Schedule) -> None:
+    channel = make_channel(bob)
+    theirs = [make_schedule(bob, [channel]) for _ in range(5)]
+    Schedule.objects.filter(id=hers.id).update(next_fire_at=NINE - timedelta(days=1))
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE people_user DROP CONSTRAINT people_user_quiet_from")
+    damage("people_user", "quiet_from = '24:00', quiet_until = '07:00'", hers.user_id)
+    assert fire.fire_due(NINE) == 6
+    assert all(states(schedule) == ["delivered"] for schedule in theirs)
+    assert Schedule.objects.values_list("state", flat=True).get(id=hers.id) == "broken"
+
+
+def test_a_broken_schedule_and_a_damaged_zone_are_told_once(ada: User, hers: Schedule) -> None:
+    damage("people_user", "time_zone = 'Mars/Olympus'", ada.pk)
+    for day in range(3):
+        fire.fire_due(NINE + timedelta(days=day))
+    assert notices_of(ada) == 1
+    damage("schedules_schedule", "kind = 'tidal'", hers.id)
+    fire.fire_due(NINE + timedelta(days=3))
+    assert notices_of(ada) == 2
+
+
+def test_a_schedule_without_a_channel_is_told_of_once(ada: User, bob: User) -> None:
+    make_schedule(ada, [])
+    nobody = make_schedule(bob, [])
+    for day in range(3):
+        fire.fire_due(NINE + timedelta(days=day))
+    assert notices_of(ada) == 1
+    assert nobody.occurrences.filter(reason="no-channel").count() == 3  # and nowhere to say it
+
+
+ADDRESSES = ["5", "null", "[]", "{}", '{"url": 5}', '{"url": "http://["}', '{"url": {"a": 1}}', '{"url": null}']
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("provider", ["webhook", "ntfy", "email", "telegram", "slack", "discord", "apprise", "pigeon"])
+def test_a_damaged_address_ends_its_own_delivery_and_its_owner_is_told(
+    client: Client, ada: User, bob: User, provider: str, address: str
+) -> None:
+    hook, sound = make_channel(ada, "webhook", secrets={}), make_delivery(make_channel(bob))
+    damage("notifications_channel", f"provider = '{provider}', address = '{address}'", hook.id)
+    damaged = make_delivery(Channel.objects.get(id=hook.id))
+    for delivery in (damaged, sound):
+        sender.send(delivery.id, "worker")
+        delivery.refresh_from_db()
+    assert (damaged.state, sound.state) == ("dead", "delivered")
+    owner_notices.tell_owners(timezone.now())
+    assert notices_of(ada) == 1
+    client.force_login(ada)
+    for page in ("/channels/", "/history/"):
+        assert client.get(page).status_code == 200
+
+
+@pytest.mark.parametrize("change", ["time_zone = 'Mars/Olympus'", "time_zone = 'localtime'"])
+def test_a_claimed_mail_of_somebody_whose_zone_is_damaged_is_sent(ada: User, change: str) -> None:
+    delivery = make_delivery(ada.channels.get())
+    damage("people_user", f"{change}, quiet_from = '00:00', quiet_until = '23:59'", ada.pk)
+    sender.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+
+
+def test_what_cannot_be_read_after_its_claim_ends_as_not_sent(ada: User) -> None:
+    delivery = make_delivery(make_channel(ada, "webhook"))
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE people_user DROP CONSTRAINT people_user_quiet_from")
+    damage("people_user", "quiet_from = '24:00', quiet_until = '07:00'", ada.pk)
+    assert deliveries.claim(delivery.id, "worker") is None
+    delivery.refresh_from_db()
+    assert (delivery.state, [row.outcome for row in delivery.history.all()]) == ("dead", ["rejected"])
+
+
+def test_a_damaged_person_stops_nobody_elses_notices(ada: User, bob: User) -> None:
+    make_channel(bob)
+    for user in (ada, bob):
+        hook = make_channel(user, "webhook")
+        make_delivery(hook, state="dead", reason="It was the cat.", settled_at=timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE people_user DROP CONSTRAINT people_user_quiet_from")
+    damage("people_user", "quiet_from = '24:00'", ada.pk)
+    owner_notices.tell_owners(timezone.now())
+    assert notices_of(bob) == 1
+
+
+def test_a_tick_of_the_beat_survives_a_person_with_a_damaged_zone(ada: User) -> None:
+    now = fire.read_clock().now
+    make_schedule(
+        ada, list(ada.channels.all()), now=now - timedelta(days=1), kind="once",
+        rule={"at": f"{now - timedelta(seconds=1):%Y-%m-%dT%H:%M:%S.%f}"},
+    )  # fmt: skip
+    damage("people_user", "time_zone = 'Mars/Olympus'", ada.pk)
+    from config.celery import app
+
+    Scheduler(app=app).tick()
+    assert Notification.objects.filter(origin="schedule").count() == 1
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "localtime", "Factory", "posixrules"])
+def test_no_form_takes_a_zone_that_not_every_process_knows(client: Client, ada: User, zone: str) -> None:
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    page = f"/admin/people/user/{ada.pk}/change/"
+    refused = client.post(page, {"email": ada.email, "name": "Ada", "time_zone": zone})
+    assert "time_zone" in refused.context["adminform"].form.errors
+    client.force_login(ada)
+    assert "time_zone" in client.post("/settings/", {"name": "Ada", "time_zone": zone}).context["form"].errors
+    ada.refresh_from_db()
+    assert ada.time_zone == "UTC"
+
+
+def test_the_database_knows_every_zone_that_may_be_chosen() -> None:
+    from common import zones
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM pg_timezone_names")
+        assert zones.known() <= {name for (name,) in cursor.fetchall()}
+
+
+def test_a_damaged_zone_is_said_on_each_page(client: Client, ada: User) -> None:
+    damage("people_user", "time_zone = 'Mars/<b>Olympus'", ada.pk)
+    client.force_login(ada)
+    page = client.get("/reminders/").content.decode()
+    assert "Mars/&lt;b&gt;Olympus" in page
