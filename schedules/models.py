@@ -132,6 +132,17 @@ class Schedule(models.Model):
                 & Q(created_at__range=READABLE, updated_at__range=READABLE),
                 name="schedule_readable_instants",
             ),
+            # Nested deeper than any rule is: Python's parser of JSON gives up, and with it whole pages.
+            models.CheckConstraint(
+                condition=Q(
+                    models.Func(
+                        models.F("rule"),
+                        template="NOT jsonb_path_exists(%(expressions)s, '$.**{8}')",
+                        output_field=models.BooleanField(),
+                    )
+                ),
+                name="schedule_readable_rule",
+            ),
             models.CheckConstraint(
                 condition=Q(_excluded("coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
                 & Q(_excluded("coalesce('9999-01-01' > ALL(%(expressions)s), false)"))

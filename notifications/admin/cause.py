@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from common.admin import columns
-from notifications import dead_letters
+from notifications import dead_letters, providers
 from notifications.admin import cells, replay_forms
 from notifications.admin.confirm import Reason
 from notifications.dead_letters import Done, Group, Which
@@ -102,7 +102,7 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
             [
                 columns.to_page(_CAUSE, cells.short(group.example.reason or "No reason was given."), cause=group.cause),
                 f"{group.count:,}",
-                cells.provider_label(group.example.provider),
+                providers.label(group.example.provider),
                 group.example.state,
                 columns.instant(group.first),
                 columns.instant(group.last),
@@ -167,7 +167,7 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         "cause",
         group.example.reason or "No reason was given.",
         group=group,
-        provider=cells.provider_label(group.example.provider),
+        provider=providers.label(group.example.provider),
         first=columns.instant(group.first),
         last=columns.instant(group.last),
         letters=_letters(group),

@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from common.admin import columns
-from notifications import providers
 from notifications.models import Channel, Delivery, Notification
 
 _STATE = Delivery.State
@@ -27,21 +26,6 @@ OUTCOME_COLOURS = {
     Notification.Outcome.PARTIAL.value: "warning",
     Notification.Outcome.FAILED.value: "danger",
 }
-
-
-def summary(channel: Channel) -> str:
-    """The channel's address in one line; a row that its provider cannot read says so instead of failing the page."""
-    try:
-        return channel.summary
-    except Exception as error:
-        return f"cannot be read ({type(error).__name__})"
-
-
-def provider_label(kind: str) -> str:
-    try:
-        return providers.get(kind).label
-    except providers.UnknownProvider:
-        return kind
 
 
 def short(text: str) -> SafeString:

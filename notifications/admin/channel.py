@@ -134,11 +134,11 @@ class ChannelAdmin(Record):
 
     @admin.display(description="provider")
     def provider_name(self, channel: Channel) -> str:
-        return cells.provider_label(channel.provider)
+        return channel.provider_label
 
     @admin.display(description="address")
     def address_summary(self, channel: Channel) -> str:
-        return cells.summary(channel)
+        return channel.summary
 
     @badge("state", {"usable": "success", "not verified": "info", "disabled": "warning"})
     def state(self, channel: Channel) -> str:

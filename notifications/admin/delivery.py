@@ -118,7 +118,7 @@ class DeliveryRecord(Record):
 
     @admin.display(description="provider")
     def provider_name(self, delivery: Delivery) -> str:
-        return cells.provider_label(delivery.provider)
+        return providers.label(delivery.provider)
 
     @admin.display(description="cause")
     def cause(self, delivery: Delivery) -> SafeString:

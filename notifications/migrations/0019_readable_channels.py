@@ -22,11 +22,17 @@ class Migration(migrations.Migration):
             UPDATE notifications_channel SET unsubscribed_at = now() WHERE NOT unsubscribed_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
             UPDATE notifications_channel SET removed_at = now() WHERE NOT removed_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
             UPDATE notifications_channel SET created_at = now() WHERE NOT created_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
+            UPDATE notifications_channel SET address = '{}'
+             WHERE jsonb_typeof(address) <> 'object' OR jsonb_path_exists(address, '$.**{8}');
             """,
             migrations.RunSQL.noop,
         ),
         migrations.AddConstraint(
             model_name='channel',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('verified_at', None), ('verified_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), _connector='OR'), models.Q(('disabled_at', None), ('disabled_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), _connector='OR'), models.Q(('failing_since', None), ('failing_since__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), _connector='OR'), models.Q(('unsubscribed_at', None), ('unsubscribed_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), _connector='OR'), models.Q(('removed_at', None), ('removed_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), _connector='OR'), ('created_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)))), name='channel_readable_instants'),
+        ),
+        migrations.AddConstraint(
+            model_name='channel',
+            constraint=models.CheckConstraint(condition=models.Q(models.Func(models.F('address'), output_field=models.BooleanField(), template="jsonb_typeof(%(expressions)s) = 'object'"), models.Func(models.F('address'), output_field=models.BooleanField(), template="NOT jsonb_path_exists(%(expressions)s, '$.**{8}')")), name='channel_readable_address'),
         ),
     ]

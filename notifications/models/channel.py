@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from people.models import User
 
 
+def _address(condition: str) -> models.Func:
+    return models.Func(models.F("address"), template=condition, output_field=models.BooleanField())
+
+
 class ChannelQuerySet(models.QuerySet["Channel"]):
     def for_user(self, user: User) -> ChannelQuerySet:
         """The channels that `user` sees: their own, less those removed."""
@@ -76,6 +80,11 @@ class Channel(models.Model):
             models.UniqueConstraint(
                 fields=["user"], condition=Q(provider="inbox", removed_at=None), name="channel_one_inbox"
             ),
+            models.CheckConstraint(
+                condition=Q(_address("jsonb_typeof(%(expressions)s) = 'object'"))
+                & Q(_address("NOT jsonb_path_exists(%(expressions)s, '$.**{8}')")),
+                name="channel_readable_address",
+            ),
             # One row that Python cannot read would break whole pages, and the notices of everybody.
             models.CheckConstraint(
                 condition=(Q(verified_at=None) | Q(verified_at__range=READABLE))
@@ -121,5 +130,12 @@ class Channel(models.Model):
 
     @property
     def summary(self) -> str:
-        """The address in one line, fit for a list: never a secret."""
-        return providers.get(self.provider).summary(Destination(self.address))
+        """The address in one line, fit for a list: never a secret. A damaged one says so, so that the page opens."""
+        try:
+            return providers.get(self.provider).summary(Destination(self.address))
+        except Exception as error:
+            return f"cannot be read ({type(error).__name__})"
+
+    @property
+    def provider_label(self) -> str:
+        return providers.label(self.provider)

@@ -50,6 +50,17 @@ def unsubscribes(kind: str) -> bool:
     return kind in _found() and _found()[kind].unsubscribes
 
 
+def find(kind: str) -> Provider | None:
+    """Return the provider of this kind; None where a stored row names one that is not installed."""
+    return _found().get(kind)
+
+
+def label(kind: str) -> str:
+    """Return what people call this kind; the kind itself where no provider is of it."""
+    provider = find(kind)
+    return kind if provider is None else provider.label
+
+
 def get(kind: str) -> Provider:
     """Return the provider of this kind. Raises UnknownProvider."""
     try:

@@ -36,11 +36,7 @@ def channel_list(request: PersonRequest) -> HttpResponse:
         request,
         "notifications/channel_list.html",
         {
-            "rows": [
-                {"channel": channel, "provider": providers.get(channel.provider), "last": last}
-                for channel, last in own
-                if _matches(channel, search)
-            ],
+            "rows": [{"channel": channel, "last": last} for channel, last in own if _matches(channel, search)],
             "search": search,
             "offer_email": not own_address,
             "offer_inbox": all(channel.provider != "inbox" for channel, _ in own),
@@ -124,7 +120,7 @@ def _uses(channel: Channel) -> dict[str, Any]:
 
 def _matches(channel: Channel, search: str) -> bool:
     """Whether what the list shows of it has these words; one person has too few channels to ask the database."""
-    shown = f"{channel.label} {providers.get(channel.provider).label} {channel.summary}"
+    shown = f"{channel.label} {channel.provider_label} {channel.summary}"
     return search.casefold() in shown.casefold()
 
 

@@ -52,7 +52,7 @@ def _show(request: HttpRequest, channel_id: UUID, template: str) -> HttpResponse
     channel = Channel.objects.filter(id=channel_id).first()
     context = {
         "channel": channel,
-        "provider": channel and providers.get(channel.provider),
+        "provider": channel and providers.find(channel.provider),
         "standing": _standing(channel),
         "refusable": channel and verification.can_be_refused(channel.provider),
     }

@@ -35,7 +35,7 @@ def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
             form.add_error("code", "This is not the code that was sent last. Look at the newest message.")
         except codes.Spent as spent:
             form.add_error("code", str(spent))
-    context = {"channel": channel, "provider": providers.get(channel.provider), "form": form}
+    context = {"channel": channel, "provider": providers.find(channel.provider), "form": form}
     return render(request, "notifications/channel_verify.html", context)
 
 

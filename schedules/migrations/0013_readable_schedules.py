@@ -37,6 +37,9 @@ class Migration(migrations.Migration):
             UPDATE schedules_schedule SET deleted_at = now() WHERE NOT deleted_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
             UPDATE schedules_schedule SET created_at = now() WHERE NOT created_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
             UPDATE schedules_schedule SET updated_at = now() WHERE NOT updated_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
+            UPDATE schedules_schedule SET rule = '{}', next_fire_at = NULL, state = 'broken',
+                   error = 'Its rule could not be read and was taken out. Edit it.'
+             WHERE jsonb_path_exists(rule, '$.**{8}');
             """,
             migrations.RunSQL.noop,
         ),
@@ -51,5 +54,9 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='schedule',
             constraint=models.CheckConstraint(condition=models.Q(models.Func(models.F('excluded'), template="coalesce('0002-01-01' <= ALL(%(expressions)s), false)", output_field=models.BooleanField())) & models.Q(models.Func(models.F('excluded'), template="coalesce('9999-01-01' > ALL(%(expressions)s), false)", output_field=models.BooleanField())) & models.Q(models.Func(models.F('excluded'), template="coalesce(array_ndims(%(expressions)s), 1) = 1", output_field=models.BooleanField())), name='schedule_readable_excluded'),
+        ),
+        migrations.AddConstraint(
+            model_name='schedule',
+            constraint=models.CheckConstraint(condition=models.Q(models.Func(models.F('rule'), output_field=models.BooleanField(), template="NOT jsonb_path_exists(%(expressions)s, '$.**{8}')")), name='schedule_readable_rule'),
         ),
     ]

@@ -50,7 +50,9 @@ def read(
     )
     answer = ANSWER.address(UUID(int=0)) if escalates else ""  # as long as that of any other id
     message = Message(UUID(int=0), said.subject, said.body, user.get_short_name(), slot, answer_url=answer)
-    return Reading(said.subject, said.body, [_length(message, channel) for channel in channels])
+    return Reading(
+        said.subject, said.body, [_length(message, channel) for channel in channels if providers.find(channel.provider)]
+    )
 
 
 def _length(message: Message, channel: Channel) -> Length:

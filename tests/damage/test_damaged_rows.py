@@ -42,7 +42,6 @@ DAMAGES = [
         ("schedules_schedule", f"rule = '{rule}'", "broken")
         for rule in ('{"time": "99:99"}', "{}", "[]", "null", "5", '"x"', '{"time": {"a": [1]}}', '{"time": 1e300}')
     ],
-    ("schedules_schedule", "rule = repeat('[', 5000)::text || repeat(']', 5000)", "broken"),
     ("schedules_schedule", """kind = 'interval', rule = '{"every": 1e300, "unit": "days", "anchor": 1}'""", "broken"),
     ("schedules_schedule", f"fired_count = {MOST}", "active"),
     ("schedules_schedule", f"max_count = {MOST}, fired_count = {MOST - 1}", "finished"),
@@ -76,6 +75,8 @@ REFUSED = [
         ("schedules_schedule", f"excluded = '{days}'", "schedule_readable_excluded")
         for days in ("{infinity}", "{-infinity}", "{0044-03-15 BC}", "{NULL}", "{{2026-01-01}}")
     ],
+    ("schedules_schedule", "rule = (repeat('[', 5000) || repeat(']', 5000))::jsonb", "schedule_readable_rule"),
+    ("notifications_channel", "address = '5'", "channel_readable_address"),
     ("notifications_channel", "verified_at = '-infinity'", "channel_readable_instants"),
 ]
 
@@ -221,7 +222,7 @@ def test_a_schedule_without_a_channel_is_told_of_once(ada: User, bob: User) -> N
     assert nobody.occurrences.filter(reason="no-channel").count() == 3  # and nowhere to say it
 
 
-ADDRESSES = ["5", "null", "[]", "{}", '{"url": 5}', '{"url": "http://["}', '{"url": {"a": 1}}', '{"url": null}']
+ADDRESSES = ["{}", '{"url": 5}', '{"url": "http://["}', '{"url": {"a": 1}}', '{"url": null}']
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -285,7 +286,7 @@ def test_a_tick_of_the_beat_survives_a_person_with_a_damaged_zone(ada: User) -> 
     damage("people_user", "time_zone = 'Mars/Olympus'", ada.pk)
     from config.celery import app
 
-    Scheduler(app=app).tick()
+    Scheduler(app=app)._fire_due()
     assert Notification.objects.filter(origin="schedule").count() == 1
 
 
