@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID, uuid5
 
 from django.conf import settings
@@ -57,7 +58,7 @@ def quarantine(schedule_id: UUID, now: datetime, error: Exception) -> bool:
     """Mark a schedule that is due as broken; its slot is recorded as skipped. False when it is not due any more."""
     with transaction.atomic():
         with connection.cursor() as cursor:
-            values = {"id": schedule_id, "now": now, "error": described(error), "batch_id": uuid7()}
+            values: dict[str, Any] = {"id": schedule_id, "now": now, "error": described(error), "batch_id": uuid7()}
             cursor.execute(_QUARANTINE, values | {"first": READABLE[0], "last": READABLE[1]})
             row = cursor.fetchone()
         if row is None:

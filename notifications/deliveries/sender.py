@@ -55,14 +55,14 @@ def send(delivery_id: UUID, worker: str) -> None:
         _withdraw(claim)
         return
     try:
-        wait = _wait(claim)
+        held_back = _held_back(claim)
     except Exception as error:
         if is_outage(error):
             raise
         settle(claim, _damaged(claim, error))
         return
-    if wait is not None:
-        _defer(claim, wait.wait, wait.note)
+    if held_back is not None:
+        _defer(claim, held_back.wait, held_back.note)
         return
     lend_connection()
     settle(claim, ask_provider(claim))
@@ -147,7 +147,7 @@ def _damaged(claim: Claim, error: Exception) -> NotAsked:
     return NotAsked(deliveries.unreadable(error))
 
 
-def _wait(claim: Claim) -> Limited | None:
+def _held_back(claim: Claim) -> Limited | None:
     """What keeps it from going out now: quiet hours, a rate limit; None: nothing."""
     if (quiet_hours := _quiet_hours(claim)) is not None:
         return Limited((quiet_hours.until - claim.claimed_at).total_seconds(), quiet_hours.note)

@@ -10,14 +10,16 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, TextField
+from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django_celery_beat import admin as stock
-from django_celery_beat.models import PeriodicTask
+from django_celery_beat.models import CrontabSchedule, PeriodicTask, cronexp
 from kombu.exceptions import OperationalError
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from common import zones
 from common.admin import columns
 from common.admin.base import BaseAdmin, as_uuid
 from notifications.admin import cells
@@ -118,7 +120,20 @@ class PeriodicTaskAdmin(BaseAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         related = ("interval", "crontab", "solar", "clocked", "mirrored_schedule")
         rows: QuerySet[Any] = super().get_queryset(request).select_related(*related)
+        # A crontab's zone that is gone from the zone database cannot be read as one, and would fail the whole list.
+        rows = rows.defer("crontab__timezone").annotate(crontab_zone=Cast("crontab__timezone", TextField()))
         return rows
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        task = super().get_object(request, object_id, from_field)
+        if task is not None and task.crontab is not None:
+            vars(task.crontab)["timezone"] = task.crontab_zone  # as text: the page's title names it
+        return task
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "crontab":
+            kwargs["queryset"] = CrontabSchedule.objects.filter(timezone__in=zones.known())
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
@@ -209,7 +224,11 @@ class PeriodicTaskAdmin(BaseAdmin):
 
     @admin.display(description="timing")
     def timing(self, task: PeriodicTask) -> str:
-        return str(task.interval or task.crontab or task.solar or task.clocked or columns.NONE)
+        if task.crontab is None:
+            return str(task.interval or task.solar or task.clocked or columns.NONE)
+        crontab = task.crontab
+        fields = (crontab.minute, crontab.hour, crontab.day_of_month, crontab.month_of_year, crontab.day_of_week)
+        return f"{' '.join(map(cronexp, fields))} (m/h/dM/MY/d) {task.crontab_zone}"
 
     @admin.display(description="last run")
     def last_run(self, task: PeriodicTask) -> SafeString:

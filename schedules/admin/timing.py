@@ -7,12 +7,13 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import NON_FIELD_ERRORS
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django_celery_beat import admin as stock
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule
 from unfold.admin import ModelAdmin
 
+from common import zones
 from schedules import stock_entries
 
 for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):
@@ -55,6 +56,12 @@ class ClockedScheduleAdmin(Timing):
 class CrontabScheduleAdmin(Timing):
     fields: Any = stock.CrontabScheduleAdmin.fields
     readonly_fields = ("human_readable",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Those whose zone there is: one that is gone cannot be read, and would fail the whole list."""
+        rows: QuerySet[Any] = super().get_queryset(request).filter(timezone__in=zones.known())
+        return rows
+
     search_fields = ("minute", "hour", "day_of_week", "timezone")
 
 

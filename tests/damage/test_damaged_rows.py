@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from django_celery_beat.models import PeriodicTask
 
+from common import zones
+from config.celery import app
 from notifications import deliveries, owner_notices
 from notifications.deliveries import sender
 from notifications.models import Channel, Delivery, Notification
@@ -277,6 +281,7 @@ def test_a_damaged_person_stops_nobody_elses_notices(ada: User, bob: User) -> No
     assert notices_of(bob) == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_tick_of_the_beat_survives_a_person_with_a_damaged_zone(ada: User) -> None:
     now = fire.read_clock().now
     make_schedule(
@@ -284,9 +289,7 @@ def test_a_tick_of_the_beat_survives_a_person_with_a_damaged_zone(ada: User) -> 
         rule={"at": f"{now - timedelta(seconds=1):%Y-%m-%dT%H:%M:%S.%f}"},
     )  # fmt: skip
     damage("people_user", "time_zone = 'Mars/Olympus'", ada.pk)
-    from config.celery import app
-
-    Scheduler(app=app)._fire_due()
+    Scheduler(app=app).tick()
     assert Notification.objects.filter(origin="schedule").count() == 1
 
 
@@ -303,8 +306,6 @@ def test_no_form_takes_a_zone_that_not_every_process_knows(client: Client, ada: 
 
 
 def test_the_database_knows_every_zone_that_may_be_chosen() -> None:
-    from common import zones
-
     with connection.cursor() as cursor:
         cursor.execute("SELECT name FROM pg_timezone_names")
         assert zones.known() <= {name for (name,) in cursor.fetchall()}
@@ -315,3 +316,31 @@ def test_a_damaged_zone_is_said_on_each_page(client: Client, ada: User) -> None:
     client.force_login(ada)
     page = client.get("/reminders/").content.decode()
     assert "Mars/&lt;b&gt;Olympus" in page
+
+
+def test_the_admin_opens_beside_a_crontab_whose_zone_is_gone(client: Client, hers: Schedule) -> None:
+    assert hers.periodic_task is not None
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    stock = PeriodicTask.objects.create(
+        name="tidy", task="notifications.rescue", crontab_id=hers.periodic_task.crontab_id
+    )
+    damage("django_celery_beat_crontabschedule", "timezone = 'Mars/Olympus'", hers.periodic_task.crontab_id)
+    for page in ("", f"{hers.periodic_task_id}/change/", f"{stock.pk}/change/"):
+        assert client.get(f"/admin/django_celery_beat/periodictask/{page}").status_code == 200, page
+    assert client.get("/admin/django_celery_beat/crontabschedule/").status_code == 200
+
+
+def test_the_number_of_statements_does_not_grow_with_the_damaged_rows_of_a_batch() -> None:
+    counts = []
+    for size in (1, 20):
+        for _ in range(size):
+            user = make_user(password=None, time_zone="Mars/Olympus")
+            make_schedule(user)
+            make_schedule(user, [])
+            broken = make_schedule(user, [])
+            damage("schedules_schedule", "kind = 'tidal'", broken.id)
+        with CaptureQueriesContext(connection) as queries:
+            assert fire.fire_due(NINE) == 3 * size
+        counts.append(len(queries))
+        Schedule.objects.all().delete()
+    assert counts[0] == counts[1] <= 18
