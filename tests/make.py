@@ -6,6 +6,8 @@ import itertools
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db import connection
+
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.message import Destination
@@ -83,3 +85,10 @@ def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
     if overrides:
         Delivery.objects.filter(id=bell.delivery_id).update(**overrides)
     return Delivery.objects.get(id=bell.delivery_id)
+
+
+def drop_check(table: str, name: str) -> None:
+    """Drop a CHECK constraint, until the test's transaction ends: for rows that are older than it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")

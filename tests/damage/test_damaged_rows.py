@@ -22,7 +22,7 @@ from people.models import User
 from schedules.beat.scheduler import Scheduler
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
+from tests.make import NOON, drop_check, make_channel, make_delivery, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -183,9 +183,7 @@ def test_the_database_refuses_what_python_cannot_read(
     key = row_of(table, hers)
     with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
         damage(table, change, key)
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {constraint}")
+    drop_check(table, constraint)
     damage(table, change, key)
     assert fire.read_clock().next_slot is not None
     while fire.fire_due(NINE):
@@ -198,9 +196,7 @@ def test_many_sound_schedules_in_the_batch_of_a_damaged_one_fire(bob: User, hers
     channel = make_channel(bob)
     theirs = [make_schedule(bob, [channel]) for _ in range(5)]
     Schedule.objects.filter(id=hers.id).update(next_fire_at=NINE - timedelta(days=1))
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE people_user DROP CONSTRAINT people_user_quiet_from")
+    drop_check("people_user", "people_user_quiet_from")
     damage("people_user", "quiet_from = '24:00', quiet_until = '07:00'", hers.user_id)
     assert fire.fire_due(NINE) == 6
     assert all(states(schedule) == ["delivered"] for schedule in theirs)
@@ -259,9 +255,7 @@ def test_a_claimed_mail_of_somebody_whose_zone_is_damaged_is_sent(ada: User, cha
 
 def test_what_cannot_be_read_after_its_claim_ends_as_not_sent(ada: User) -> None:
     delivery = make_delivery(make_channel(ada, "webhook"))
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE people_user DROP CONSTRAINT people_user_quiet_from")
+    drop_check("people_user", "people_user_quiet_from")
     damage("people_user", "quiet_from = '24:00', quiet_until = '07:00'", ada.pk)
     assert deliveries.claim(delivery.id, "worker") is None
     delivery.refresh_from_db()
@@ -273,9 +267,7 @@ def test_a_damaged_person_stops_nobody_elses_notices(ada: User, bob: User) -> No
     for user in (ada, bob):
         hook = make_channel(user, "webhook")
         make_delivery(hook, state="dead", reason="It was the cat.", settled_at=timezone.now())
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE people_user DROP CONSTRAINT people_user_quiet_from")
+    drop_check("people_user", "people_user_quiet_from")
     damage("people_user", "quiet_from = '24:00'", ada.pk)
     owner_notices.tell_owners(timezone.now())
     assert notices_of(bob) == 1
