@@ -16,7 +16,8 @@ class Migration(migrations.Migration):
         # Rows that somebody damaged before there was a constraint.
         migrations.RunSQL(
             """
-            UPDATE notifications_channel SET verified_at = now() WHERE NOT verified_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
+            SET CONSTRAINTS ALL IMMEDIATE;  -- else no table can be altered after the second update of a row
+            UPDATE notifications_channel SET verified_at = NULL WHERE NOT verified_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
             UPDATE notifications_channel SET disabled_at = now() WHERE NOT disabled_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';
             UPDATE notifications_channel SET failing_since = now() WHERE NOT failing_since BETWEEN '0002-01-01Z' AND '9999-01-01Z';
             UPDATE notifications_channel SET unsubscribed_at = now() WHERE NOT unsubscribed_at BETWEEN '0002-01-01Z' AND '9999-01-01Z';

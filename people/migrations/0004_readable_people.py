@@ -16,6 +16,7 @@ class Migration(migrations.Migration):
         # Rows that somebody damaged before there were constraints.
         migrations.RunSQL(
             """
+            SET CONSTRAINTS ALL IMMEDIATE;  -- else no table can be altered after the second update of a row
             UPDATE people_user SET quiet_from = '00:00' WHERE quiet_from = '24:00';
             UPDATE people_user SET quiet_until = '00:00' WHERE quiet_until = '24:00';
             UPDATE people_user SET last_login = NULL

@@ -18,6 +18,7 @@ class Migration(migrations.Migration):
         # Rows that somebody damaged before there were constraints. Each of these does nothing to one that is sound.
         migrations.RunSQL(
             """
+            SET CONSTRAINTS ALL IMMEDIATE;  -- else no table can be altered after the second update of a row
             UPDATE schedules_schedule SET misfire = 'latest' WHERE misfire NOT IN ('latest', 'all', 'skip');
             UPDATE schedules_schedule SET starts_at = NULL, next_fire_at = NULL, state = 'broken',
                    error = 'A date of it could not be read and was taken out. Edit it.'

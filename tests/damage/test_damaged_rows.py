@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -19,6 +19,7 @@ from notifications import deliveries, owner_notices
 from notifications.deliveries import sender
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
+from schedules.beat import zone_updates
 from schedules.beat.scheduler import Scheduler
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -336,3 +337,29 @@ def test_the_number_of_statements_does_not_grow_with_the_damaged_rows_of_a_batch
         counts.append(len(queries))
         Schedule.objects.all().delete()
     assert counts[0] == counts[1] <= 18
+
+
+def test_the_owner_of_a_schedule_that_a_new_zone_database_breaks_is_told(ada: User, hers: Schedule) -> None:
+    now = fire.read_clock().now
+    Schedule.objects.filter(id=hers.id).update(next_fire_at=now + timedelta(days=1))
+    damage("schedules_schedule", "time_zone = 'Mars/Olympus'", hers.id)
+    list(zone_updates.reclock(["Mars/Olympus"]))
+    hers.refresh_from_db()
+    assert (hers.state, notices_of(ada)) == ("broken", 1)
+
+
+def test_a_database_that_is_not_migrated_quarantines_nothing(hers: Schedule) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE people_user RENAME COLUMN quiet_from TO quiet_since")
+    with pytest.raises(ProgrammingError):
+        fire.fire_due(NINE)
+    assert Schedule.objects.values_list("state", flat=True).get(id=hers.id) == "active"
+
+
+def test_a_damaged_schedule_that_is_due_can_be_paused_by_its_owner(client: Client, ada: User, hers: Schedule) -> None:
+    Schedule.objects.filter(id=hers.id).update(next_fire_at=NINE, kind="tidal")
+    client.force_login(ada)
+    assert client.post(f"/reminders/{hers.id}/pause/").status_code == 302
+    hers.refresh_from_db()
+    assert hers.state == "paused"
