@@ -162,12 +162,15 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
 @transaction.atomic
 def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
     """Undo `skip_next` of a slot that is still to come. Raises `Conflict` when it was not skipped by a person, or has
-    passed meanwhile."""
+    passed meanwhile, even if the clock was set back since."""
     schedule = _lock(schedule_id, now)
     if slot <= now or schedule.deleted_at is not None:
         raise Conflict(schedule)
-    if not schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).delete()[0]:
+    skipped = schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).first()
+    # After an edit made later than the slot, the timetable does not come back to it: its record would be lost.
+    if skipped is None or schedule.events.filter(version__gt=skipped.version, at__gte=slot).exists():
         raise Conflict(schedule)
+    skipped.delete()
     if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         # Not from now, as in skip_next; and not at the slot itself, which an edit may have made none.
         aim_or_break(schedule, min(slot, schedule.next_fire_at or slot) - timedelta(microseconds=1))

@@ -156,10 +156,12 @@ class Run:
             except editing.Conflict:
                 pass  # a beat was quicker
         elif what == "unskip":
-            # Not what has had its time before the clock was set back: an edit since may have made it no slot any more.
-            ahead = current.occurrences.filter(scheduled_for__gt=self.clock.furthest(), reason="asked").order_by("?")
+            ahead = current.occurrences.filter(scheduled_for__gt=now, reason="asked").order_by("?")
             if (slot := ahead.values_list("scheduled_for", flat=True).first()) is not None:
-                editing.unskip(schedule.id, slot, now)
+                try:
+                    editing.unskip(schedule.id, slot, now)
+                except editing.Conflict:
+                    pass  # an edit has come after the slot, and the clock was set back since
         elif what == "run":
             editing.run_now(schedule.id, now)
 

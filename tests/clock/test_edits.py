@@ -113,6 +113,25 @@ def test_undoing_a_skip_of_a_slot_that_an_edit_has_removed_fires_nothing_of_the_
     assert slots(schedule) == []
 
 
+def test_a_skipped_slot_that_passed_before_the_clock_was_set_back_keeps_its_record() -> None:
+    schedule = make_schedule(make_user())
+    editing.skip_next(schedule.id, NINE, NOON)
+    editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NINE + DAY, version=2)
+    with pytest.raises(editing.Conflict):
+        editing.unskip(schedule.id, NINE, NOON)
+    assert (NINE, "skipped", "asked") in slots(schedule)
+
+
+def test_a_skip_made_after_the_clock_was_set_back_can_be_undone() -> None:
+    schedule = make_schedule(make_user())
+    editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NINE + DAY, version=1)
+    set_back = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON, version=2)
+    slot = set_back.next_fire_at
+    assert slot is not None and slot < NINE + DAY
+    editing.skip_next(schedule.id, slot, NOON)
+    assert editing.unskip(schedule.id, slot, NOON).next_fire_at == slot
+
+
 @pytest.mark.parametrize(
     ("slot", "now"),
     [(NINE + DAY, NOON), (NINE, NINE), (NINE, NINE + DAY), (NOON, NOON)],
