@@ -7,6 +7,8 @@ two worst points (before and after the commit), while schedules are edited, paus
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import os
 import random
 import signal
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,6 +28,9 @@ from tests.clock.warped import WarpedClock
 ROOT = Path(__file__).resolve().parents[2]
 SPEED = 400.0
 BEATS = 3
+# Where beats are killed, in turn: the barriers lie before and after the commit.
+WHERE = ("recorded", "ringing", "anywhere", "anywhere")
+GIVEN_UP_AFTER = 240.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -46,11 +52,11 @@ class Verdict:
 
 
 class Run:
-    def __init__(self, schedules: int, seconds: float, seed: int, barriers: Path) -> None:
+    def __init__(self, schedules: int, slots: int, seed: int, barriers: Path) -> None:
         from schedules.models import Schedule
 
         self.luck = random.Random(seed)
-        self.seconds = seconds
+        self.slots = slots
         self.barriers = barriers
         self.clock = WarpedClock(time.time(), SPEED)
         self.expected: dict[Schedule, Expected] = {}
@@ -78,15 +84,18 @@ class Run:
 
     def go(self) -> Verdict:
         restless = self.luck.sample(sorted(self.expected, key=lambda schedule: schedule.id), len(self.expected) // 2)
-        end = time.monotonic() + self.seconds
-        kill_at = time.monotonic() + 3.0
+        where, given_up_at = itertools.cycle(WHERE), time.monotonic() + GIVEN_UP_AFTER
+        kill_at = math.inf
         try:
-            while time.monotonic() < end:
+            while not self._has_seen_enough():
                 self._keep_beats()
                 self._edit(self.luck.choice(restless))
+                if kill_at == math.inf and self._recorded():
+                    kill_at = time.monotonic()  # not before a beat is at work, however long its start takes
                 if time.monotonic() > kill_at:
-                    self._kill()
+                    self._kill(next(where))
                     kill_at = time.monotonic() + self.luck.uniform(0.5, 3.0)
+                assert time.monotonic() < given_up_at, f"{self._recorded()} slots, {self.killed} killed"
                 time.sleep(self.luck.random() * 0.01)
         finally:
             self.killed += sum(beat.poll() is not None for beat in self.beats)
@@ -94,6 +103,17 @@ class Run:
                 beat.kill()
                 beat.wait()
         return self._judge()
+
+    def _has_seen_enough(self) -> bool:
+        """Slots that the beats have recorded, and a kill at each barrier: not seconds, in which a slow machine does
+        little."""
+        at_barriers = all(any(self.barriers.glob(f"taken-{where}-*")) for where in WHERE if where != "anywhere")
+        return at_barriers and self._recorded() >= self.slots
+
+    def _recorded(self) -> int:
+        from schedules.models import Occurrence
+
+        return Occurrence.objects.count()
 
     def _keep_beats(self) -> None:
         alive = [beat for beat in self.beats if beat.poll() is None]
@@ -105,9 +125,7 @@ class Run:
             alive.append(subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL))
         self.beats = alive
 
-    def _kill(self) -> None:
-        # The barriers: before and after the commit.
-        where = self.luck.choice(["anywhere", "anywhere", "recorded", "ringing"])
+    def _kill(self, where: str) -> None:
         if where == "anywhere":
             self.luck.choice(self.beats).send_signal(signal.SIGKILL)
         else:
@@ -158,10 +176,9 @@ class Run:
         elif what == "unskip":
             ahead = current.occurrences.filter(scheduled_for__gt=now, reason="asked").order_by("?")
             if (slot := ahead.values_list("scheduled_for", flat=True).first()) is not None:
-                try:
+                # Refused where an edit has come after the slot, and the clock was set back since.
+                with suppress(editing.Conflict):
                     editing.unskip(schedule.id, slot, now)
-                except editing.Conflict:
-                    pass  # an edit has come after the slot, and the clock was set back since
         elif what == "run":
             editing.run_now(schedule.id, now)
 
@@ -201,9 +218,10 @@ def _rule(every: int, anchor: datetime) -> dict[str, object]:
     return {"every": every, "unit": "minutes", "anchor": anchor.isoformat()}
 
 
-def run(schedules: int, seconds: float, seed: int) -> Verdict:
+def run(schedules: int, slots: int, seed: int) -> Verdict:
+    """At least so many slots."""
     with tempfile.TemporaryDirectory() as barriers:
-        return Run(schedules, seconds, seed, Path(barriers)).go()
+        return Run(schedules, slots, seed, Path(barriers)).go()
 
 
 def main() -> None:
@@ -217,7 +235,7 @@ def main() -> None:
 
         while slots < options.slots:
             clear()
-            verdict = run(120, 20, options.seed + rounds)
+            verdict = run(120, 10_000, options.seed + rounds)
             app.control.purge()
             rounds += 1
             slots, edits, killed = slots + verdict.slots, edits + verdict.edits, killed + verdict.killed
