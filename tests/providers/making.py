@@ -81,10 +81,13 @@ def raw_server(talk: Callable[[socket.socket], None]) -> Iterator[int]:
         listener.shutdown(socket.SHUT_RDWR)
 
 
+_closed = socket.socket()
+_closed.bind(("127.0.0.1", 0))
+
+
 def closed_port() -> int:
-    """A port that nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """A port that nothing listens on. It stays taken, so that no other process gets it meanwhile."""
+    return int(_closed.getsockname()[1])
 
 
 def post(url: str, deadline: float = 5.0, **headers: str) -> Response:

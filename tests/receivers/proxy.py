@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import suppress
 from typing import Self
 
 
@@ -60,9 +61,8 @@ class ProxyReceiver:
 
 
 def _pass_on(source: socket.socket, sink: socket.socket) -> None:
-    try:
+    with suppress(OSError):  # one of them hung up, or was reset
         while said := source.recv(65536):
             sink.sendall(said)
+    with suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
-    except OSError:
-        return  # one of them hung up
