@@ -36,7 +36,7 @@ class OwnerForm(forms.Form):
     """Whose schedule it will be: the channels to choose from are theirs."""
 
     email = forms.EmailField(
-        label="Owner’s email address",
+        label="Owner’s e-mail address",
         error_messages={"required": "Write the address of the person whose schedule it will be."},
     )
 
