@@ -20,8 +20,8 @@ from notifications import deliveries
 from notifications.deliveries import fallback, outbox
 from notifications.models import Channel
 from people.models import User
-from schedules import mirror, quarantine
-from schedules.firing import fire
+from schedules import mirror
+from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 
 What = ScheduleEvent.What

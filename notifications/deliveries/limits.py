@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
-from common import civil_time, zones
+from common import civil_time, rate_limiter, zones
+from common.rate_limiter import Window
 from notifications import providers
-from notifications.deliveries import Claim, rate_limiter
-from notifications.deliveries.rate_limiter import Window
+from notifications.deliveries import Claim
 from notifications.message import Destination
 from notifications.providers.base import Provider, Rate
 

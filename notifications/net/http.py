@@ -25,7 +25,7 @@ from django.db import connection
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from notifications import address_checks
+from notifications.net import address_checks
 from notifications.net.address_policy import RefusedURL, allowed_networks, check_url, permitted
 from notifications.net.deadline import RefusedAddress, tls_context, within
 from notifications.net.proxy import ProxyRefused, reach

@@ -10,10 +10,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from notifications import address_checks, providers
+from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import RenameForm, change_form
 from notifications.models import Channel, Delivery, Notification
+from notifications.net import address_checks
 from notifications.web import signing_secret, verify
 from people.requests import PersonRequest
 

@@ -14,11 +14,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from notifications import address_checks, providers
+from notifications import providers
 from notifications.channels import lifecycle, verification
 from notifications.channels.forms import ChannelForm, LabelForm
 from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
+from notifications.net import address_checks
 from notifications.providers.base import Provider
 from notifications.web import signing_secret, verify
 from people.requests import PersonRequest

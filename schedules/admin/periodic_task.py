@@ -23,8 +23,9 @@ from common import zones
 from common.admin import columns
 from common.admin.base import BaseAdmin, as_uuid
 from notifications.admin import cells
-from schedules import mirror, stock_entries
+from schedules import mirror
 from schedules.admin import schedule_actions
+from schedules.beat import stock_entries
 
 admin.site.unregister(PeriodicTask)
 

@@ -17,9 +17,9 @@ from common.admin.base import as_uuid
 from people.models import User
 from people.user_lock import turn
 from schedules import editing
-from schedules.differences import differences
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.web.differences import differences
 from schedules.web.reminder_form import ReminderForm
 
 _CLASSES: list[tuple[type[forms.Widget], list[str]]] = [

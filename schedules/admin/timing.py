@@ -14,7 +14,7 @@ from django_celery_beat.models import ClockedSchedule, CrontabSchedule, Interval
 from unfold.admin import ModelAdmin
 
 from common import zones
-from schedules import stock_entries
+from schedules.beat import stock_entries
 
 for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):
     admin.site.unregister(model)

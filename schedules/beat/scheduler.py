@@ -20,8 +20,8 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
 
 from common.postgres import is_outage
-from schedules import following, mirror, stock_entries
-from schedules.beat import zone_updates
+from schedules import following, mirror
+from schedules.beat import stock_entries, zone_updates
 from schedules.beat.beat_log import Minute
 from schedules.beat.heartbeat import Pulse
 from schedules.firing import fire

@@ -19,8 +19,8 @@ from django.db import transaction
 
 from common import zones
 from common.postgres import is_outage
-from schedules import editing, mirror, quarantine
-from schedules.firing import fire
+from schedules import editing, mirror
+from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
 
 log = logging.getLogger(__name__)

@@ -24,8 +24,8 @@ from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification, Ring
 from notifications.models import Notification
 from notifications.owner_notices import Notice
-from schedules import mirror, quarantine
-from schedules.firing import due
+from schedules import mirror
+from schedules.firing import due, quarantine
 from schedules.firing.due import Due
 from schedules.firing.misfire import Decision, decide
 from schedules.models import Occurrence, Schedule

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('django_celery_beat', '0019_alter_periodictasks_options'),
-        ('notifications', '0019_readable_channels'),
+        ('notifications', '0020_readable_channels'),
         ('schedules', '0012_fewer_indexes'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

@@ -15,9 +15,9 @@ from django.views.decorators.http import require_POST
 from people.requests import PersonRequest
 from people.user_lock import in_turn
 from schedules import allowance, editing
-from schedules.differences import differences
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.web.differences import differences
 from schedules.web.reminder_form import ReminderForm
 
 

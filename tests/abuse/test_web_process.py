@@ -21,7 +21,7 @@ from django.utils import timezone
 from redis import Redis
 
 from config.processes import Child, web_command
-from notifications import address_checks
+from notifications.net import address_checks
 from people.models import User
 from tests.clock.line import Line
 from tests.make import make_channel, make_schedule, make_user

@@ -15,7 +15,11 @@ from django.db import connection
 from notifications.deliveries import rescue
 from tests.fallback.making import first_of, make_fired, tried
 
-_WORKER = "import sys, django; django.setup(); from notifications.deliveries import sender; sender.send(sys.argv[1], 'doomed')"
+_WORKER = (
+    "import sys, django; django.setup()\n"
+    "from notifications.deliveries import sender\n"
+    "sender.send(sys.argv[1], 'doomed')"
+)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,9 +15,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
+from common import rate_limiter
+from common.rate_limiter import Place
 from notifications import deliveries, providers
-from notifications.deliveries import claims, outbox, rate_limiter, rescue, sender
-from notifications.deliveries.rate_limiter import Place
+from notifications.deliveries import claims, outbox, rescue, sender
 from notifications.message import Answer, Delivered, Retryable
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers.base import Rate

@@ -17,8 +17,8 @@ from limits.storage import RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 from pytest_django import Settings
 
-from notifications.deliveries import rate_limiter
-from notifications.deliveries.rate_limiter import Place, Window, take
+from common import rate_limiter
+from common.rate_limiter import Place, Window, take
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,11 @@ from tests.receivers.discord import WEBHOOK, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-_SEND = "import sys, django; django.setup(); from notifications.deliveries import sender; sender.send(sys.argv[1], 'doomed')"
+_SEND = (
+    "import sys, django; django.setup()\n"
+    "from notifications.deliveries import sender\n"
+    "sender.send(sys.argv[1], 'doomed')"
+)
 
 
 def environment(**overrides: str) -> Mapping[str, str]:

@@ -25,7 +25,7 @@ def reminder(ada: User) -> Schedule:
     return make_schedule(ada, [make_channel(ada, "webhook", label=label) for label in ("Phone", "Team", "Log")])
 
 
-def fire(day: int, failing: str = "", expired: str = "") -> Notification:
+def fire_on(day: int, failing: str = "", expired: str = "") -> Notification:
     """Fire on that day, and send: to the channel `failing` in vain, and to `expired` too late."""
     fire.fire_due(NINE + timedelta(days=day))
     for delivery in Delivery.objects.filter(state="pending").select_related("channel"):
@@ -47,13 +47,13 @@ def text(browser: Client, path: str) -> str:
 
 
 def test_the_history_says_how_many_arrived_and_which_did_not(browser: Client, reminder: Schedule) -> None:
-    notification = fire(0, failing="Team", expired="Log")
+    notification = fire_on(0, failing="Team", expired="Log")
     for page in ("/history/", f"/history/{notification.id}/"):
         assert "1 of 3; failed: Team; too late: Log" in text(browser, page)
 
 
 def test_the_history_counts_nothing_where_all_arrived(browser: Client, reminder: Schedule) -> None:
-    fire(0)
+    fire_on(0)
     assert 'class="outcome"' not in text(browser, "/history/")
 
 
@@ -61,7 +61,7 @@ def test_a_reminder_shows_its_last_failure_until_the_next_one_arrives_in_full(
     browser: Client, reminder: Schedule
 ) -> None:
     pages = ["/reminders/", f"/reminders/{reminder.id}/"]
-    failed = fire(0, failing="Team")
+    failed = fire_on(0, failing="Team")
     for page in pages:
         said = text(browser, page)
         assert "Last: partly" in said
@@ -69,13 +69,13 @@ def test_a_reminder_shows_its_last_failure_until_the_next_one_arrives_in_full(
         assert f'href="/history/{failed.id}/">Last' in said
     fire.fire_due(NINE + timedelta(days=1))
     assert "Last: partly" in text(browser, pages[0])  # the newest one is still on its way
-    fire(1)
+    fire_on(1)
     for page in pages:
         assert "Last:" not in text(browser, page)
 
 
 def test_a_dead_letter_that_arrives_after_all_clears_it(browser: Client, reminder: Schedule) -> None:
-    fire(0, failing="Team")
+    fire_on(0, failing="Team")
     [letter] = dead_letters.replay(Which().rows(), "all", Who(None, "operator")).changed
     claim = deliveries.claim(letter, "host:1")
     assert claim is not None
@@ -85,13 +85,13 @@ def test_a_dead_letter_that_arrives_after_all_clears_it(browser: Client, reminde
 
 def test_one_reminder_that_fails_says_nothing_about_another(browser: Client, ada: User, reminder: Schedule) -> None:
     make_schedule(ada, [make_channel(ada, "webhook", label="Mine")], title="Other")
-    fire(0, failing="Mine")
+    fire_on(0, failing="Mine")
     assert text(browser, "/reminders/").count("Last: failed") == 1
     assert "Last:" not in text(browser, f"/reminders/{reminder.id}/")
 
 
 def test_the_label_of_a_channel_is_data(browser: Client, ada: User) -> None:
     make_schedule(ada, [make_channel(ada, "webhook", label="<b>x</b>")])
-    fire(0, failing="<b>x</b>")
+    fire_on(0, failing="<b>x</b>")
     for page in ("/reminders/", "/history/"):
         assert "<b>x</b>" not in text(browser, page)

@@ -15,5 +15,5 @@ def copy(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0018_withdrawn"), ("people", "0004_refused_mailboxes")]
+    dependencies = [("notifications", "0020_readable_channels"), ("people", "0005_refused_mailboxes")]
     operations = [migrations.RunPython(copy, migrations.RunPython.noop)]

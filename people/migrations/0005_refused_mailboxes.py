@@ -5,7 +5,7 @@ import people.models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("people", "0003_codes")]
+    dependencies = [("people", "0004_readable_people")]
     operations = [
         migrations.CreateModel(
             name="RefusedMailbox",

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('notifications', '0018_withdrawn'),
+        ('notifications', '0019_outcome'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

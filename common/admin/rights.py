@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from django.contrib.auth.models import Permission
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractUser, Permission
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
-from people.models import User
 
-
-def accounts_within(actor: User) -> QuerySet[User]:
+def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
     """The accounts that `actor` may act on: their own, and those of people who are no staff and have no more rights.
 
     A superuser may act on all. Permissions count by their rows, so that those of an inactive account count too.
     """
+    accounts = get_user_model()._default_manager
     if actor.is_active and actor.is_superuser:
-        return User.objects.all()
+        return accounts.all()
     of_actor = Permission.objects.filter(Q(user=actor) | Q(group__user=actor)).values("pk")
     owner = OuterRef("pk")
     more = Permission.objects.filter(Q(user=owner) | Q(group__user=owner)).exclude(pk__in=of_actor)
-    return User.objects.filter(Q(pk=actor.pk) | (Q(is_staff=False, is_superuser=False) & ~Exists(more)))
+    return accounts.filter(Q(pk=actor.pk) | (Q(is_staff=False, is_superuser=False) & ~Exists(more)))
 
 
 def may_act_on(request: HttpRequest, row: Any) -> bool:
@@ -29,12 +29,12 @@ def may_act_on(request: HttpRequest, row: Any) -> bool:
 
     The owner that counts is the stored one, whatever a form has written to `row`.
     """
-    actor = cast(User, request.user)
+    actor = cast(AbstractUser, request.user)
     if row is None or (actor.is_active and actor.is_superuser):
         return True
-    if isinstance(row, User):
+    if isinstance(row, get_user_model()):
         owner = row.pk
-    elif any(field.name == "user" and field.related_model is User for field in row._meta.fields):
+    elif any(field.name == "user" and field.related_model is get_user_model() for field in row._meta.fields):
         owner = type(row)._default_manager.filter(pk=row.pk).values_list("user", flat=True).first() or row.user_id
     else:
         return True
