@@ -109,7 +109,7 @@ def rotate() -> Rotated:
             except encryption.Unreadable:
                 unreadable.append(row.user.email)
                 continue
-            if encryption.by_first_key(row.data[name]):
+            if encryption.sealed_by_first_key(row.data[name]):
                 sealed_before += 1
                 continue
             row.data[name] = encryption.seal(plain)

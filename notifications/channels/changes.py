@@ -13,8 +13,9 @@ import json
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models.functions import Now
 
+from common import encryption
 from common.uuid7 import uuid7
-from notifications import deliveries, providers, secrets
+from notifications import deliveries, providers
 from notifications.channels import lifecycle
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
@@ -36,7 +37,7 @@ def readable(channel: Channel) -> Destination:
     """The channel's destination, without its secrets where the configured keys cannot read them."""
     try:
         return channel.destination()
-    except secrets.Unreadable:
+    except encryption.Unreadable:
         return Destination(channel.address)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from notifications import secrets
+from common import encryption
 from notifications.models import Channel
 
 _CHUNK = 500
@@ -38,8 +38,8 @@ def _rotate(rows: list[tuple[UUID, str]]) -> Rotated:
     sealed, sealed_before, unreadable = 0, 0, []
     for channel_id, old in rows:
         try:
-            new = secrets.reseal(old, channel_id)
-        except secrets.Unreadable:
+            new = encryption.reseal_secrets(old, channel_id)
+        except encryption.Unreadable:
             unreadable.append(channel_id)
             continue
         if new == old:

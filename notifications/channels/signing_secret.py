@@ -10,7 +10,8 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import transaction
 from django.utils import timezone
 
-from notifications import providers, secrets
+from common import encryption
+from notifications import providers
 from notifications.models import Channel
 from people.models import User
 
@@ -31,7 +32,7 @@ def mark(channel: Channel) -> str:
 def replace(channel_id: UUID, marked: str, by: User, now: datetime) -> bool:
     """Replace the secret that `marked` stands for; False where that is not the newest one any more.
 
-    `now` is aware. Whoever may see the admin reads there who did it. Raises TooMany, `secrets.Unreadable`.
+    `now` is aware. Whoever may see the admin reads there who did it. Raises TooMany, `encryption.Unreadable`.
     """
     channel = Channel.objects.select_for_update().filter(id=channel_id, removed_at=None).first()
     if channel is None or mark(channel) != marked:
@@ -43,7 +44,7 @@ def replace(channel_id: UUID, marked: str, by: User, now: datetime) -> bool:
     successor = provider.rotated(destination, now)
     if successor is None:
         return False
-    sealed = secrets.seal(successor.secrets, channel.id)
+    sealed = encryption.seal_secrets(successor.secrets, channel.id)
     Channel.objects.filter(id=channel.id).update(sealed_secrets=sealed)
     LogEntry.objects.log_actions(by.pk, [channel], CHANGE, "Replaced the signing secret.")
     return True

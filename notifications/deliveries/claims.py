@@ -16,9 +16,9 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from common import fault_points, postgres
+from common import encryption, fault_points, postgres
 from common.postgres import is_outage, persist
-from notifications import providers, secrets
+from notifications import providers
 from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Destination, Message
 from notifications.models import Intervention
@@ -69,8 +69,8 @@ class Claim:
     left: float | None
 
     def destination(self) -> Destination:
-        """Raises `secrets.Unreadable` when the key is not there."""
-        return Destination(self.address, secrets.unseal(self.sealed_secrets, self.channel_id))
+        """Raises `encryption.Unreadable` when the key is not there."""
+        return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.channel_id))
 
 
 _CLAIM = """

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import fault_points
+from common import encryption, fault_points
 from common.postgres import is_outage, lend_connection
-from notifications import deliveries, providers, retry, secrets
+from notifications import deliveries, providers, retry
 from notifications.channels import lifecycle
 from notifications.deliveries import Claim, fallback, limits, outbox
 from notifications.deliveries.limits import Limited
@@ -84,7 +84,7 @@ def ask_provider(claim: Claim) -> Answer:
         answer = provider.send(claim.message, destination)
         fault_points.reach("sent")
         return answer
-    except (providers.UnknownProvider, secrets.Unreadable) as error:
+    except (providers.UnknownProvider, encryption.Unreadable) as error:
         return NotAsked(str(error))
     except Exception as error:
         if not asked and is_outage(error):

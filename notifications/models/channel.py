@@ -10,8 +10,9 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from common import encryption
 from common.uuid7 import uuid7
-from notifications import providers, secrets
+from notifications import providers
 from notifications.message import Destination
 from people.models import READABLE
 
@@ -108,11 +109,11 @@ class Channel(models.Model):
     def hold(self, destination: Destination) -> None:
         """Take over the address and the secrets of `destination`; the caller saves."""
         self.address = dict(destination.address)
-        self.sealed_secrets = secrets.seal(destination.secrets, self.id)
+        self.sealed_secrets = encryption.seal_secrets(destination.secrets, self.id)
 
     def destination(self) -> Destination:
-        """What the provider needs. Raises `secrets.Unreadable` when the key is not there."""
-        return Destination(self.address, secrets.unseal(self.sealed_secrets, self.id))
+        """What the provider needs. Raises `encryption.Unreadable` when the key is not there."""
+        return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
 
     @property
     def is_owners_to_enable(self) -> bool:
@@ -124,7 +125,7 @@ class Channel(models.Model):
         """Why the secrets cannot be read, fit for the channel's owner; empty when they can."""
         try:
             self.destination()
-        except secrets.Unreadable as error:
+        except encryption.Unreadable as error:
             return str(error)
         return ""
 

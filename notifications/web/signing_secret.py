@@ -12,7 +12,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from notifications import providers, secrets
+from common import encryption
+from notifications import providers
 from notifications.channels import signing_secret
 from notifications.models import Channel
 from people.requests import PersonRequest
@@ -57,7 +58,7 @@ def replace(request: PersonRequest, channel_id: UUID) -> HttpResponse:
                 return to_page(request, channel)
             messages.info(request, "The secret had been replaced before; this time nothing was.")
             return redirect("notifications:channel-secret", channel.id)
-        except (signing_secret.TooMany, secrets.Unreadable) as refusal:
+        except (signing_secret.TooMany, encryption.Unreadable) as refusal:
             messages.error(request, str(refusal))
             return redirect("notifications:channel", channel.id)
     hours = provider.overlap // timedelta(hours=1)

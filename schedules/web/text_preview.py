@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from notifications import providers, secrets, text
+from common import encryption
+from notifications import providers, text
 from notifications.links import ANSWER
 from notifications.message import Destination, Message
 from notifications.models import Channel
@@ -66,5 +67,5 @@ def _length(message: Message, channel: Channel) -> Length:
 def _destination(channel: Channel) -> Destination:
     try:
         return channel.destination()
-    except secrets.Unreadable:  # its page says so
+    except encryption.Unreadable:  # its page says so
         return Destination(channel.address)

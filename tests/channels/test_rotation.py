@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from pytest_django import Settings
 
-from notifications import secrets
+from common import encryption
 from notifications.channels import key_rotation
 from notifications.deliveries import sender
 from notifications.models import Channel, Delivery
@@ -71,7 +71,7 @@ def test_a_change_made_during_a_rotation_is_kept(ada: User, settings: Settings) 
     hook = make_channel(ada, "webhook")
     settings.ENCRYPTION_KEYS = [NEW, OLD]
     stale = [(hook.id, hook.sealed_secrets)]
-    changed = secrets.seal({"secret": "another"}, hook.id)
+    changed = encryption.seal_secrets({"secret": "another"}, hook.id)
     Channel.objects.update(sealed_secrets=changed)
     assert key_rotation._rotate(stale).sealed == 0
     assert Channel.objects.get().sealed_secrets == changed
@@ -80,7 +80,7 @@ def test_a_change_made_during_a_rotation_is_kept(ada: User, settings: Settings) 
 def test_sealed_text_moved_to_another_channel_is_unreadable(ada: User) -> None:
     mine, yours = make_channel(ada, "webhook"), make_channel(make_user(), "webhook")
     Channel.objects.filter(id=yours.id).update(sealed_secrets=mine.sealed_secrets)
-    assert "sealed for another channel" in Channel.objects.get(id=yours.id).unreadable
+    assert "belong to something else" in Channel.objects.get(id=yours.id).unreadable
 
 
 def test_the_page_says_which_channel_cannot_be_read_and_the_others_go_on(
