@@ -1,6 +1,6 @@
-"""The signed addresses in a message, at which whoever has got it acts without signing in.
+"""The signed links in messages, which work without signing in.
 
-Hexadecimal throughout, so that no service takes a part of one for markup.
+Tokens are hexadecimal, so that no service reads a part of one as markup.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _TOKEN = re.compile("[0-9a-f]{96}")
 
 @dataclass(frozen=True, slots=True)
 class SignedLink:
-    """A kind of link, to one row each. `purpose` is the name of its URL too; a token is good for no other purpose."""
+    """A kind of link to one row. `purpose` is also the name of its URL; a token is valid for one purpose only."""
 
     purpose: str
 
     def token(self, row_id: UUID) -> str:
-        """Return 32 digits of the id, then 64 of its signature."""
+        """Return the 32 digits of the id and the 64 of its signature."""
         return row_id.hex + urlsafe_b64decode(self._signer().signature(row_id.hex) + "=").hex()
 
     def read(self, token: str) -> UUID | None:
-        """Return whose token it is; None where its signature is not ours."""
+        """Return the row's id; None if the signature is wrong."""
         if _TOKEN.fullmatch(token) is None:
             return None
         signature = urlsafe_b64encode(bytes.fromhex(token[32:])).decode().rstrip("=")
@@ -38,7 +38,7 @@ class SignedLink:
             return None
 
     def address(self, row_id: UUID) -> str:
-        """Return the whole address, fit for a message."""
+        """Return the absolute URL."""
         return f"{settings.BASE_URL}{reverse(f'notifications:{self.purpose}', args=[self.token(row_id)])}"
 
     def _signer(self) -> Signer:
@@ -49,4 +49,4 @@ ANSWER = SignedLink("answer")
 """Acknowledges or snoozes a notification."""
 
 UNSUBSCRIBE = SignedLink("unsubscribe")
-"""Ends what goes to a channel."""
+"""Stops the messages to a channel."""

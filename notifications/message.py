@@ -1,7 +1,4 @@
-"""The values that cross the boundary between Carillon and a provider.
-
-All of them are frozen and hold plain data, so a provider can be read, tested and reasoned about without a database.
-"""
+"""The frozen values that pass between Carillon and a provider; a provider needs no database."""
 
 from __future__ import annotations
 
@@ -14,13 +11,12 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one delivery says.
+    """The content of one delivery.
 
-    `key` is the delivery's id. It is the idempotency key: the same at every try and every replay, so a receiver that
-    remembers keys never acts twice. `slot` is the aware UTC instant at which the message was due, None when nothing
-    scheduled it. `unsubscribe_url` is the page at which whoever gets the messages ends them; where it is an https
-    address, a single POST does (RFC 8058). `answer_url` is the page at which whoever got the message acknowledges or
-    snoozes it; empty where nothing follows when nobody does.
+    `key` is the delivery's id and the idempotency key: the same at every try and replay. `slot` is the UTC instant at
+    which the message was due; None if nothing scheduled it. `unsubscribe_url` opens the page that stops the messages; an
+    https address also takes a POST (RFC 8058). `answer_url` opens the page on which the reader acknowledges or snoozes;
+    empty if the message needs no answer.
     """
 
     key: UUID
@@ -34,7 +30,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A channel as its provider sees it: `address` is public (shown in pages), `secrets` never leaves the provider."""
+    """A channel as its provider sees it: pages show `address`; `secrets` never leaves the provider."""
 
     address: Mapping[str, Any]
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -42,9 +38,9 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The service accepted the message. `receipt` is what it said, fit to show to the channel's owner.
+    """The service accepted the message. The channel's owner sees `receipt`.
 
-    `moved_to` holds what of the channel's address has changed, where the service says that it has moved for good.
+    `moved_to` holds the parts of the channel's address that the service has changed permanently.
     """
 
     receipt: str = ""
@@ -53,7 +49,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Retryable:
-    """Not sent, or the service said later. `retry_after` is the service's own wish, in seconds from now."""
+    """Not sent, or the service asked to try later: in `retry_after` seconds from now, if it said when."""
 
     reason: str
     retry_after: float | None = None
@@ -61,7 +57,7 @@ class Retryable:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Will never work as it stands: no retry. `gone` says that the address itself no longer exists."""
+    """No retry can succeed. `gone`: the address no longer exists."""
 
     reason: str
     gone: bool = False
@@ -69,7 +65,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """The request went out and the answer never came: it may or may not have arrived."""
+    """The request was sent and no answer came: the message may have arrived."""
 
     reason: str
 

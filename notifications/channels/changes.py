@@ -68,8 +68,8 @@ def change(read: Channel, marked: str, after: Destination, label: str) -> Channe
 
 
 def _where(channel: Channel, destination: Destination) -> tuple[dict[str, object], dict[str, str]]:
-    manner = providers.get(channel.provider).manner
-    address = {name: value for name, value in destination.address.items() if name not in manner}
+    options = providers.get(channel.provider).option_fields
+    address = {name: value for name, value in destination.address.items() if name not in options}
     return address, dict(destination.secrets)
 
 

@@ -73,11 +73,11 @@ class ChangeForm(forms.Form):
     """
 
     def __init__(self, posted: Mapping[str, Any] | None, provider: Provider, stored: Destination) -> None:
-        super().__init__(posted, initial=provider.shown(stored))
+        super().__init__(posted, initial=provider.form_initial(stored))
         self._provider, self._stored = provider, stored
         self._kept: set[str] = set()
         self.fields.pop(provider.revealed, None)
-        for name, value in provider.withheld(stored).items():
+        for name, value in provider.form_secrets(stored).items():
             if name in self.fields:
                 self._withhold(name, self.fields[name], value)
 

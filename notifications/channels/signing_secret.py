@@ -38,10 +38,10 @@ def replace(channel_id: UUID, marked: str, by: User, now: datetime) -> bool:
     if channel is None or mark(channel) != marked:
         return False
     provider, destination = providers.get(channel.provider), channel.destination()
-    if len(overlaps := provider.overlaps(destination, now)) >= MOST:
+    if len(overlaps := provider.overlap_ends(destination, now)) >= MOST:
         free = timezone.localtime(min(overlaps))
         raise TooMany(f"{MOST + 1} secrets sign each message already. The oldest stops {free:%a %H:%M}; wait for that.")
-    successor = provider.rotated(destination, now)
+    successor = provider.rotate(destination, now)
     if successor is None:
         return False
     sealed = encryption.seal_secrets(successor.secrets, channel.id)

@@ -1,4 +1,4 @@
-"""The field of an address that a person names and Carillon posts to."""
+"""The form field for an address that Carillon posts to."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ from django import forms
 from notifications.net import http
 from notifications.net.address_policy import EXAMPLE, RefusedURL, check_url
 
-PATIENCE = 5.0
-"""Seconds that a person waits at most, until the address is taken as it stands."""
-
-_REMEDY = {
-    True: "Use a public address.",
-    False: "Use one whose certificate is valid, or have this one renewed.",
-}
+PROBE_SECONDS = 5.0
+"""How long a form waits for an address before it accepts it untested."""
 
 
 class AddressField(forms.CharField):
-    """An address on the web, in its canonical form.
+    """A web address in canonical form.
 
-    It is called at once, and nothing is said: one that leads into a private network or shows a certificate that is not
-    valid would be refused at every send. One that only does not answer is taken, for that may pass. `example` is a
-    right one, told where this one is wrong.
+    Probes the address and refuses one that every send would fail at: in a private network, or with an invalid
+    certificate. Accepts one that does not answer, because that may pass. `example` is shown in errors.
     """
 
     def __init__(self, *, example: str = EXAMPLE, **options: Any) -> None:
@@ -37,9 +31,12 @@ class AddressField(forms.CharField):
             return typed
         try:
             url = check_url(typed)
-            http.examine(url, PATIENCE)
+            http.probe(url, PROBE_SECONDS)
         except RefusedURL as refusal:
             raise forms.ValidationError(str(refusal).replace(EXAMPLE, self._example)) from None
         except http.NotSent as failure:
-            raise forms.ValidationError(f"{failure.reason} {_REMEDY[failure.refused]}") from None
+            advice = (
+                "Use a public address." if failure.refused else "Use one with a valid certificate, or renew this one."
+            )
+            raise forms.ValidationError(f"{failure.reason} {advice}") from None
         return url

@@ -1,8 +1,7 @@
-"""Which addresses a person may name, and which ones the door may connect to.
+"""The addresses that people may enter, and the ones that we connect to.
 
-`ipaddress.is_global` is not asked: on Python 3.11 it is true of 64:ff9b::7f00:1, 2002:7f00:1::, ::127.0.0.1,
-fec0::1 and 224.0.0.1, each of which leads inside. The lists are explicit: IPv4 less what is denied, IPv6 only
-what is allowed.
+Explicit lists: IPv4 except what is denied, IPv6 only what is allowed. On Python 3.11, `ipaddress.is_global` is true of
+64:ff9b::7f00:1, 2002:7f00:1::, ::127.0.0.1, fec0::1 and 224.0.0.1, all of which can lead into a private network.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 EXAMPLE = "https://example.org/hooks/carillon"
-LONGEST = 2000
+MAX_LENGTH = 2000
 
 # https://www.iana.org/assignments/iana-ipv4-special-registry
 _DENIED_V4 = tuple(
@@ -57,7 +56,7 @@ _DENIED_V6 = tuple(
     )
 )
 
-# What listens there speaks another protocol, and may take a line of ours for a command.
+# Services on these ports speak other protocols and could read our request as commands.
 # fmt: off
 _SERVICE_PORTS = frozenset((
     1080, 1433, 1434, 1521, 1719, 1720, 1723, 2049, 2181, 2375, 2376, 2379, 2380, 2525, 3128, 3268,
@@ -68,15 +67,15 @@ _SERVICE_PORTS = frozenset((
 ))
 # fmt: on
 
-_INSIDE = ("local", "localdomain", "internal", "intranet", "lan", "corp", "home", "home.arpa", "private")
+_PRIVATE_SUFFIXES = ("local", "localdomain", "internal", "intranet", "lan", "corp", "home", "home.arpa", "private")
 
 
 class RefusedURL(ValueError):
-    """An address that Carillon does not post to. The message says what is wrong and what would be right."""
+    """Carillon does not post to this address. The message says why, and what to enter instead."""
 
 
 def permitted(address: str, allowed: Iterable[Network]) -> bool:
-    """Whether the door may connect to this IP address: a public one, or one in the operator's `allowed` networks."""
+    """Return whether this IP address is public, or in one of the operator's `allowed` networks."""
     try:
         parsed: Address = ip_address(address)
     except ValueError:
@@ -93,12 +92,12 @@ def permitted(address: str, allowed: Iterable[Network]) -> bool:
 
 
 def permitted_port(port: int) -> bool:
-    """Whether the door may connect to this port."""
+    """Return whether we connect to this port."""
     return port in (80, 443) or (1024 <= port <= 65535 and port not in _SERVICE_PORTS)
 
 
 def allowed_networks() -> tuple[Network, ...]:
-    """Return the networks of settings.ALLOWED_NETWORKS. Raises ValueError for one that is none."""
+    """Return the networks of settings.ALLOWED_NETWORKS. Raises ValueError for an invalid one."""
     return _parsed(tuple(settings.ALLOWED_NETWORKS))
 
 
@@ -108,28 +107,28 @@ def _parsed(networks: tuple[str, ...]) -> tuple[Network, ...]:
 
 
 def check_url(url: str) -> str:
-    """Return the address in its canonical form, without a fragment. Raises RefusedURL. Asks no DNS.
+    """Return the address in canonical form, without a fragment. Raises RefusedURL. Does not resolve the host.
 
-    A name that passes may still lead to a private address: the door decides that when it connects.
+    The host may still resolve to a private address; that is checked when we connect.
     """
     url = url.strip()
-    if len(url) > LONGEST:
-        raise RefusedURL(f"The address is longer than {LONGEST} characters.")
+    if len(url) > MAX_LENGTH:
+        raise RefusedURL(f"The address is longer than {MAX_LENGTH} characters.")
     if re.search(r"[\x00-\x20\x7f\\]", url):
-        raise RefusedURL(f"The address holds a space, a backslash or a control character. Write it like {EXAMPLE}.")
+        raise RefusedURL(f"The address contains a space, a backslash or a control character. Enter one like {EXAMPLE}.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise RefusedURL(f"This is not an address on the web. Write it like {EXAMPLE}.") from None
+        raise RefusedURL(f"This is not a web address. Enter one like {EXAMPLE}.") from None
     if parts.scheme not in ("http", "https"):
-        raise RefusedURL(f"The address must begin with https:// or http://, like {EXAMPLE}.")
+        raise RefusedURL(f"The address must start with https:// or http://, like {EXAMPLE}.")
     if "@" in parts.netloc:
-        raise RefusedURL("Leave out the user name and password before the @; they would be shown to others.")
+        raise RefusedURL("Leave out the user name and password before the @. Other people could see them.")
     host = _canonical_host(parts)
-    _check_inside(host)
+    _refuse_private(host)
     if port is not None and not permitted_port(port):
-        raise RefusedURL(f"Port {port} is not open to webhooks. Use 443, 80, or one above 1023 that serves the web.")
+        raise RefusedURL(f"Port {port} is not allowed. Use 443, 80 or a web server's port above 1023.")
     netloc = f"[{host}]" if ":" in host else host
     if port is not None:
         netloc = f"{netloc}:{port}"
@@ -146,18 +145,17 @@ def _canonical_host(parts: SplitResult) -> str:
         labels = host.removesuffix(".").split(".")
         if not all(re.fullmatch(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", label) for label in labels):
             raise ValueError(host)
-        # A name that ends in a number is read as an IPv4 address by every resolver: 127.1, 0x7f000001,
-        # 2130706433.
+        # Resolvers read a name that ends in a number as an IPv4 address: 127.1, 0x7f000001, 2130706433.
         if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1]):
             return str(IPv4Address(host))
     except ValueError:  # idna.IDNAError is one
-        raise RefusedURL(f"The address names no host that can be reached. Write it like {EXAMPLE}.") from None
+        raise RefusedURL(f"The address has no valid host name. Enter one like {EXAMPLE}.") from None
     if len(host) > 253:
-        raise RefusedURL("The host's name is longer than 253 characters.")
+        raise RefusedURL("The host name is longer than 253 characters.")
     return host
 
 
-def _check_inside(host: str) -> None:
+def _refuse_private(host: str) -> None:
     networks = allowed_networks()
     name = host.removesuffix(".")
     if re.fullmatch(r"[0-9.]+", name) or ":" in name:
@@ -165,11 +163,8 @@ def _check_inside(host: str) -> None:
     elif name == "localhost" or name.endswith(".localhost"):
         reached = ["127.0.0.1", "::1"]
     else:
-        # Where the operator opened a network, its names are short ones; the door still checks where they
-        # lead.
-        inside = not networks and ("." not in name or name.endswith(tuple(f".{end}" for end in _INSIDE)))
-        reached = ["0.0.0.0"] if inside else []  # noqa: S104 (a denied address, not one that we bind)
+        # A network that the operator allowed may have short names; connecting still checks their addresses.
+        private = not networks and ("." not in name or name.endswith(tuple(f".{end}" for end in _PRIVATE_SUFFIXES)))
+        reached = ["0.0.0.0"] if private else []  # noqa: S104 (a denied address, not one that we bind)
     if not all(permitted(address, networks) for address in reached):
-        raise RefusedURL(
-            f"{name} is inside a private network, where Carillon does not post. Use a public address, like {EXAMPLE}."
-        )
+        raise RefusedURL(f"{name} is inside a private network. Use a public address, like {EXAMPLE}.")

@@ -1,8 +1,8 @@
-"""One exchange with a service under one total deadline, in a worker of any pool.
+"""One total deadline for everything that a send does on the network: DNS, connection, TLS, request and answer.
 
-Time-outs of sockets are per operation: a peer that sends a byte now and then stretches them for ever, and DNS
-has none. So these sockets set their time-out before each operation to what is left of the exchange, and names
-are looked up beside the thread that waits. No signal is needed, so it works in threads.
+A socket's own timeout is per operation: a peer that sends a byte now and then extends it for ever. DNS has no timeout.
+These sockets therefore set their timeout before each operation to the time that is left, and a separate thread
+resolves names. No signals are used, so it works in threads.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from typing import Any
 
 import certifi
 
-SIMULTANEOUS_LOOKUPS = 32
+MAX_LOOKUPS = 32
+"""Name look-ups at a time in one process."""
 
 _AddressInfo = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
 _Found = Sequence[_AddressInfo]
 
 
 @dataclass(slots=True)
-class Exchange:
-    """The exchange under way. `expires` is of the monotonic clock; `sent` turns true before our first byte leaves."""
+class Deadline:
+    """`expires` is on the monotonic clock; `sent` becomes true before the first byte for the service leaves."""
 
     expires: float
     sent: bool = False
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the seconds left. Raises TimeoutError when there are none."""
         seconds = self.expires - time.monotonic()
         if seconds <= 0:
@@ -44,135 +45,135 @@ class Exchange:
 
 
 class RefusedAddress(Exception):
-    """A name that leads to an address which the guard does not permit. Not an OSError: no library may swallow it."""
+    """A host resolves to an address that the policy denies. Not an OSError, because libraries catch those."""
 
 
-_current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+_current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[Exchange]:
-    """Hold every socket of this module that is used inside the block to one deadline, `seconds` from now."""
-    exchange = Exchange(time.monotonic() + seconds)
-    token = _current.set(exchange)
+def within(seconds: float) -> Iterator[Deadline]:
+    """Limit all sockets of this module that are used inside the block to one deadline, `seconds` from now."""
+    deadline = Deadline(time.monotonic() + seconds)
+    token = _current.set(deadline)
     try:
-        yield exchange
+        yield deadline
     finally:
         _current.reset(token)
 
 
 @contextmanager
-def unsaid() -> Iterator[None]:
-    """What is sent inside the block says nothing to the service, such as a word to a proxy: `sent` stays as it was."""
-    exchange = _current.get()
-    sent = exchange is not None and exchange.sent
+def not_counted_as_sent() -> Iterator[None]:
+    """Keep `sent` as it is: bytes sent inside the block go to a proxy, not to the service."""
+    deadline = _running()
+    sent = deadline.sent
     try:
         yield
     finally:
-        if exchange:
-            exchange.sent = sent
+        deadline.sent = sent
 
 
-def under_way() -> bool:
-    """Whether an exchange is, in this thread."""
+def has_deadline() -> bool:
+    """Return whether the current thread is inside `within`."""
     return _current.get() is not None
 
 
-class _Bounded:
-    """Mixed into both kinds of socket. Outside an exchange they keep whatever time-out they have."""
+def _running() -> Deadline:
+    deadline = _current.get()
+    if deadline is None:
+        raise RuntimeError("call this inside deadline.within()")
+    return deadline
 
-    def _tighten(self, sends: bool = False) -> None:
-        exchange = _current.get()
-        if exchange:
-            self.settimeout(exchange.left())  # type: ignore[attr-defined]
-            exchange.sent = exchange.sent or sends
+
+class _DeadlineMixin:
+    """Sockets that are used outside `within` keep their own timeout."""
+
+    def _apply(self, sends: bool = False) -> None:
+        deadline = _current.get()
+        if deadline:
+            self.settimeout(deadline.remaining())  # type: ignore[attr-defined]
+            deadline.sent = deadline.sent or sends
 
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        self._tighten()
+        self._apply()
         return super().recv_into(*args, **kwargs)  # type: ignore[misc, no-any-return]
 
     def send(self, *args: Any, **kwargs: Any) -> int:
-        self._tighten(sends=True)
+        self._apply(sends=True)
         return super().send(*args, **kwargs)  # type: ignore[misc, no-any-return]
 
     def sendall(self, *args: Any, **kwargs: Any) -> None:
-        self._tighten(sends=True)
+        self._apply(sends=True)
         super().sendall(*args, **kwargs)  # type: ignore[misc]
 
 
-class BoundedSocket(_Bounded, socket.socket):
+class DeadlineSocket(_DeadlineMixin, socket.socket):
     """A plain socket."""
 
 
-class BoundedTLSSocket(_Bounded, ssl.SSLSocket):
-    """A TLS socket. `tls_context` makes them."""
+class DeadlineTLSSocket(_DeadlineMixin, ssl.SSLSocket):
+    """A TLS socket; `tls_context` creates them."""
 
     def do_handshake(self, block: bool = False) -> None:
-        """Shake hands. What the handshake itself sends says nothing to the service, so it leaves `sent` alone."""
-        self._tighten()
+        """Do the TLS handshake. It carries nothing of the request, so `sent` stays as it is."""
+        self._apply()
         super().do_handshake(block)
 
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """Return the process's context: it verifies, and trusts what the machine trusts (SSL_CERT_FILE included) and,
-    since small machines trust nobody, the bundle of certifi. Made once, because reading the bundle takes 10 ms.
+    """Return the process's verifying context. It trusts the machine's authorities (SSL_CERT_FILE included) and, because
+    small images have none, certifi's. Cached, because reading certifi's bundle takes 10 ms.
     """
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
-    context.sslsocket_class = BoundedTLSSocket
+    context.sslsocket_class = DeadlineTLSSocket
     return context
 
 
-def look_up(host: str, port: int, permit: Callable[[str], bool] | None = None) -> _Found:
+def resolve(host: str, port: int, permit: Callable[[str], bool] | None = None) -> _Found:
     """Return the addresses of a host, as `socket.getaddrinfo` does.
 
-    `permit` judges each address found; one refusal refuses the name, whatever else it leads to, so that a
-    mixed answer gains nothing by luck. Raises RefusedAddress, socket.gaierror or TimeoutError.
+    If `permit` denies one address, the whole host is refused: a mixed answer must not pass by chance. Raises
+    RefusedAddress, socket.gaierror or TimeoutError.
     """
-    found = _look_up(host, port, _current.get())
+    found = _resolve(host, port)
     if permit and not all(permit(str(info[4][0])) for info in found):
         raise RefusedAddress(host)
     return found
 
 
-def dial(host: str, port: int, permit: Callable[[str], bool] | None = None) -> BoundedSocket:
-    """Look the name up once and connect to an address found.
+def connect(host: str, port: int, permit: Callable[[str], bool] | None = None) -> DeadlineSocket:
+    """Resolve the host once and connect to one of its addresses.
 
-    A dead address gets its share of the time left, so that the next still has its turn. Raises what `look_up` does, or
-    another OSError.
+    Each address gets an equal share of the time left. Raises what `resolve` does, or another OSError.
     """
-    exchange = _current.get()
-    found = look_up(host, port, permit)
+    deadline, found = _running(), resolve(host, port, permit)
     failure: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
     for position, (family, kind, protocol, _, address) in enumerate(found):
-        dialled = BoundedSocket(family, kind, protocol)
+        sock = DeadlineSocket(family, kind, protocol)
         try:
-            dialled.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if exchange:
-                dialled.settimeout(exchange.left() / (len(found) - position))
-            dialled.connect(address)
-        except OSError as error:
-            dialled.close()
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.settimeout(deadline.remaining() / (len(found) - position))
+            sock.connect(address)
+        except BaseException as error:
+            sock.close()
+            if not isinstance(error, OSError):
+                raise
             failure = error
-        except BaseException:
-            dialled.close()
-            raise
         else:
-            return dialled
+            return sock
     raise failure
 
 
-def _look_up(host: str, port: int, exchange: Exchange | None) -> _Found:
+def _resolve(host: str, port: int) -> _Found:
     try:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (socket.gaierror, UnicodeError):
-        pass  # a name
-    if not exchange:
-        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    lookups = _lookups
-    if not lookups.acquire(timeout=exchange.left()):
-        raise TimeoutError("too many names are being looked up")
+        pass  # not numeric
+    deadline, lookups = _running(), _lookups
+    if not lookups.acquire(timeout=deadline.remaining()):
+        raise TimeoutError("too many names are being resolved")
     answers: SimpleQueue[_Found | Exception] = SimpleQueue()
 
     def ask() -> None:
@@ -183,29 +184,29 @@ def _look_up(host: str, port: int, exchange: Exchange | None) -> _Found:
         finally:
             lookups.release()
 
-    # A daemon: a resolver that hangs must hold up neither the exchange nor the end of the process.
+    # A daemon, so that a resolver that hangs delays neither the send nor the end of the process.
     try:
-        threading.Thread(target=ask, name="look-up", daemon=True).start()
+        threading.Thread(target=ask, name="resolve", daemon=True).start()
     except RuntimeError:
         lookups.release()
-        raise TimeoutError("the machine has no thread left for a look-up") from None
+        raise TimeoutError("no thread is available to resolve a name") from None
     try:
-        answer = answers.get(timeout=exchange.left())
+        answer = answers.get(timeout=deadline.remaining())
     except Empty:
         raise TimeoutError("the name server did not answer") from None
     if isinstance(answer, UnicodeError):
-        raise socket.gaierror(socket.EAI_NONAME, "not a name that can be looked up")
+        raise socket.gaierror(socket.EAI_NONAME, "not a valid host name")
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
-def _allow_lookups() -> None:
+def _reset_lookups() -> None:
     global _lookups
-    _lookups = threading.BoundedSemaphore(SIMULTANEOUS_LOOKUPS)
+    _lookups = threading.BoundedSemaphore(MAX_LOOKUPS)
 
 
 _lookups: threading.BoundedSemaphore
-_allow_lookups()
-# The threads that would release it do not exist in a forked child.
-os.register_at_fork(after_in_child=_allow_lookups)
+_reset_lookups()
+# A forked child has none of the threads that would release it.
+os.register_at_fork(after_in_child=_reset_lookups)

@@ -1,8 +1,8 @@
-"""The one door through which Carillon speaks HTTP to addresses that people gave it.
+"""The guarded HTTP client: all requests to addresses that people entered go through it.
 
-It follows no redirect, reads no proxy or password from the environment, keeps no cookie, retries nothing,
-verifies every certificate, and connects only to addresses that the guard permits: the address that was
-checked is the address that is connected to, so a name that changes between two look-ups gains nothing.
+It follows no redirect, reads no proxy or password from the environment, keeps no cookie, retries nothing, verifies
+every certificate and connects only to addresses that the policy permits. It connects to the very address that was
+checked, so a name that changes between two look-ups (DNS rebinding) gains nothing.
 """
 
 from __future__ import annotations
@@ -27,20 +27,33 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from notifications.net import address_checks
 from notifications.net.address_policy import RefusedURL, allowed_networks, check_url, permitted
-from notifications.net.deadline import RefusedAddress, tls_context, within
-from notifications.net.proxy import ProxyRefused, reach
+from notifications.net.deadline import DeadlineSocket, RefusedAddress, tls_context, within
+from notifications.net.proxy import ProxyRefused, open_connection
 
-LARGEST_BODY = 64 * 1024
+MAX_BODY = 64 * 1024
 
-_INSIDE = "The address leads into a private network, where Carillon does not post."
+_PRIVATE = "The address leads into a private network. Carillon does not post to private networks."
 
-# urllib3 names whole addresses in its log lines, and their queries hold people's tokens.
+# The first entry that matches an exception in the chain describes the failure.
+_FAILURES: tuple[tuple[type[BaseException], str], ...] = (
+    (ProxyRefused, "The outgoing proxy refused the connection: it answered {error}."),
+    (ssl.SSLCertVerificationError, "The receiver's certificate is not valid: {certificate}."),
+    (ssl.SSLError, "The secure connection to the receiver failed."),
+    (socket.gaierror, "The receiver's name could not be resolved."),
+    (TimeoutError, "The receiver did not answer within {deadline:g} seconds."),
+    (ConnectionRefusedError, "The receiver refused the connection."),
+    (http.client.RemoteDisconnected, "The receiver closed the connection without an answer."),
+    (ConnectionError, "The connection to the receiver broke."),
+    (http.client.HTTPException, "The receiver's answer is not HTTP."),
+)
+
+# urllib3 logs whole addresses, and queries hold people's tokens.
 logging.getLogger("urllib3").setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A definite answer. `body` is at most 64 KiB, and empty where it could not be read to its end."""
+    """A definite answer. `body` holds at most 64 KiB, and is empty if it could not be read to its end."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,7 +61,7 @@ class Response:
 
 
 class NotSent(Exception):
-    """Nothing of the request left this machine. `refused` says that it never will: the guard forbids the address."""
+    """Nothing of the request left this machine. `refused`: it never will, because the policy denies the address."""
 
     def __init__(self, reason: str, refused: bool = False) -> None:
         super().__init__(reason)
@@ -57,7 +70,7 @@ class NotSent(Exception):
 
 
 class Unanswered(Exception):
-    """The request, or part of it, went out and no answer came: it may have been acted upon."""
+    """The request, or a part of it, was sent and no answer came: the receiver may have acted on it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -65,42 +78,41 @@ class Unanswered(Exception):
 
 
 def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], deadline: float) -> Response:
-    """Make one request and return its answer, whatever the status; redirects are returned as they are.
+    """Make one request and return its answer, whatever the status.
 
-    `deadline` is the seconds for all of it: DNS, connection, TLS, request, answer, body. Raises NotSent or
-    Unanswered, whose reasons hold no path, no query and no header.
+    `deadline` is in seconds, for DNS, connection, TLS, request and answer together. Raises NotSent or Unanswered; their
+    reasons hold no path, query or header.
     """
     try:
         prepared = _prepare(method, check_url(url), body, headers)
     except RefusedURL as refusal:
         raise NotSent(str(refusal), refused=True) from None
-    with within(deadline) as exchange:
+    with within(deadline) as running:
         try:
             answer = _adapter().send(prepared, stream=True)
         except RefusedAddress:
-            raise NotSent(_INSIDE, refused=True) from None
+            raise NotSent(_PRIVATE, refused=True) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             # "from None": the chain holds the whole address, query included.
-            if exchange.sent:
-                raise Unanswered(_in_words(error, deadline)) from None
-            raise NotSent(_in_words(error, deadline)) from None
+            failure = Unanswered if running.sent else NotSent
+            raise failure(_describe(error, deadline)) from None
         try:
             if answer.status_code < 200:
-                # http.client takes an interim answer for the final one; what follows would be read as the next.
-                raise Unanswered(f"The receiver answered {answer.status_code} only, which is not an answer.")
+                # http.client takes an interim answer for the final one; the rest would be read as the next answer.
+                raise Unanswered(f"The receiver only sent an interim answer ({answer.status_code}).")
             return Response(answer.status_code, answer.headers, _read(answer.raw))
         finally:
-            answer.raw.close()  # whole bodies have given their connection back by now
+            answer.raw.close()  # a body that was read whole has already returned its connection
 
 
-def examine(url: str, deadline: float) -> None:
-    """Connect, shake hands, say nothing and hang up. `deadline` is in seconds.
+def probe(url: str, deadline: float) -> None:
+    """Connect and do the TLS handshake, send nothing, and close. `deadline` is in seconds.
 
-    Raises NotSent for what would be so at every send: an address that the guard forbids, a certificate that is not
-    valid. Whatever else goes wrong may pass, and is not told. Does nothing where `address_checks` says so.
+    Raises NotSent for failures that every send would meet: an address that the policy denies, an invalid certificate.
+    Ignores failures that may pass. Does nothing where `address_checks` says so.
     """
     try:
-        parts, networks = urlsplit(check_url(url)), allowed_networks()
+        parts = urlsplit(check_url(url))
     except RefusedURL as refusal:
         raise NotSent(str(refusal), refused=True) from None
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -110,13 +122,18 @@ def examine(url: str, deadline: float) -> None:
         connection.close()  # back to the pool: whoever waits for a stranger must not keep it from other pages
     with within(deadline), suppress(OSError):
         try:
-            with reach(host, port, lambda address: permitted(address, networks)) as reached:
+            with _connect(host, port) as reached:
                 if parts.scheme == "https":
                     tls_context().wrap_socket(reached, server_hostname=host.rstrip(".")).close()
         except RefusedAddress:
-            raise NotSent(_INSIDE, refused=True) from None
+            raise NotSent(_PRIVATE, refused=True) from None
         except ssl.SSLCertVerificationError as error:
-            raise NotSent(_in_words(error, deadline)) from None
+            raise NotSent(_describe(error, deadline)) from None
+
+
+def _connect(host: str, port: int) -> DeadlineSocket:
+    networks = allowed_networks()
+    return open_connection(host, port, lambda address: permitted(address, networks))
 
 
 def _prepare(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.PreparedRequest:
@@ -125,53 +142,38 @@ def _prepare(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> 
         for value in headers.values():
             value.encode("latin-1")
         return requests.Request(method, url, data=body, headers=headers).prepare()
-    except ValueError:  # UnicodeError, and InvalidHeader of requests, are of its kind
+    except ValueError:  # also UnicodeError, and InvalidHeader of requests
         raise NotSent("This cannot be written as an HTTP request.", refused=True) from None
 
 
 def _read(raw: urllib3.HTTPResponse) -> bytes:
     try:
-        return raw.read(LARGEST_BODY, decode_content=False)
+        return raw.read(MAX_BODY, decode_content=False)
     except (urllib3.exceptions.HTTPError, OSError):
-        return b""  # the status came, and the status is the answer
+        return b""  # the status has arrived, and the status decides
 
 
-def _in_words(error: BaseException, deadline: float) -> str:
-    """Say what failed for people to read. The causes are in the chain, under what urllib3 and requests made of them."""
+def _describe(error: BaseException, deadline: float) -> str:
+    """Return a sentence for the cause, which urllib3 and requests have wrapped in exceptions of their own."""
     link: BaseException | None = error
     while link:
-        if isinstance(link, ProxyRefused):
-            return f"The proxy on the way out did not let it through: it answered {link}."
-        if isinstance(link, ssl.SSLCertVerificationError):
-            return f"The receiver's certificate is not valid: {link.verify_message.rstrip('.')}."
-        if isinstance(link, ssl.SSLError):
-            return "The secure connection to the receiver failed."
-        if isinstance(link, socket.gaierror):
-            return "The receiver's name could not be looked up."
-        if isinstance(link, TimeoutError):
-            return f"The receiver did not answer within {deadline:g} seconds."
-        if isinstance(link, ConnectionRefusedError):
-            return "The receiver refused the connection."
-        if isinstance(link, http.client.RemoteDisconnected):
-            return "The receiver closed the connection without an answer."
-        if isinstance(link, ConnectionError):
-            return "The connection to the receiver broke."
-        if isinstance(link, http.client.HTTPException):
-            return "What the receiver answered is not HTTP."
+        for kind, sentence in _FAILURES:
+            if isinstance(link, kind):
+                certificate = getattr(link, "verify_message", "").rstrip(".")
+                return sentence.format(error=link, certificate=certificate, deadline=deadline)
         if isinstance(link, OSError) and link.errno:
             return f"The receiver could not be reached: {os.strerror(link.errno)}."
         link = link.__cause__ or link.__context__
-    return "The exchange with the receiver failed."
+    return "The request to the receiver failed."
 
 
 class _GuardedHTTP(HTTPConnection):
     def _new_conn(self) -> socket.socket:
-        networks = allowed_networks()
-        return reach(self._dns_host, self.port, lambda address: permitted(address, networks))
+        return _connect(self._dns_host, self.port)
 
 
 class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):
-    """Host name, SNI and certificate checks are those of HTTPSConnection: only the dialling differs."""
+    """Only connecting differs: the host name, SNI and certificate checks are those of HTTPSConnection."""
 
 
 class _HTTPPool(urllib3.HTTPConnectionPool):
@@ -183,24 +185,24 @@ class _HTTPSPool(urllib3.HTTPSConnectionPool):
 
 
 class _Adapter(HTTPAdapter):
-    """The transport beneath a requests session, without the session: no cookies, no .netrc, no proxies, no hooks."""
+    """The transport of a requests session without the session: no cookies, .netrc, proxies or hooks."""
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:
         super().init_poolmanager(connections, maxsize, block, ssl_context=tls_context(), **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Leave verification to the context, which always verifies; the inherited one reads the bundle each time."""
+        """Do nothing: the context always verifies, and the inherited method reads the bundle each time."""
 
 
 @cache
 def _adapter() -> _Adapter:
-    """Return the process's one adapter, whose connections all threads share.
+    """Return the process's one adapter; all threads share its connections.
 
-    At most 16 idle connections to each of 32 hosts: together half of the 1,024 files that a process may usually open.
+    It keeps at most 16 idle connections to each of 32 hosts: half of the 1,024 files that a process may usually open.
     """
     return _Adapter(pool_connections=32, pool_maxsize=16)
 
 
-# Two processes must not talk through one connection.
+# Two processes must not share a connection.
 os.register_at_fork(after_in_child=_adapter.cache_clear)

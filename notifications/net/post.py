@@ -1,41 +1,78 @@
-"""Posting to a service over the door, and what its answer means to a delivery."""
+"""Post to a service, and build the answers that providers share."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
 from notifications import retry
-from notifications.message import Ambiguous, Rejected, Retryable
+from notifications.message import Ambiguous, Answer, Rejected, Retryable
 from notifications.net import http
+from notifications.net.http import Response
 
-_LATER = (408, 425, 429)
+_RETRY_STATUSES = (408, 425, 429)
 
 
 def post(
-    url: str, body: bytes, headers: Mapping[str, str], deadline: float
-) -> http.Response | Rejected | Retryable | Ambiguous:
-    """Post, and return the response, or what it means that there is none. `deadline` is in seconds from now."""
+    url: str, body: bytes, headers: Mapping[str, str], deadline: float, judge: Callable[[Response], Answer]
+) -> Answer:
+    """Post, and return what `judge` makes of the response, or the answer for none. `deadline` is in seconds."""
     try:
-        return http.request("POST", url, body=body, headers=headers, deadline=deadline)
-    except http.NotSent as failure:
-        return Rejected(failure.reason) if failure.refused else Retryable(failure.reason)
-    except http.Unanswered as failure:
-        return Ambiguous(failure.reason)
+        response = http.request("POST", url, body=body, headers=headers, deadline=deadline)
+    except (http.NotSent, http.Unanswered) as failure:
+        return failed(failure)
+    return judge(response)
 
 
 def post_json(
-    url: str, document: Mapping[str, Any], deadline: float, headers: Mapping[str, str] | None = None
-) -> http.Response | Rejected | Retryable | Ambiguous:
-    """Post `document` as JSON."""
-    return post(url, json.dumps(document).encode(), {"Content-Type": "application/json", **(headers or {})}, deadline)
+    url: str,
+    document: Mapping[str, Any],
+    deadline: float,
+    judge: Callable[[Response], Answer],
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """Post `document` as JSON; see `post`."""
+    headers = {"Content-Type": "application/json", **(headers or {})}
+    return post(url, json.dumps(document).encode(), headers, deadline, judge)
 
 
-def document(response: http.Response) -> dict[str, Any]:
-    """Return the JSON object that the response holds, an empty one where it holds none."""
+def failed(failure: http.NotSent | http.Unanswered) -> Answer:
+    """Return the answer for a request without a response."""
+    if isinstance(failure, http.Unanswered):
+        return Ambiguous(failure.reason)
+    return Rejected(failure.reason) if failure.refused else Retryable(failure.reason)
+
+
+def refused(service: str, response: Response, retry_after: object = None) -> Retryable | Rejected:
+    """Return the answer for an error that the provider knows no more about than its status.
+
+    `retry_after` is the number of seconds in the response's body; without one, the Retry-After header counts.
+    """
+    return retry_later(service, response, retry_after) or Rejected(
+        f"{service} refused the message: {status_text(response.status)}."
+    )
+
+
+def retry_later(service: str, response: Response, retry_after: object = None) -> Retryable | None:
+    """Return Retryable if the status asks to try again later; `retry_after` as for `refused`."""
+    if response.status not in _RETRY_STATUSES and response.status < 500:
+        return None
+    wait = retry_after if isinstance(retry_after, int | float) and not isinstance(retry_after, bool) else None
+    if wait is None:
+        wait = retry.parse_retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
+    return Retryable(f"{service} answered {status_text(response.status)}.", retry_after=wait)
+
+
+def damaged(part: str) -> Rejected:
+    """Return the answer for a channel whose row was damaged, for example by hand."""
+    return Rejected(f"This channel's {part} is damaged. Remove the channel and add it again.")
+
+
+def json_object(response: Response) -> dict[str, Any]:
+    """Return the JSON object in the response; an empty one if there is none."""
     try:
         found = json.loads(response.body)
     except ValueError:
@@ -43,18 +80,8 @@ def document(response: http.Response) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def later(who: str, response: http.Response, retry_after: object = None) -> Retryable | None:
-    """Return Retryable where the service `who` says "later"; `retry_after` is its wish where the body holds one."""
-    if response.status not in _LATER and response.status < 500:
-        return None
-    wish = retry_after if isinstance(retry_after, int | float) and not isinstance(retry_after, bool) else None
-    if wish is None:
-        wish = retry.parse_retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
-    return Retryable(f"{who} answered {in_words(response.status)}.", retry_after=wish)
-
-
-def in_words(status: int) -> str:
-    """Return the status with its phrase, "410 Gone"."""
+def status_text(status: int) -> str:
+    """Return the status with its phrase, such as "410 Gone"."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:

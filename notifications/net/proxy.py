@@ -1,7 +1,7 @@
-"""The way out to services: straight to an address that the guard permits, or through the operator's proxy.
+"""Connections to services: direct, or through the operator's HTTP proxy.
 
-The proxy is given the address that was checked here, never the name: a proxy inside the network would otherwise look
-the name up itself, and could be led to what the guard forbids. TLS is spoken through it, so it reads nothing of that.
+We resolve host names; the proxy gets IP addresses. A proxy inside the network would otherwise resolve the name again
+and could reach an address that the policy denies. TLS runs through the tunnel, so the proxy cannot read it.
 """
 
 from __future__ import annotations
@@ -12,54 +12,52 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.conf import settings
 
-from notifications.net.deadline import BoundedSocket, dial, look_up, unsaid
+from notifications.net.deadline import DeadlineSocket, connect, not_counted_as_sent, resolve
 
-LONGEST_REPLY = 8 * 1024
+MAX_REPLY = 8 * 1024
 
 
 class ProxyRefused(OSError):
-    """The operator's proxy did not open the way; the message says what it answered."""
+    """The operator's proxy did not open the tunnel; the message is what it answered."""
 
 
-def reach(host: str, port: int, permit: Callable[[str], bool]) -> BoundedSocket:
-    """Return a connection to the host. Raises what `dial` does, and ProxyRefused."""
+def open_connection(host: str, port: int, permit: Callable[[str], bool]) -> DeadlineSocket:
+    """Return a connection to the host. Raises what `connect` does, and ProxyRefused."""
     if not settings.EGRESS_PROXY:
-        return dial(host, port, permit)
+        return connect(host, port, permit)
     proxy = urlsplit(settings.EGRESS_PROXY)
     failure: OSError = ProxyRefused("no address")
-    for *_, address in look_up(host, port, permit):
-        tunnel = dial(str(proxy.hostname), proxy.port or 3128)
+    for *_, address in resolve(host, port, permit):
+        tunnel = connect(str(proxy.hostname), proxy.port or 3128)
         try:
-            with unsaid():
-                _ask(tunnel, proxy, f"[{address[0]}]:{port}" if ":" in address[0] else f"{address[0]}:{port}")
-        except ProxyRefused as refusal:
+            with not_counted_as_sent():
+                _open_tunnel(tunnel, proxy, f"[{address[0]}]:{port}" if ":" in address[0] else f"{address[0]}:{port}")
+        except BaseException as error:
             tunnel.close()
-            failure = refusal
-        except BaseException:
-            tunnel.close()
-            raise
+            if not isinstance(error, ProxyRefused):
+                raise
+            failure = error
         else:
             return tunnel
     raise failure
 
 
-def _ask(tunnel: BoundedSocket, proxy: SplitResult, target: str) -> None:
+def _open_tunnel(tunnel: DeadlineSocket, proxy: SplitResult, target: str) -> None:
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.username is not None:
-        who = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-        lines.append(f"Proxy-Authorization: Basic {b64encode(who.encode()).decode()}")
+        user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        lines.append(f"Proxy-Authorization: Basic {b64encode(user.encode()).decode()}")
     tunnel.sendall("\r\n".join([*lines, "", ""]).encode())
-    status = _reply(tunnel).split(b" ")[1:2]
+    status = _read_reply(tunnel).split(b" ")[1:2]
     if status != [b"200"]:
-        told = status[0][:3].decode("ascii", "replace") if status else "nothing that is HTTP"
-        raise ProxyRefused(told)
+        raise ProxyRefused(status[0][:3].decode("ascii", "replace") if status else "something that is not HTTP")
 
 
-def _reply(tunnel: BoundedSocket) -> bytes:
-    """Read up to the empty line and not a byte more: what follows is the service's."""
+def _read_reply(tunnel: DeadlineSocket) -> bytes:
+    """Read up to the empty line, and no byte more: what follows comes from the service."""
     reply, byte = bytearray(), bytearray(1)
     while not reply.endswith(b"\r\n\r\n"):
-        if not tunnel.recv_into(byte) or len(reply) > LONGEST_REPLY:
-            raise ProxyRefused("nothing that is HTTP")
+        if not tunnel.recv_into(byte) or len(reply) > MAX_REPLY:
+            raise ProxyRefused("something that is not HTTP")
         reply += byte
     return bytes(reply)

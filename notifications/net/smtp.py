@@ -1,4 +1,4 @@
-"""Django's SMTP backend, held to one deadline, able to say how far a message got, and to go on with an open session."""
+"""Django's SMTP backend with one deadline. It knows how far a message got, and reuses open sessions."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from typing import Any
 
 from django.core.mail.backends.smtp import EmailBackend
 
-from notifications.net.deadline import dial, tls_context, under_way
+from notifications.net.deadline import connect, has_deadline, tls_context
 
 IDLE_SECONDS = 60.0
-"""How long a session waits for the next mail. Most servers give theirs up after five minutes."""
+"""How long a session waits for the next mail. Most servers close an idle one after five minutes."""
 
 IDLE_SESSIONS = 8
-"""How many a process keeps, one for each of its threads that send at once."""
+"""How many sessions a process keeps: one for each thread that sends at the same time."""
 
-MAILS_A_SESSION = 100
-"""What most servers allow before they close one themselves."""
+MAILS_PER_SESSION = 100
+"""Most servers close a session after about this many."""
 
 
 class _Session(smtplib.SMTP):
-    """Knows whether the final dot is out and unanswered: from there on, the server may have taken the message."""
+    """Knows whether it has sent the final dot without an answer: the server may then have accepted the message."""
 
     in_doubt = False
-    _invited = False
+    _may_send_data = False
 
     def getreply(self) -> tuple[int, bytes]:
-        """Read a reply; a proper one settles the doubt."""
+        """Read a reply; a valid one ends the doubt."""
         code, text = super().getreply()
-        self._invited = code == 354
+        self._may_send_data = code == 354
         self.in_doubt = self.in_doubt and not 200 <= code < 600
         return code, text
 
     def send(self, s: Any) -> None:
-        """Send. The dot is the last thing written, so a message that could not be written whole has none."""
+        """Send. The dot comes last, so the server ignores a message that was not sent whole."""
         super().send(s)
-        self.in_doubt = self._invited
+        self.in_doubt = self._may_send_data
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        if under_way():
-            return dial(host, port)
+        if has_deadline():
+            return connect(host, port)
         return super()._get_socket(host, port, timeout)  # type: ignore[misc, no-any-return]
 
 
 class _TLSSession(smtplib.SMTP_SSL, _Session):
-    """The same under TLS from the first byte; `_get_socket` of SMTP_SSL wraps that of _Session."""
+    """The same, under TLS from the start: `_get_socket` of SMTP_SSL wraps the one of _Session."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Idle:
-    """A session that is open and signed in. `since` is of the monotonic clock, `mails` how many it has carried."""
+    """An open, signed-in session. `since` is on the monotonic clock; `mails` counts what it has sent."""
 
     server: tuple[object, ...]
     session: smtplib.SMTP
@@ -67,32 +67,32 @@ class _Idle:
 
 
 class Backend(EmailBackend):
-    """Outside an exchange (a password reset, say) it works like its parent.
+    """Outside a deadline (a password reset, for example) it works like its parent.
 
-    Within one, `close` leaves the session open for the next mail of this process, where the last one was taken.
+    Inside one, `close` keeps the session for this process's next mail if the server accepted the last one.
     """
 
     _mails = 0
-    _taken = False
+    _accepted = False
 
     @property
     def connection_class(self) -> type[smtplib.SMTP]:
-        """The class that Django makes its connection of."""
+        """The class of Django's connection."""
         return _TLSSession if self.use_ssl else _Session
 
     @property
     def ssl_context(self) -> ssl.SSLContext:
-        """The context that all of Carillon uses, whose sockets know the deadline."""
+        """The context whose sockets know the deadline."""
         return tls_context()
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a message is out whose end the server has not confirmed."""
+        """Whether a message was sent and the server has not confirmed it."""
         return bool(getattr(self.connection, "in_doubt", False))
 
     def open(self) -> bool | None:
-        """Open a session, or go on with one that is open and answers."""
-        if self.connection is None and under_way():
+        """Reuse an open session that answers, or open a new one."""
+        if self.connection is None and has_deadline():
             for idle in _take(self._server()):
                 if _answers(idle):
                     self.connection, self._mails = idle.session, idle.mails
@@ -100,19 +100,19 @@ class Backend(EmailBackend):
         return super().open()
 
     def send_messages(self, email_messages: Any) -> int:
-        """Send. A session that a server has refused something in is not used again."""
-        self._taken = False
+        """Send. A session in which the server refused something is not reused."""
+        self._accepted = False
         sent = super().send_messages(email_messages)
-        self._taken, self._mails = True, self._mails + sent
+        self._accepted, self._mails = True, self._mails + sent
         return sent
 
     def close(self) -> None:
-        """Keep the session for the next mail, or say good-bye."""
-        if self.connection is None or not (self._taken and under_way() and self._mails < MAILS_A_SESSION):
+        """Keep the session for the next mail, or close it."""
+        if self.connection is None or not (self._accepted and has_deadline() and self._mails < MAILS_PER_SESSION):
             super().close()
             return
         _idle.append(_Idle(self._server(), self.connection, time.monotonic(), self._mails))
-        self.connection, self._mails, self._taken = None, 0, False
+        self.connection, self._mails, self._accepted = None, 0, False
         while len(_idle) > IDLE_SESSIONS:
             with suppress(IndexError):
                 _idle.popleft().session.close()
@@ -122,34 +122,32 @@ class Backend(EmailBackend):
 
 
 def _take(server: tuple[object, ...]) -> Iterator[_Idle]:
-    """Yield the sessions with this server, newest first; each is the caller's from then on."""
+    """Yield the sessions with this server, newest first; each then belongs to the caller."""
     for idle in reversed(tuple(_idle)):
         if idle.server == server:
             try:
                 _idle.remove(idle)
             except ValueError:
-                continue  # another thread was quicker
+                continue  # another thread took it
             yield idle
 
 
 def _answers(idle: _Idle) -> bool:
     if time.monotonic() - idle.since < IDLE_SECONDS:
-        try:
+        with suppress(OSError):
             if idle.session.noop()[0] == 250:
                 return True
-        except OSError:
-            pass
     idle.session.close()
     return False
 
 
-def _forget() -> None:
-    """Let go of all sessions, saying nothing in them: in a forked child they are the parent's too."""
+def _drop_all() -> None:
+    """Close all sessions without QUIT: in a forked child they are the parent's too."""
     for idle in _idle:
         idle.session.close()
     _idle.clear()
 
 
 _idle: deque[_Idle] = deque()
-os.register_at_fork(after_in_child=_forget)
-atexit.register(_forget)
+os.register_at_fork(after_in_child=_drop_all)
+atexit.register(_drop_all)

@@ -1,6 +1,6 @@
-"""The providers: every module of this package that defines one, found by its presence.
+"""The providers: each module of this package that defines one is found when the package is first used.
 
-Adding a provider is adding a file; no list is edited. See docs/adding-a-provider.md.
+To add a provider, add a file: see docs/adding-a-provider.md.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from notifications.providers.base import Provider
 
 
 class UnknownProvider(LookupError):
-    """No provider is of this kind. The message names the kinds there are."""
+    """No provider has this kind. The message lists the kinds that exist."""
 
     def __init__(self, kind: str) -> None:
-        super().__init__(f"There is no provider of the kind “{kind}”. There are: {', '.join(_found())}.")
+        super().__init__(f"There is no provider “{kind}”. There are: {', '.join(_found())}.")
 
 
 @cache
@@ -30,23 +30,23 @@ def _found() -> dict[str, Provider]:
             if not ours or isabstract(value):
                 continue
             if value.kind != module_info.name:
-                raise TypeError(f"{module.__name__} holds a provider of the kind “{value.kind}”: name both alike.")
+                raise TypeError(f"{module.__name__} defines a provider of the kind “{value.kind}”: use the same name.")
             providers.append(value())
     return {provider.kind: provider for provider in sorted(providers, key=lambda p: (p.position, p.label))}
 
 
 def all() -> list[Provider]:
-    """Return every provider, in the order in which people see them."""
+    """Return every provider, in the order in which pages list them."""
     return list(_found().values())
 
 
 def disturbs(kind: str) -> bool:
-    """Return whether deliveries of this kind keep quiet hours; one that no provider can send need not wait for that."""
+    """Return whether deliveries of this kind wait for the end of quiet hours; False for an unknown kind."""
     return kind in _found() and _found()[kind].disturbs
 
 
 def unsubscribes(kind: str) -> bool:
-    """Return whether messages of this kind carry the address at which they are ended."""
+    """Return whether messages of this kind carry an unsubscribe link."""
     return kind in _found() and _found()[kind].unsubscribes
 
 

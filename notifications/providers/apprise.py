@@ -1,4 +1,4 @@
-"""The long tail: services that Apprise speaks to (https://appriseit.com/services), held to the door."""
+"""Other services, through Apprise (https://appriseit.com/services) and the guarded HTTP client."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from notifications.net import http, post
-from notifications.net.address_field import PATIENCE
+from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected
+from notifications.net import post
+from notifications.net.address_field import PROBE_SECONDS
+from notifications.net.http import Unanswered
 from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import SERVICES
-from notifications.providers.base import Limits, Provider, Written, write
+from notifications.providers.base import Limits, Provider, Rendered, render
 from notifications.text import fit
 
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 
 _OWN = {"mailto", "mailtos", "discord", "tgram", "slack", "ntfy", "ntfys", "json", "jsons", "xml", "xmls", "form"}
-_DAMAGED = Rejected("This channel's address is damaged. Remove the channel and add it again.")
 
 
 class AppriseForm(forms.Form):
-    """The address, as Apprise writes it."""
+    """The Apprise URL."""
 
     url = forms.CharField(
         label="Apprise URL",
@@ -34,32 +34,34 @@ class AppriseForm(forms.Form):
         help_text="More than a hundred services have one: see "
         '<a href="https://appriseit.com/services">appriseit.com/services</a>.',
         error_messages={
-            "required": f"Write the service's address, such as {EXAMPLE}",
-            "max_length": "An address has at most %(limit_value)d characters.",
+            "required": f"Enter the service's URL, such as {EXAMPLE}",
+            "max_length": "A URL has at most %(limit_value)d characters.",
         },
     )
 
     def clean_url(self) -> str:
-        """Return the address."""
+        """Return the URL."""
         url: str = self.cleaned_data["url"]
         scheme = _scheme(url)
         if scheme in _OWN:
             raise forms.ValidationError(f"Use Carillon's own kind of channel for {scheme}:// instead.")
         if scheme not in SERVICES:
             known = re.fullmatch(r"[a-z0-9]{1,20}", scheme)
-            told = f"{scheme}:// is none of the services that may be used." if known else "This is no address."
-            raise forms.ValidationError(f"{told} One looks like {EXAMPLE}")
+            problem = f"{scheme}:// is not a supported service." if known else "This is not an Apprise URL."
+            raise forms.ValidationError(f"{problem} One looks like {EXAMPLE}")
         service = _service(url)
         if service is None:
-            shape = _shape(scheme)
-            raise forms.ValidationError(f"This is not a whole address of {_name(scheme)}. Write it like {shape}")
+            template = apprise_requests.load(scheme).templates[0].replace("{schema}", scheme)
+            raise forms.ValidationError(f"This is not a complete URL of {_name(scheme)}. Enter one like {template}")
         if refusal := _refusal(service):
-            raise forms.ValidationError(f"{refusal} Use one that everybody reaches, with a valid certificate.")
+            raise forms.ValidationError(f"{refusal} Use a public address with a valid certificate.")
         return url
 
 
 class Apprise(Provider):
-    """Sends by one of Apprise's services. None of them knows keys: a message whose end is unknown is not sent again."""
+    """Sends through one of Apprise's services. None takes an idempotency key, so a message with an unknown outcome is
+    not repeated.
+    """
 
     kind = "apprise"
     label = "Another service (Apprise)"
@@ -69,7 +71,7 @@ class Apprise(Provider):
     form: ClassVar[type[forms.Form]] = AppriseForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return address {"service"}, its name, and secrets {"url"}: tokens stand anywhere in it."""
+        """Return address {"service"}, its name, and secrets {"url"}, which may hold tokens anywhere."""
         return Destination({"service": _name(_scheme(cleaned["url"]))}, {"url": cleaned["url"]})
 
     def summary(self, destination: Destination) -> str:
@@ -77,31 +79,31 @@ class Apprise(Provider):
         return str(destination.address.get("service", ""))
 
     def limits_for(self, destination: Destination) -> Limits:
-        """Return those of the service; none where the address is damaged, to which nothing is sent."""
+        """Return the service's limits; none for a damaged URL, to which nothing is sent."""
         service = _service(destination.secrets.get("url", ""))
-        return Limits() if service is None else _limits(service)
+        return _limits(service) if service else Limits()
 
-    def written(self, message: Message, destination: Destination) -> Written:
-        """Return what the service is given; as it stands where the address is damaged."""
+    def render(self, message: Message, destination: Destination) -> Rendered:
+        """Return the text for the service; unchanged for a damaged URL."""
         service = _service(destination.secrets.get("url", ""))
-        return write(message, Limits()) if service is None else _written(message, service)
+        return _render(message, service) if service else render(message, Limits())
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Send it, cut to what the service takes."""
+        """Send the message, cut to the service's limits."""
         service = _service(destination.secrets.get("url", ""))
         if service is None:
-            return _DAMAGED
-        written = _written(message, service)
-        title, body = written.subject.text, written.body.text
-        with apprise_requests.visit(self.deadline) as visit:
+            return post.damaged("URL")
+        rendered = _render(message, service)
+        title, body = rendered.subject.text, rendered.body.text
+        with apprise_requests.guarded(self.deadline) as calls:
             try:
                 # Some services refuse a message without a body.
                 done = bool(
                     service.notify(body=body or title, title=title, notify_type="info", body_format=_format(service))
                 )
-            except Exception:  # of foreign code, on an answer that it did not expect: the visit tells what went out
+            except Exception:  # foreign code that did not expect an answer; `calls` knows what was sent
                 done = False
-        return _judge(done, visit, self.summary(destination))
+        return _judge(done, calls, self.summary(destination))
 
 
 def _scheme(url: str) -> str:
@@ -112,32 +114,27 @@ def _name(scheme: str) -> str:
     return str(apprise_requests.load(scheme).service_name)
 
 
-def _shape(scheme: str) -> str:
-    template: str = apprise_requests.load(scheme).templates[0]
-    return template.replace("{schema}", scheme)
-
-
 def _service(url: str) -> Any:
-    """Return the service that the address describes, or None."""
+    """Return the service that the URL describes, or None."""
     from apprise import AppriseAsset
 
     if _scheme(url) not in SERVICES:
         return None
     plugin = apprise_requests.load(_scheme(url))
     asset = AppriseAsset(
-        storage_mode="memory",  # it would write files otherwise
+        storage_mode="memory",  # the default writes files
         allow_templates=False,
         interpret_emojis=False,
         http_redirects=False,
     )
     try:
         parsed = plugin.parse_url(url)
-        # Where it counts otherwise than we do, it cuts a little more, instead of sending several messages.
+        # If it counts characters otherwise than we do, it cuts a little more instead of sending several messages.
         service = plugin(**{**parsed, "overflow": "truncate", "asset": asset}) if parsed else None
-    except Exception:  # of foreign code, on what a person typed
+    except Exception:  # foreign code, with text that a person typed
         return None
     if service is not None:
-        service.throttle = lambda *_, **__: None  # it would sleep; our rates do not
+        service.throttle = lambda *_, **__: None  # it sleeps; our rates do not
     return service
 
 
@@ -149,43 +146,42 @@ def _format(service: Any) -> Any:
     return service.resolve_format("text")
 
 
-def _written(message: Message, service: Any) -> Written:
-    """Where a service shows a body as HTML or Markdown, it is given one that shows what was typed."""
+def _render(message: Message, service: Any) -> Rendered:
+    """Escape the body for a service that shows HTML or Markdown."""
     from apprise import NotifyFormat
     from apprise.conversion import convert_between
 
-    there, limits = _format(service), _limits(service)
+    target, limits = _format(service), _limits(service)
 
     def escape(text: str) -> str:
-        if there == NotifyFormat.HTML:
+        if target == NotifyFormat.HTML:
             return html.escape(text).replace("\n", "<br>\n")
-        return str(convert_between(NotifyFormat.TEXT, there, text))  # type: ignore[no-untyped-call]
+        return str(convert_between(NotifyFormat.TEXT, target, text))  # type: ignore[no-untyped-call]
 
-    written = write(message, limits, escape)
-    # A title of its own is plain text everywhere.
-    return written if limits.joined else replace(written, subject=fit(message.subject, limits.subject))
+    rendered = render(message, limits, escape)
+    # A separate title is plain text in every service.
+    return rendered if limits.joined else replace(rendered, subject=fit(message.subject, limits.subject))
 
 
 def _refusal(service: Any) -> str:
-    """Return why the guard would refuse the first address that the service calls, or ""."""
-    with apprise_requests.visit(PATIENCE, looking=True) as visit:
+    """Return why every send to the first address that the service calls would fail, or ""."""
+    with apprise_requests.guarded(PROBE_SECONDS, probe_only=True) as calls:
         try:
             service.notify(body="-", title="-", notify_type="info", body_format="text")
-        except Exception:  # of foreign code, told that there is no connection
-            return visit.refusal
-    return visit.refusal
+        except Exception:  # foreign code, after a connection error
+            return calls.refusal
+    return calls.refusal
 
 
-def _judge(done: bool, visit: apprise_requests.Visit, name: str) -> Answer:
-    if done and visit.responses:
+def _judge(done: bool, calls: apprise_requests.Calls, name: str) -> Answer:
+    if done and calls.responses:
         return Delivered()
-    if isinstance(visit.failure, http.Unanswered):
-        return Ambiguous(visit.failure.reason)
-    if any(200 <= response.status < 300 for response in visit.responses):
-        return Ambiguous(f"{name} took a part of it only, or answered something that is not understood.")
-    if visit.failure is not None:
-        return Rejected(visit.failure.reason) if visit.failure.refused else Retryable(visit.failure.reason)
-    if not visit.responses:
-        return Rejected(f"{name} has nobody to send to at this address.")
-    last = visit.responses[-1]
-    return post.later(name, last) or Rejected(f"{name} refused the message: {post.in_words(last.status)}.")
+    if isinstance(calls.failure, Unanswered):
+        return post.failed(calls.failure)
+    if any(200 <= response.status < 300 for response in calls.responses):
+        return Ambiguous(f"{name} accepted only a part of it, or its answer is not understood.")
+    if calls.failure is not None:
+        return post.failed(calls.failure)
+    if not calls.responses:
+        return Rejected(f"{name} has no recipient at this address.")
+    return post.refused(name, calls.responses[-1])

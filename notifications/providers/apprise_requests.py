@@ -1,8 +1,8 @@
-"""Apprise's services, held to the door: what they take for the module `requests` is an object of ours.
+"""A replacement for the module `requests` in Apprise's services, so that they use the guarded HTTP client.
 
-Their code calls `requests.post(…)`, and finds the name in its own module. There `load` puts a stand-in, whose calls go
-through `notifications.net.http`: guarded, bounded, verified and without redirects, whatever the service asks for.
-Outside a visit it refuses. No library is patched, so nothing else of this process is changed.
+A service calls `requests.post(…)` and finds `requests` in its own module. `load` sets that name to our replacement. Its
+calls go through `notifications.net.http`, whatever options the service passes, and fail outside `guarded`. The library
+itself is not patched, so nothing else in this process changes.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ from requests.utils import get_encoding_from_headers
 from notifications.net import http
 from notifications.providers.apprise_services import SERVICES
 
-# It tells of addresses and payloads.
+# It logs addresses and payloads.
 logging.getLogger("apprise").setLevel(logging.CRITICAL)
 
 
 @dataclass(slots=True)
-class Visit:
-    """What a service did at the door. `expires` is of the monotonic clock; with `looking`, nothing is said."""
+class Calls:
+    """What a service called. `expires` is on the monotonic clock; with `probe_only`, nothing is sent."""
 
     expires: float
-    looking: bool = False
+    probe_only: bool = False
     responses: list[http.Response] = field(default_factory=list)
     refusal: str = ""
     failure: http.NotSent | http.Unanswered | None = None
 
 
-_current: ContextVar[Visit | None] = ContextVar("visit", default=None)
+_current: ContextVar[Calls | None] = ContextVar("calls", default=None)
 
 
 @contextmanager
-def visit(seconds: float, looking: bool = False) -> Iterator[Visit]:
-    """Let the service that is called inside the block through the door, for `seconds` in all."""
-    under_way = Visit(time.monotonic() + seconds, looking)
-    token = _current.set(under_way)
+def guarded(seconds: float, probe_only: bool = False) -> Iterator[Calls]:
+    """Allow the services that are called inside the block to make requests, for `seconds` in all."""
+    calls = Calls(time.monotonic() + seconds, probe_only)
+    token = _current.set(calls)
     try:
-        yield under_way
+        yield calls
     finally:
         _current.reset(token)
 
 
 @cache
 def load(scheme: str) -> Any:
-    """Return the class that speaks for `scheme`, behind the door. Raises KeyError for one that is not allowed."""
+    """Return the service's class for `scheme`. Raises KeyError for a scheme that is not allowed."""
     from apprise.plugins.base import NotifyBase
 
     module = import_module(f"apprise.plugins.{SERVICES[scheme]}")
-    module.requests = _STAND_IN  # type: ignore[attr-defined]
+    module.requests = _REPLACEMENT  # type: ignore[attr-defined]
     for found in vars(module).values():
         if isclass(found) and issubclass(found, NotifyBase) and scheme in schemes_of(found):
             return found
@@ -69,7 +69,7 @@ def load(scheme: str) -> Any:
 
 
 def schemes_of(service: Any) -> set[str]:
-    """Return the schemes of a service's addresses."""
+    """Return the schemes of a service's URLs."""
     named = (service.protocol, service.secure_protocol)
     return {scheme for names in named for scheme in ([names] if isinstance(names, str) else names or ())}
 
@@ -88,37 +88,38 @@ def _request(
     timeout: object = None,
     allow_redirects: object = False,
 ) -> requests.Response:
-    """Make the request. What the service wishes of `verify`, `timeout` and `allow_redirects` is not heeded."""
-    under_way = _current.get()
-    if under_way is None:
-        raise requests.ConnectionError("nobody is sending")
+    """Make the request; `verify`, `timeout` and `allow_redirects` are ignored."""
+    calls = _current.get()
+    if calls is None:
+        raise requests.ConnectionError("call this inside guarded()")
     prepared = requests.Request(method, url, headers, files, data, params, auth, json=json).prepare()
-    if under_way.looking:
+    url, left = prepared.url or "", max(0.0, calls.expires - time.monotonic())
+    if calls.probe_only:
         try:
-            http.examine(prepared.url or "", max(0.0, under_way.expires - time.monotonic()))
+            http.probe(url, left)
         except http.NotSent as refusal:
-            under_way.refusal = under_way.refusal or refusal.reason
-        raise requests.ConnectionError("only looking")
+            calls.refusal = calls.refusal or refusal.reason
+        raise requests.ConnectionError("probe only")
     body = prepared.body or b""
     try:
         answer = http.request(
             method,
-            prepared.url or "",
+            url,
             body=body.encode() if isinstance(body, str) else body,
             headers={name: value for name, value in prepared.headers.items() if name.lower() != "content-length"},
-            deadline=max(0.0, under_way.expires - time.monotonic()),
+            deadline=left,
         )
     except (http.NotSent, http.Unanswered) as failure:
-        # One that may have arrived outweighs all that did not.
-        if not isinstance(under_way.failure, http.Unanswered):
-            under_way.failure = failure
-        raise requests.ConnectionError("the door gave no answer") from None
-    under_way.responses.append(answer)
+        # A request that may have arrived matters more than those that did not.
+        if not isinstance(calls.failure, http.Unanswered):
+            calls.failure = failure
+        raise requests.ConnectionError("no answer") from None
+    calls.responses.append(answer)
     response = requests.Response()
     response.status_code = answer.status
     response.headers = CaseInsensitiveDict(answer.headers)
     response.encoding = get_encoding_from_headers(response.headers)
-    response.url = prepared.url or ""
+    response.url = url
     response._content = answer.body
     return response
 
@@ -127,8 +128,8 @@ def _method(name: str) -> Any:
     return lambda url, data=None, **options: _request(name, url, data=data, **options)
 
 
-# What the services use of `requests`, and nothing else: a session, say, is an AttributeError.
-_STAND_IN = SimpleNamespace(
+# Only what the services use of `requests`: a session, for example, is an AttributeError.
+_REPLACEMENT = SimpleNamespace(
     request=_request,
     get=lambda url, params=None, **options: _request("GET", url, params=params, **options),
     post=_method("POST"),

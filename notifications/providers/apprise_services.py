@@ -1,8 +1,7 @@
-"""The services of Apprise that people may use, by the schemes of their addresses.
+"""The Apprise services that people may use, by URL scheme.
 
-Each of them speaks HTTP by the plain calls of `requests` alone, which go through the door: no file is read, no process
-started, no bus or socket opened, no other library spoken through. A test reads their sources for that again. Left out
-besides are those that Carillon speaks to itself.
+Each makes only plain calls of `requests`, which go through the guarded client: it reads no file, starts no process,
+opens no socket and uses no other library. A test checks their sources. Services with their own provider are left out.
 """
 
 from __future__ import annotations
@@ -39,4 +38,4 @@ SERVICES: dict[str, str] = {
     for module, _, schemes in (entry.partition("=") for entry in _MODULES.split())
     for scheme in schemes.split(",")
 }
-"""The module of apprise.plugins that speaks for a scheme."""
+"""The module in apprise.plugins, by scheme."""

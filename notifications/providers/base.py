@@ -1,7 +1,8 @@
-"""What a provider is."""
+"""The interface of a provider, and what several providers share."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,9 +19,7 @@ from notifications.text import Fitted, fit, utf8
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `amount` sends in any `per_seconds`, counted over the service, the channel, the address's host or the
-    person who is sent to.
-    """
+    """At most `amount` sends in any `per_seconds`, counted for each service, channel, host or person."""
 
     name: str
     amount: int
@@ -30,9 +29,9 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The longest subject and body that a service takes, as `measure` counts them; None is no limit of its own.
+    """The longest subject and body that a service accepts, as `measure` counts them; None means no limit.
 
-    `joined`: it knows no subject, so that both are one text under the body's limit.
+    `joined`: the service has no subject, so subject and body are one text within the body's limit.
     """
 
     subject: int | None = None
@@ -42,138 +41,182 @@ class Limits:
 
     @property
     def unit(self) -> str:
-        """What `measure` counts, for people to read."""
+        """The unit of `measure`, for people."""
         return "bytes" if self.measure is utf8 else "characters"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What a service is given to say. `subject` is empty where it stands in the body."""
+class Rendered:
+    """A message's text as its service gets it. `subject` is empty if it is part of the body."""
 
     subject: Fitted
     body: Fitted
 
 
-def write(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Written:
-    """Return the message within `limits`. The address at which it is acknowledged ends the body, and is never cut."""
-    foot = f"Acknowledge or snooze: {message.answer_url}" if message.answer_url else ""
+def render(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Rendered:
+    """Return the message within `limits`. Its `answer_url` ends the body and is never cut."""
+    footer = f"Acknowledge or snooze: {message.answer_url}" if message.answer_url else ""
     if limits.joined:
         joined = "\n\n".join(filter(None, (message.subject, message.body)))
-        return Written(Fitted("", 0), fit(joined, limits.body, limits.measure, escape, foot))
-    return Written(
+        return Rendered(Fitted("", 0), fit(joined, limits.body, limits.measure, escape, footer))
+    return Rendered(
         fit(message.subject, limits.subject, limits.measure, escape),
-        fit(message.body, limits.body, limits.measure, escape, foot),
+        fit(message.body, limits.body, limits.measure, escape, footer),
     )
 
 
+class PatternField(forms.CharField):
+    """Text that matches `pattern` as a whole; its value is the pattern's first group, if it has one.
+
+    `invalid` is the error for any other text. A `secret` field is a password input without autocompletion.
+    """
+
+    def __init__(self, pattern: re.Pattern[str], invalid: str, *, secret: bool = False, **options: Any) -> None:
+        widget = forms.PasswordInput if secret else forms.TextInput
+        options.setdefault("widget", widget(attrs={"autocomplete": "off"}))
+        super().__init__(**options)
+        self._pattern, self._invalid = pattern, invalid
+
+    def clean(self, value: Any) -> str:
+        """Return the text, or the group. Raises ValidationError."""
+        typed: str = super().clean(value)
+        if not typed:
+            return typed
+        found = self._pattern.fullmatch(typed)
+        if found is None:
+            raise forms.ValidationError(self._invalid)
+        return found[1] if self._pattern.groups else typed
+
+
 class Provider(ABC):
-    """Speaks to one kind of service. Without state: one object serves every channel, from any thread."""
+    """Sends to one kind of service. It has no state: one object serves every channel, from any thread."""
 
     kind: ClassVar[str]
-    """The word stored with each channel. The same as the module's name."""
+    """Stored with each channel; the same as the module's name."""
 
     label: ClassVar[str]
-    """What people call it: "E-mail"."""
+    """Its name for people: "Email"."""
 
     icon: ClassVar[str]
-    """The id of an SVG symbol on the pages."""
+    """The id of an SVG symbol in static/icons.svg."""
 
     position: ClassVar[int] = 100
-    """Where it stands among the others, lowest first."""
+    """Its position in lists, lowest first."""
 
     policy: ClassVar[retry.Policy] = retry.QUICK
 
     recognises_repeats: ClassVar[bool]
-    """Whether the receiver can tell a repeat by its key, so that a send whose outcome is unknown may be repeated."""
+    """Whether the receiver recognises a repeat by its key, so that a send with an unknown outcome may be repeated."""
 
     disturbs: ClassVar[bool] = True
-    """Whether what it delivers makes itself heard, so that it waits for the end of a person's quiet hours."""
+    """Whether its deliveries wait for the end of a person's quiet hours."""
 
     unsubscribes: ClassVar[bool] = False
-    """Whether its messages carry `unsubscribe_url`: who reads them need not be who made the channel."""
+    """Whether its messages carry `unsubscribe_url`, because their reader may not be the channel's owner."""
 
     deadline: ClassVar[float] = 20.0
     """Seconds for one whole send: DNS, connection, TLS, request and answer."""
 
     limits: ClassVar[Limits] = Limits()
 
-    answers_apart: ClassVar[bool] = False
-    """Whether the address at which a message is acknowledged has a place of its own, outside the text."""
+    separate_answer_url: ClassVar[bool] = False
+    """Whether `answer_url` is sent outside the text."""
 
     form: ClassVar[type[forms.Form]]
-    """The fields that a person fills in to make a channel."""
+    """The fields for a new channel."""
 
-    manner: ClassVar[frozenset[str]] = frozenset()
-    """What of an address says how a message arrives, not where: changed, nothing is to be verified again."""
+    option_fields: ClassVar[frozenset[str]] = frozenset()
+    """Parts of the address that say how a message arrives, not where; changing them needs no new verification."""
 
     revealed: ClassVar[str] = ""
-    """The name of the secret that its owner is shown once, when the channel has been made. Empty: none is."""
+    """The name of a secret that Carillon generates and shows its owner once. Empty: none."""
 
     overlap: ClassVar[timedelta] = timedelta(0)
-    """How long a `revealed` secret goes on signing beside the one that replaced it."""
+    """How long a replaced `revealed` secret still signs beside the new one."""
 
     @property
     def rates(self) -> tuple[Rate, ...]:
-        """How fast the service says it may be sent to; all of them hold at once. What comes sooner waits."""
+        """The service's rate limits, all of them at once. Sends over a limit wait."""
         return ()
 
     def limits_for(self, destination: Destination) -> Limits:
-        """Return the limits that hold at this destination: those of the kind, unless services differ."""
+        """Return the limits at this destination."""
         return self.limits
 
     @abstractmethod
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return the destination that the form's cleaned data describe, with what must stay secret in `secrets`."""
+        """Return the destination for the form's cleaned data, with everything secret in `secrets`."""
 
     @abstractmethod
     def summary(self, destination: Destination) -> str:
-        """Return one line that tells this channel from others in a list. Never holds a secret."""
+        """Return one line that tells this channel from others in a list. It holds no secret."""
 
     @abstractmethod
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Send, and say what became of it.
+        """Send the message and return the outcome.
 
-        Never raises for what the network or the service does. Returns within `deadline`. Touches no database.
-        Every try of a delivery carries the same `message.key`. Reasons and receipts are shown to people: no
-        secret in them.
+        It never raises for anything that the network or the service does, returns within `deadline` and uses no
+        database. Every try of a delivery has the same `message.key`. People see reasons and receipts: no secrets.
         """
 
-    def shown(self, destination: Destination) -> dict[str, Any]:
-        """Return, by the form's fields, what may be shown of what was typed into them. Never a secret."""
+    def form_initial(self, destination: Destination) -> dict[str, Any]:
+        """Return the form's fields that may be shown, with their values. Never a secret."""
         return {name: destination.address[name] for name in self.form.base_fields if name in destination.address}
 
-    def withheld(self, destination: Destination) -> dict[str, Any]:
-        """Return, by the form's fields, what they held that is secret, as the form had cleaned it. None is empty."""
+    def form_secrets(self, destination: Destination) -> dict[str, Any]:
+        """Return the form's secret fields that are set, with their cleaned values."""
         return {name: destination.secrets[name] for name in self.form.base_fields if name in destination.secrets}
 
-    def changed(self, before: Destination, cleaned: Mapping[str, Any]) -> Destination:
-        """Return the destination that the form's cleaned data describe, with what else stays of the one `before`."""
+    def update(self, before: Destination, cleaned: Mapping[str, Any]) -> Destination:
+        """Return the destination for the form's cleaned data, with the parts of `before` that no field holds."""
         return self.destination(cleaned)
 
-    def rotated(self, destination: Destination, now: datetime) -> Destination | None:
-        """Return the destination with a fresh `revealed` secret, None where Carillon makes none. `now` is aware."""
+    def rotate(self, destination: Destination, now: datetime) -> Destination | None:
+        """Return the destination with a new `revealed` secret; None if there is none. `now` is aware."""
         return None
 
-    def overlaps(self, destination: Destination, now: datetime) -> list[datetime]:
-        """Return until when each `revealed` secret signs that was replaced, newest first."""
+    def overlap_ends(self, destination: Destination, now: datetime) -> list[datetime]:
+        """Return when each replaced `revealed` secret stops signing, newest first."""
         return []
 
     def escape(self, text: str) -> str:
-        """Return `text` so that the service shows it as it was typed: without markup, mentions or commands."""
+        """Return `text` so that the service shows it as typed: without markup, mentions or commands."""
         return text
 
-    def written(self, message: Message, destination: Destination) -> Written:
-        """Return what the service would be given of `message`, as `send` gives it: the preview is the sending."""
-        said = replace(message, answer_url="") if self.answers_apart else message
-        return write(said, self.limits_for(destination), self.escape)
+    def render(self, message: Message, destination: Destination) -> Rendered:
+        """Return the text exactly as `send` sends it; previews use it too."""
+        message = replace(message, answer_url="") if self.separate_answer_url else message
+        return render(message, self.limits_for(destination), self.escape)
 
     def host(self, destination: Destination) -> str:
-        """Return the host that rates of the scope "host" count by; it holds no secret."""
+        """Return the host for rates with the scope "host"; it holds no secret."""
         try:
             return urlsplit(str(destination.address.get("url", ""))).hostname or ""
         except ValueError:
             return ""
 
     def notice(self) -> str:
-        """Return what a person must know before they rely on this provider as it is configured, or ""."""
+        """Return what a person must know about this provider's configuration, or ""."""
         return ""
+
+
+class IncomingWebhook(Provider):
+    """A chat service that takes messages at a secret URL. `secrets` holds the URL's variable part as {"webhook"}."""
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return address {"ending"}, the end of the webhook's id, and secrets {"webhook"}."""
+        return Destination(
+            address={"ending": self.webhook_id(cleaned["url"])[-4:]}, secrets={"webhook": cleaned["url"]}
+        )
+
+    @abstractmethod
+    def webhook_id(self, webhook: str) -> str:
+        """Return the part of the webhook that is no secret."""
+
+    def form_secrets(self, destination: Destination) -> dict[str, Any]:
+        """Return the field of the URL."""
+        return {"url": destination.secrets["webhook"]} if "webhook" in destination.secrets else {}
+
+    def summary(self, destination: Destination) -> str:
+        """Return the end of the webhook's id."""
+        return f"Webhook …{destination.address.get('ending', '')}"

@@ -1,4 +1,4 @@
-"""E-mail, over whichever backend Django is configured with."""
+"""Email, through the configured Django backend."""
 
 from __future__ import annotations
 
@@ -21,44 +21,43 @@ from django.core.validators import validate_email
 from django.template.loader import render_to_string
 
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from notifications.net import deadline
+from notifications.net import deadline, post
 from notifications.providers.base import Provider, Rate
 from people.models import validate_printable
 
-# The operator's password or server, not the person's address: worth another try, and no reason to give the
-# letter up.
-_OPERATORS_FAULT = (530, 534, 535, 538)
+# Errors of the operator's password or server, not of the person's address: worth another try.
+_CONFIGURATION_ERRORS = (530, 534, 535, 538)
 
-GOODBYE = 2.0
-"""Seconds of the deadline that are kept for QUIT."""
+QUIT_SECONDS = 2.0
+"""The part of the deadline that is kept for QUIT."""
 
 
 class EmailForm(forms.Form):
     """The address to write to."""
 
     address = forms.EmailField(
-        label="E-mail address",
+        label="Email address",
         widget=forms.EmailInput(attrs={"placeholder": "ada@example.org", "autocomplete": "email"}),
         error_messages={
-            "required": "Write an e-mail address, such as ada@example.org.",
-            "invalid": "This is not an e-mail address. Write one such as ada@example.org.",
+            "required": "Enter an email address, such as ada@example.org.",
+            "invalid": "This is not an email address. Enter one such as ada@example.org.",
         },
     )
 
     def clean_address(self) -> str:
-        """Return the address. One of a machine's number would have the mail server go wherever a person says."""
+        """Return the address. Refuse an IP address, to which the mail server would connect unchecked."""
         address: str = self.cleaned_data["address"]
         validate_printable(address)
         if address.endswith("]"):
-            raise ValidationError("Write an address with the name of a domain, such as ada@example.org.")
+            raise ValidationError("Enter an address with a domain name, such as ada@example.org.")
         return address
 
 
 class Email(Provider):
-    """Writes a mail, as text and as HTML. Mail servers know no keys: a mail whose end is unknown is not sent again."""
+    """Sends text and HTML. Mail servers take no idempotency key, so a mail with an unknown outcome is not repeated."""
 
     kind = "email"
-    label = "E-mail"
+    label = "Email"
     icon = "email"
     position = 10
     recognises_repeats = False
@@ -68,7 +67,7 @@ class Email(Provider):
 
     @property
     def rates(self) -> tuple[Rate, ...]:
-        """Return what the operator says of the mail server."""
+        """The operator's limit for the mail server."""
         most = settings.EMAILS_PER_MINUTE
         return (Rate("email", most, 60.0, "service"),) if most > 0 else ()
 
@@ -81,54 +80,52 @@ class Email(Provider):
         return str(destination.address.get("address", ""))
 
     def notice(self) -> str:
-        """Say so where mails go to files."""
-        if _writes_files():
-            return f"No mail server is configured: mails are written to {_folder()}, not sent."
-        return ""
+        """Return a warning if mails are written to files."""
+        return f"No mail server is configured: emails are saved in {_folder()}, not sent." if _writes_files() else ""
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Send it. The Message-ID is made of the message's key, the same at every try."""
+        """Send the mail. Its Message-ID holds the message's key, the same at every try."""
         address = str(destination.address.get("address", ""))
         try:
             validate_email(address)
             validate_printable(address)
         except ValidationError:
-            return Rejected("This channel's address is not an e-mail address. Remove the channel and add it again.")
-        letter = _letter(message, address)
+            return post.damaged("address")
+        composed = _compose(message, address)
         try:
-            letter.message().as_bytes()
-        except (ValueError, MessageError) as error:  # BadHeaderError and UnicodeError are of the first kind
-            return Rejected(f"This cannot be written as a mail: {type(error).__name__}.")
+            composed.message().as_bytes()
+        except (ValueError, MessageError) as error:  # also BadHeaderError and UnicodeError
+            return Rejected(f"This cannot be written as an email: {type(error).__name__}.")
         connection = mail.get_connection()
         try:
-            with deadline.within(self.deadline - GOODBYE):
+            with deadline.within(self.deadline - QUIT_SECONDS):
                 try:
                     connection.open()
-                except OSError as error:  # every smtplib error is one
-                    return Retryable(_in_words(error))
+                except OSError as error:  # also every error of smtplib
+                    return Retryable(_describe(error))
                 try:
-                    connection.send_messages([letter])
+                    connection.send_messages([composed])
                 except OSError as error:
-                    # A backend that cannot say how far it got is taken to have got far.
+                    # A backend that does not know how far the mail got may have sent it.
                     return _judge(error, in_doubt=getattr(connection, "in_doubt", True))
-            return Delivered(f"Written to {_folder()}." if _writes_files() else "")
+            return Delivered(f"Saved in {_folder()}." if _writes_files() else "")
         finally:
-            # Nothing that the good-bye does changes what became of the mail.
-            with deadline.within(GOODBYE), suppress(OSError):
+            # An error of QUIT does not change the outcome.
+            with deadline.within(QUIT_SECONDS), suppress(OSError):
                 connection.close()
 
 
-class _Letter(mail.EmailMultiAlternatives):
+class _Email(mail.EmailMultiAlternatives):
     def message(self, **options: Any) -> Any:
-        """Keep each header on one line: a folded List-Unsubscribe begins with an empty one, which not all can read."""
-        written = super().message(**options)
-        written.policy = written.policy.clone(max_line_length=998)  # RFC 5322, 2.1.1
-        return written
+        """Keep each header on one line: a folded List-Unsubscribe starts with an empty one, which some cannot read."""
+        composed = super().message(**options)
+        composed.policy = composed.policy.clone(max_line_length=998)  # RFC 5322, 2.1.1
+        return composed
 
 
-def _letter(message: Message, address: str) -> mail.EmailMultiAlternatives:
+def _compose(message: Message, address: str) -> mail.EmailMultiAlternatives:
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
-    # Django leaves an empty text out, and a mail of HTML alone is taken for an advertisement.
+    # Django leaves out an empty text, and spam filters distrust HTML alone.
     body, headers = message.body or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
     if message.answer_url:
         body = f"{body}\n\nAcknowledge or snooze: {message.answer_url}\n"
@@ -136,13 +133,13 @@ def _letter(message: Message, address: str) -> mail.EmailMultiAlternatives:
         if url not in body:
             body = f"{body}\n\n-- \nStop these messages: {url}\n"
         headers["List-Unsubscribe"] = f"<{url}>"
-        if url.startswith("https://"):  # RFC 8058, 3.1: one click needs it
+        if url.startswith("https://"):  # RFC 8058, 3.1 requires https
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    letter = _Letter(subject=subject, body=body, to=[address], headers=headers)
-    letter.attach_alternative(
+    composed = _Email(subject=subject, body=body, to=[address], headers=headers)
+    composed.attach_alternative(
         render_to_string("notifications/mail.html", {"subject": subject, "message": message}), "text/html"
     )
-    return letter
+    return composed
 
 
 def _domain() -> str:
@@ -159,43 +156,41 @@ def _folder() -> str:
 
 
 def _judge(error: OSError, in_doubt: bool) -> Answer:
-    """Judge what went wrong after the connection stood."""
+    """Return the answer for an error after the connection was open."""
     if in_doubt:
-        return Ambiguous("The mail went out, and the connection broke before the mail server said yes or no.")
+        return Ambiguous("The email was sent, and the connection broke before the mail server confirmed it.")
     code, text = _reply(error)
-    if 500 <= code < 600 and code not in _OPERATORS_FAULT:
+    if 500 <= code < 600 and code not in _CONFIGURATION_ERRORS:
         # RFC 3463: no such mailbox, mailbox moved, recipient's domain takes no mail
         gone = re.search(r"\b5\.1\.(1|6|10)\b", text) is not None
-        return Rejected(f"The mail server refused the mail: {code} {text}".rstrip(), gone=gone)
-    return Retryable(_in_words(error))
+        return Rejected(f"The mail server refused the email: {code} {text}".rstrip(), gone=gone)
+    return Retryable(_describe(error))
 
 
 def _reply(error: OSError) -> tuple[int, str]:
-    """Return the server's code (0 where it gave none) and its words: one line of at most 200 characters."""
+    """Return the server's code (0 if there is none) and its text: one line of at most 200 characters."""
     code, text = 0, b""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, text = next(iter(error.recipients.values()))
     elif isinstance(error, smtplib.SMTPResponseException):
         code, raw = error.smtp_code, error.smtp_error
         text = raw if isinstance(raw, bytes) else raw.encode()
-    words = re.sub(r"[^\x21-\x7e]+", " ", text.decode("utf-8", "replace"))
-    return code, words.strip()[:200]
+    line = re.sub(r"[^\x21-\x7e]+", " ", text.decode("utf-8", "replace"))
+    return code, line.strip()[:200]
 
 
-def _in_words(error: OSError) -> str:
+def _describe(error: OSError) -> str:
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return "The mail server refused Carillon's sign-in. Its operator must correct EMAIL_URL."
+        return "The mail server refused Carillon's sign-in. The operator must correct EMAIL_URL."
     if isinstance(error, smtplib.SMTPNotSupportedError):
-        return "The mail server lacks what EMAIL_URL asks of it: encryption or sign-in."
+        return "The mail server does not offer the encryption or sign-in that EMAIL_URL requires."
     code, text = _reply(error)
     if code:
-        return f"The mail server said later: {code} {text}".rstrip()
+        return f"The mail server asked to try later: {code} {text}".rstrip()
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "The mail server's certificate is not valid."
     if isinstance(error, ssl.SSLError):
-        return (
-            "The mail server's certificate is not valid."
-            if isinstance(error, ssl.SSLCertVerificationError)
-            else "The secure connection to the mail server failed."
-        )
+        return "The secure connection to the mail server failed."
     if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         return "The mail server did not answer in time."
     if isinstance(error, smtplib.SMTPServerDisconnected):

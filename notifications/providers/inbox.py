@@ -1,4 +1,4 @@
-"""The inbox: a page of Carillon itself."""
+"""The inbox, a page of Carillon."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from notifications.providers.base import Provider
 
 
 class InboxForm(forms.Form):
-    """Nothing to fill in: each person has the one inbox."""
+    """No fields: each person has one inbox."""
 
 
 class Inbox(Provider):
@@ -23,18 +23,18 @@ class Inbox(Provider):
     icon = "inbox"
     position = 0
     recognises_repeats = True
-    answers_apart = True
+    separate_answer_url = True
     disturbs = False
     form: ClassVar[type[forms.Form]] = InboxForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return an empty destination: the channel's owner is address enough."""
+        """Return an empty destination: the channel's owner identifies the inbox."""
         return Destination(address={})
 
     def summary(self, destination: Destination) -> str:
-        """Return where to look."""
+        """Return where the messages appear."""
         return "On your inbox page"
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Return Delivered: the page lists delivered deliveries, so there is nothing else to write."""
+        """Return Delivered: the inbox page lists delivered deliveries, so there is nothing to write."""
         return Delivered()

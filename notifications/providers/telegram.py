@@ -1,67 +1,54 @@
-"""Telegram, over a person's own bot (https://core.telegram.org/bots/api#sendmessage)."""
+"""Telegram, with a person's own bot (https://core.telegram.org/bots/api#sendmessage)."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
 
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
-from notifications.net import http, post
-from notifications.providers.base import Limits, Provider, Rate
+from notifications.net import post
+from notifications.net.http import Response
+from notifications.providers.base import Limits, PatternField, Provider, Rate
 from notifications.text import utf16
 
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,60}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
-_NO_RIGHTS = "The bot may not write in this chat. Let it post messages: in a channel, only an administrator may."
-_DAMAGED = Rejected("This channel's bot token or chat is damaged. Remove the channel and add it again.")
+_NO_RIGHTS = "The bot may not write in this chat. Allow it to post; in a channel, make it an administrator."
 
 
 class TelegramForm(forms.Form):
-    """The bot that speaks, and the chat in which it does."""
+    """The bot, and the chat that it writes to."""
 
-    token = forms.CharField(
+    token = PatternField(
+        _TOKEN,
+        "A bot token is a number, a colon and at least 30 letters, digits, - or _, such as 123456:ABC-DEF1234…",
+        secret=True,
         label="Bot token",
         max_length=100,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="BotFather gives it to you when you make a bot with /newbot.",
-        error_messages={"required": "Write the token that BotFather gave you, such as 123456:ABC-DEF1234…"},
+        help_text="BotFather gives it to you when you create a bot with /newbot.",
+        error_messages={"required": "Enter the token that BotFather gave you, such as 123456:ABC-DEF1234…"},
     )
-    chat = forms.CharField(
+    chat = PatternField(
+        _CHAT,
+        "A chat id is a number, such as 123456789, or -1001234567890 for a group. "
+        "A public channel has a name such as @newsroom.",
         label="Chat id",
         max_length=40,
         widget=forms.TextInput(attrs={"placeholder": "123456789", "autocomplete": "off"}),
-        help_text="Your own is a number; a group's begins with a minus sign, a public channel's name with @. "
-        "Send your bot a message first: it may not write to strangers.",
-        error_messages={"required": "Write the chat's id, such as 123456789, or -1001234567890 for a group."},
+        help_text="Yours is a number; a group's starts with a minus sign, a public channel's name with @. "
+        "Send your bot a message first: it cannot write to strangers.",
+        error_messages={"required": "Enter the chat's id, such as 123456789, or -1001234567890 for a group."},
     )
-
-    def clean_token(self) -> str:
-        """Return the token."""
-        token: str = self.cleaned_data["token"]
-        if not _TOKEN.fullmatch(token):
-            raise forms.ValidationError(
-                "A bot token is a number, a colon and at least 30 letters, digits, - or _, such as 123456:ABC-DEF1234…"
-            )
-        return token
-
-    def clean_chat(self) -> str:
-        """Return the chat's id."""
-        chat: str = self.cleaned_data["chat"]
-        if not _CHAT.fullmatch(chat):
-            raise forms.ValidationError(
-                "A chat id is a number, such as 123456789, or -1001234567890 for a group. "
-                "A public channel has a name such as @newsroom."
-            )
-        return chat
 
 
 class Telegram(Provider):
-    """Writes plain text. Telegram knows no keys: a message whose end is unknown is not sent again."""
+    """Sends plain text. Telegram takes no idempotency key, so a message with an unknown outcome is not repeated."""
 
     kind = "telegram"
     label = "Telegram"
@@ -73,7 +60,7 @@ class Telegram(Provider):
 
     @property
     def rates(self) -> tuple[Rate, ...]:
-        """Return what https://core.telegram.org/bots/faq says under "My bot is hitting limits"."""
+        """https://core.telegram.org/bots/faq, "My bot is hitting limits"."""
         return (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
@@ -85,60 +72,59 @@ class Telegram(Provider):
         return f"Chat {destination.address.get('chat', '')}"
 
     def escape(self, text: str) -> str:
-        """Return `text` with an invisible joiner within what Telegram would take for a mention of somebody."""
+        """Return `text` with an invisible joiner in everything that Telegram would read as a mention."""
         return re.sub(r"(?<!\w)@(?=\w)", "@\N{WORD JOINER}", text)
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Send it, and once more where the group has become a supergroup with another id."""
+        """Send, and send once more if the group has become a supergroup with another id."""
         token, chat = destination.secrets.get("token", ""), str(destination.address.get("chat", ""))
         if not (_TOKEN.fullmatch(token) and _CHAT.fullmatch(chat)):
-            return _DAMAGED
+            return post.damaged("bot token or chat")
         url = f"{settings.SERVICE_URLS['telegram']}/bot{token}/sendMessage"
-        # No parse_mode: the text is shown as it is. No preview: Telegram would fetch what the text links to.
-        said = {"text": self.written(message, destination).body.text, "link_preview_options": {"is_disabled": True}}
+        # Without parse_mode the text is shown as it is. A preview would make Telegram fetch the links in the text.
+        document = {"text": self.render(message, destination).body.text, "link_preview_options": {"is_disabled": True}}
         expires = time.monotonic() + self.deadline
-        answer = post.post_json(url, {"chat_id": chat, **said}, self.deadline)
-        moved = _new_chat(answer) if isinstance(answer, http.Response) else None
-        if moved is None:
-            return _judge(answer) if isinstance(answer, http.Response) else answer
-        answer = post.post_json(url, {"chat_id": moved, **said}, max(0.0, expires - time.monotonic()))
-        if not isinstance(answer, http.Response):
-            return answer
-        judged = _judge(answer)
-        return Delivered(judged.receipt, moved_to={"chat": moved}) if isinstance(judged, Delivered) else judged
+
+        def judge_first(response: Response) -> Answer:
+            moved_to = _new_chat(response)
+            if moved_to is None:
+                return _judge(response)
+            left = max(0.0, expires - time.monotonic())
+            answer = post.post_json(url, {"chat_id": moved_to, **document}, left, _judge)
+            return replace(answer, moved_to={"chat": moved_to}) if isinstance(answer, Delivered) else answer
+
+        return post.post_json(url, {"chat_id": chat, **document}, self.deadline, judge_first)
 
 
-def _new_chat(response: http.Response) -> str | None:
-    if response.status != 400:
-        return None
-    moved = _parameters(response).get("migrate_to_chat_id")
-    return str(moved) if moved is not None and _CHAT.fullmatch(str(moved)) else None
+def _new_chat(response: Response) -> str | None:
+    moved_to = str(_parameters(response).get("migrate_to_chat_id", ""))
+    return moved_to if response.status == 400 and _CHAT.fullmatch(moved_to) else None
 
 
-def _parameters(response: http.Response) -> dict[str, Any]:
-    found = post.document(response).get("parameters")
+def _parameters(response: Response) -> dict[str, Any]:
+    found = post.json_object(response).get("parameters")
     return found if isinstance(found, dict) else {}
 
 
-def _judge(response: http.Response) -> Answer:
+def _judge(response: Response) -> Answer:
     """https://core.telegram.org/bots/api#making-requests: descriptions are for people and may change."""
     if response.status == 200:
         return Delivered()
-    if later := post.later("Telegram", response, _parameters(response).get("retry_after")):
-        return later
-    described = str(post.document(response).get("description", ""))
+    if answer := post.retry_later("Telegram", response, _parameters(response).get("retry_after")):
+        return answer
+    description = str(post.json_object(response).get("description", ""))
     if response.status in (401, 404):
-        return Rejected("Telegram does not know this bot token. Write a new one on the channel's page.")
+        return Rejected("Telegram does not know this bot token. Enter a new one on the channel's page.")
     if response.status == 403:
-        if "initiate" in described:
-            return Rejected("The bot may not write first. Send it a message in Telegram, then try again.")
-        if "not enough rights" in described:
+        if "initiate" in description:
+            return Rejected("The bot cannot write first. Send it a message in Telegram, then try again.")
+        if "not enough rights" in description:
             return Rejected(_NO_RIGHTS)
-        if "deactivated" in described:
-            return Rejected("The Telegram account that the bot wrote to does not exist any more.", gone=True)
-        return Rejected("The bot was blocked, or removed from the chat.", gone=True)
-    if "rights to send" in described:
+        if "deactivated" in description:
+            return Rejected("The recipient's Telegram account no longer exists.", gone=True)
+        return Rejected("The bot was blocked or removed from the chat.", gone=True)
+    if "rights to send" in description:
         return Rejected(_NO_RIGHTS)
-    if "chat not found" in described:
-        return Rejected("The bot finds no chat of this id. Send the bot a message, or add it to the group, first.")
-    return Rejected(f"Telegram refused the message: {post.in_words(response.status)}.")
+    if "chat not found" in description:
+        return Rejected("The bot finds no chat with this id. First send the bot a message, or add it to the group.")
+    return post.refused("Telegram", response)

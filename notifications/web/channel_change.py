@@ -33,7 +33,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     details = change_form(posted, provider, stored)
     label = RenameForm(posted, initial={"label": channel.label})
     if posted is not None and address_checks.are_valid(request.user.pk, details, label):
-        after = provider.changed(stored, details.cleaned_data)
+        after = provider.update(stored, details.cleaned_data)
         try:
             changed = changes.change(channel, request.POST.get("read", ""), after, label.cleaned_data["label"])
         except changes.Meanwhile:

@@ -41,7 +41,7 @@ def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     if provider.revealed and not channel.unreadable:
         destination = channel.destination()
         context["secret"] = destination.secrets[provider.revealed] if fresh else ""
-        context["overlaps"] = provider.overlaps(destination, timezone.now())
+        context["overlaps"] = provider.overlap_ends(destination, timezone.now())
     return render(request, "notifications/channel_secret.html", context)
 
 

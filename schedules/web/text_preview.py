@@ -58,9 +58,9 @@ def read(
 
 def _length(message: Message, channel: Channel) -> Length:
     provider, there = providers.get(channel.provider), _destination(channel)
-    written, unit = provider.written(message, there), provider.limits_for(there).unit
+    rendered, unit = provider.render(message, there), provider.limits_for(there).unit
     return Length(
-        channel.label, written.body.length, written.body.limit, unit, cut=written.subject.cut or written.body.cut
+        channel.label, rendered.body.length, rendered.body.limit, unit, cut=rendered.subject.cut or rendered.body.cut
     )
 
 

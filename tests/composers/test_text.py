@@ -59,9 +59,9 @@ def test_what_is_no_attempt_at_a_placeholder_is_left_alone(template: str) -> Non
         ("{Name}", "Did you mean {name}?"),
         ("{slots}", "Did you mean {slot}?"),
         ("{shedule}", "Did you mean {schedule}?"),
-        ("{name.__class__}", "{name.__class__} is no placeholder."),
-        ("{wombat}", "There are {name}, {slot}, {date}, {time} and {schedule}."),
-        ("{nmae}", "There are {name}, {slot}, {date}, {time} and {schedule}."),
+        ("{name.__class__}", "{name.__class__} is not a placeholder."),
+        ("{wombat}", "Use {name}, {slot}, {date}, {time} or {schedule}."),
+        ("{nmae}", "Use {name}, {slot}, {date}, {time} or {schedule}."),
     ],
 )
 def test_an_unknown_placeholder_is_told_which_one_was_meant(template: str, said: str) -> None:
@@ -84,7 +84,7 @@ def test_no_text_is_executed_as_a_template(title: str, body: str, name: str) -> 
     pieces = re.split(r"\{(?:name|slot|date|time|schedule)\}", body)
     rest = composed.body
     for piece in pieces:
-        assert piece in rest, "what is no placeholder stays as it was typed"
+        assert piece in rest, "other text stays as typed"
         rest = rest[rest.index(piece) + len(piece) :]
     if len(pieces) == 1:
         assert composed.body == body

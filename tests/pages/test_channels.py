@@ -32,10 +32,10 @@ def test_an_email_channel_is_added_and_listed(browser: Client, ada: User) -> Non
 @pytest.mark.parametrize(
     ("kind", "field", "value", "said"),
     [
-        ("email", "address", "nobody", "not an e-mail address"),
-        ("email", "address", "", "Write an e-mail address"),
+        ("email", "address", "nobody", "not an email address"),
+        ("email", "address", "", "Enter an email address"),
         ("webhook", "url", "ftp://example.org/x", "http"),
-        ("webhook", "url", "", "Write the address"),
+        ("webhook", "url", "", "Enter the address"),
         ("webhook", "secret", "whsec_short", "24 to 64 bytes"),
     ],
 )
@@ -102,7 +102,7 @@ def test_the_own_address_is_one_click_away_until_it_is_there(browser: Client, ad
 def test_the_page_says_when_mails_are_only_written_to_files(browser: Client, settings: Settings) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     settings.EMAIL_FILE_PATH = "var/mail"
-    assert "mails are written to" in browser.get("/channels/").content.decode()
+    assert "emails are saved in" in browser.get("/channels/").content.decode()
 
 
 def test_a_channel_is_renamed_and_needs_a_name(browser: Client, ada: User) -> None:

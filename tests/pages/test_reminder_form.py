@@ -110,7 +110,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("body", {"body": "x" * 10_001}, "at most 10000"),
     ("body", {"body": "x" * 5_000_000}, "at most 10000"),
     ("body", {"body": "Hello {nmae}"}, "Did you mean {name}?"),
-    ("title", {"title": "Water {plant}"}, "{plant} is no placeholder"),
+    ("title", {"title": "Water {plant}"}, "{plant} is not a placeholder"),
     ("channels", {"channels": []}, "at least one channel"),
     ("channels", {"channels": ["nonsense"]}, "not a valid"),
 ]

@@ -80,7 +80,7 @@ def test_signing_up_says_where_the_mail_is_when_no_server_sends_it(
     settings.EMAIL_FILE_PATH = tmp_path / "var" / "mail"
     page = client.post("/account/signup/", ANNA, follow=True).content.decode()
     assert "A link to confirm anna@example.org was sent there." in page
-    assert "mails are written to var/mail, not sent." in page
+    assert "emails are saved in var/mail, not sent." in page
     assert "var/mail" in client.post("/account/password/reset/", {"email": ANNA["email"]}, follow=True).content.decode()
 
 

@@ -5,23 +5,25 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
+from tests.providers.making import served
 from tests.receivers import HTTPReceiver
 
 
 @pytest.fixture(autouse=True)
-def only_the_loopback_is_open(settings: Settings) -> None:
+def only_the_loopback_is_allowed(settings: Settings) -> None:
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
 
 
 @pytest.fixture
-def receiver() -> Iterator[HTTPReceiver]:
-    with HTTPReceiver() as receiver:
+def receiver(request: pytest.FixtureRequest) -> Iterator[HTTPReceiver]:
+    """A server that answers like the service of the test's module."""
+    with served(getattr(request.module, "ANSWER", None)) as receiver:
         yield receiver
 
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """A name server of our own: each look-up of a name takes the next of its answers, "," between addresses."""
+    """A name server: each look-up of a name takes the next of its answers, with "," between addresses."""
     answers: dict[str, list[str]] = {}
     real = socket.getaddrinfo
 

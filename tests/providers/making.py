@@ -1,4 +1,4 @@
-"""What the tests of providers and of the door make."""
+"""Messages, servers and helpers for the tests of providers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.receivers.http import Answer
 
 KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8057")
 DEADLINE = 0.4
-SLACK = 1.5  # for a busy machine; a deadline that does not hold is later by far more
+SLACK = 1.5  # for a busy machine; without a deadline the tests take far longer
 SLOT = datetime(2026, 3, 29, 7, 0, tzinfo=UTC)
 
 
@@ -39,29 +39,22 @@ def make_message(**overrides: Any) -> Message:
 
 
 @contextmanager
-def service(kind: str, url: str) -> Iterator[None]:
-    """The service of a provider with one address of its own is at `url`."""
-    with override_settings(SERVICE_URLS={kind: url}):
+def services_at(url: str) -> Iterator[None]:
+    """The services with a fixed host are at `url`."""
+    with override_settings(SERVICE_URLS=dict.fromkeys(("telegram", "discord", "slack"), url)):
         yield
 
 
 @contextmanager
-def stand_in(kind: str, answer: Callable[[Received], Answer]) -> Iterator[HTTPReceiver]:
-    """A local server stands where the service is."""
-    with HTTPReceiver(answer) as receiver, service(kind, receiver.origin):
+def served(answer: Callable[[Received], Answer] | None) -> Iterator[HTTPReceiver]:
+    """A local server that answers like a service; the ones with a fixed host are there too."""
+    with HTTPReceiver(answer) as receiver, services_at(receiver.origin):
         yield receiver
-
-
-def out_of_reach(kind: str) -> Iterator[None]:
-    """The service cannot be reached, each time for another reason."""
-    for url in (f"http://127.0.0.1:{closed_port()}", "http://nowhere.invalid", "http://10.0.0.1"):
-        with service(kind, url):
-            yield
 
 
 @contextmanager
 def raw_server(talk: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A TCP server on the loopback that lets `talk` do with each connection what no HTTP or SMTP library would."""
+    """A TCP server on the loopback that passes each connection to `talk`."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -112,7 +105,7 @@ def text_of(message: EmailMessage, kind: str) -> str:
 
 
 def shape_of(page: str) -> list[str]:
-    """What of a page is markup: its elements, in order, with the names of their attributes."""
+    """The elements of a page in order, with the names of their attributes."""
     found: list[str] = []
 
     class Reader(HTMLParser):

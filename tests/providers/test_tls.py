@@ -1,4 +1,4 @@
-"""The door under TLS, against a certificate authority of our own."""
+"""HTTP and SMTP under TLS, with our own certificate authority."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from notifications.net import http
 from notifications.net.deadline import tls_context
 from notifications.net.http import NotSent, Response
 from tests.providers.making import make_message, raw_server
-from tests.providers.test_email import ADA, hurry, mail_server, say_nothing
+from tests.providers.test_email import ADA, hurry, mail_server, stay_silent
 from tests.receivers import DROP, HTTPReceiver, SMTPReceiver
 from tests.receivers.proxy import ProxyReceiver
 
@@ -129,7 +130,7 @@ def test_an_unknown_authority_is_refused(tmp_path: Path) -> None:
         post("hooks.example", receiver.port)
 
 
-def test_the_guard_and_the_certificate_hold_behind_a_proxy(authority: Authority, settings: Settings) -> None:
+def test_the_policy_and_the_certificate_are_checked_behind_a_proxy(authority: Authority, settings: Settings) -> None:
     with HTTPReceiver(tls=authority.context("hooks.example")) as receiver, ProxyReceiver() as proxy:
         settings.EGRESS_PROXY = f"http://127.0.0.1:{proxy.port}"
         assert post("hooks.example", receiver.port).status == 200
@@ -154,7 +155,7 @@ def test_a_handshake_that_hangs_ends_at_the_deadline() -> None:
     with raw_server(talk) as port:
         start = time.monotonic()
         with pytest.raises(NotSent, match="did not answer within"):
-            post("twice.example", port, deadline=0.4)  # a first address of two is dialled for half the time
+            post("twice.example", port, deadline=0.4)  # the first of two addresses gets half of the time
         assert 0.4 <= time.monotonic() - start < 2
 
 
@@ -166,41 +167,37 @@ FORMS = {
 
 
 @pytest.mark.parametrize("kind", FORMS)
-def test_a_certificate_that_is_not_valid_is_told_at_the_field(authority: Authority, kind: str) -> None:
+def test_an_invalid_certificate_is_an_error_at_the_field(authority: Authority, kind: str) -> None:
     field, address, others = FORMS[kind]
-    said = {}
+    errors = {}
     for host, days in (("good.example", 30), ("old.example", -1)):
         with HTTPReceiver(tls=authority.context(host, days)) as receiver:
             form = providers.get(kind).form({field: address.format(f"{host}:{receiver.port}"), **others})
-            said[host] = " ".join(form.errors.get(field, []))
+            errors[host] = " ".join(form.errors.get(field, []))
             assert receiver.requests == []
-    assert said["good.example"] == ""
-    assert "certificate is not valid: certificate has expired. Use one" in said["old.example"]
+    assert errors["good.example"] == ""
+    assert "certificate is not valid: certificate has expired. Use " in errors["old.example"]
+
+
+@contextmanager
+def tls_mail_server(authority: Authority, way: str, name: str = "mail.example") -> Iterator[SMTPReceiver]:
+    """A mail server at mail.example with a certificate for `name`."""
+    settings = {"EMAIL_HOST": "mail.example", "EMAIL_USE_SSL": way == "tls", "EMAIL_USE_TLS": way == "starttls"}
+    with SMTPReceiver(**{way: authority.context(name)}) as receiver, mail_server(receiver.port, **settings):
+        yield receiver
 
 
 @pytest.mark.parametrize("way", ["tls", "starttls"])
-def test_a_mail_goes_out_under_tls(authority: Authority, way: str) -> None:
-    settings = {"EMAIL_HOST": "mail.example", "EMAIL_USE_SSL": way == "tls", "EMAIL_USE_TLS": way == "starttls"}
-    with SMTPReceiver(**{way: authority.context("mail.example")}) as receiver, mail_server(receiver.port, **settings):
+def test_mail_under_tls(authority: Authority, way: str) -> None:
+    with tls_mail_server(authority, way) as receiver:
         assert providers.get("email").send(make_message(), ADA) == Delivered()
         assert len(receiver.mails) == 1
-
-
-@pytest.mark.parametrize("way", ["tls", "starttls"])
-def test_no_mail_goes_to_a_server_whose_certificate_is_not_valid(authority: Authority, way: str) -> None:
-    settings = {"EMAIL_HOST": "mail.example", "EMAIL_USE_SSL": way == "tls", "EMAIL_USE_TLS": way == "starttls"}
-    with SMTPReceiver(**{way: authority.context("other.example")}) as receiver, mail_server(receiver.port, **settings):
+        receiver.replies["DATA"] = DROP
+        assert isinstance(providers.get("email").send(make_message(), ADA), Ambiguous)
+    with tls_mail_server(authority, way, "other.example") as receiver:
         answer = providers.get("email").send(make_message(), ADA)
         assert answer == Retryable("The mail server's certificate is not valid.")
         assert receiver.mails == []
-
-
-@pytest.mark.parametrize("way", ["tls", "starttls"])
-def test_a_mail_whose_end_is_unknown_is_ambiguous_under_tls_too(authority: Authority, way: str) -> None:
-    settings = {"EMAIL_HOST": "mail.example", "EMAIL_USE_SSL": way == "tls", "EMAIL_USE_TLS": way == "starttls"}
-    with SMTPReceiver(**{way: authority.context("mail.example")}) as receiver, mail_server(receiver.port, **settings):
-        receiver.replies["DATA"] = DROP
-        assert isinstance(providers.get("email").send(make_message(), ADA), Ambiguous)
 
 
 def offer_tls_and(say: bytes) -> Callable[[socket.socket], None]:
@@ -211,7 +208,7 @@ def offer_tls_and(say: bytes) -> Callable[[socket.socket], None]:
         client.recv(1000)
         client.sendall(say)
         if say.startswith(b"2"):
-            say_nothing(client)
+            stay_silent(client)
 
     return talk
 
@@ -219,14 +216,14 @@ def offer_tls_and(say: bytes) -> Callable[[socket.socket], None]:
 @pytest.mark.parametrize(
     ("say", "reason"),
     [
-        (b"454 4.7.0 not now\r\n", "The mail server said later: 454 4.7.0 not now"),
+        (b"454 4.7.0 not now\r\n", "The mail server asked to try later: 454 4.7.0 not now"),
         (b"220 go\r\n", "The mail server did not answer in time."),
-        # What somebody slips in before the handshake is not read after it.
+        # Bytes injected before the handshake are not read after it.
         (b"220 go\r\n250 in the clear\r\n", "The mail server did not answer in time."),
         (b"", "The connection to the mail server broke."),
     ],
 )
-def test_a_mail_never_goes_in_the_clear_where_encryption_fails(
+def test_no_mail_is_sent_unencrypted_if_encryption_fails(
     say: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hurry(monkeypatch)

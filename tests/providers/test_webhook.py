@@ -1,22 +1,24 @@
 import base64
+import hashlib
+import hmac
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import hypothesis
 import pytest
 from hypothesis import strategies
-from pytest_django.fixtures import Settings
 from standardwebhooks import WebhookVerificationError
 
 from notifications import providers
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
-from tests.providers.making import KEY, closed_port, make_message
-from tests.receivers import HTTPReceiver, Reply, Reset
-from tests.receivers.http import Answer as Told
+from notifications.message import Answer, Delivered, Destination, Rejected, Retryable
+from tests.providers.making import KEY, make_message
+from tests.receivers import HTTPReceiver, Received, Reply
 
 WEBHOOK = providers.get("webhook")
-SECRET = "whsec_" + base64.b64encode(b"planted-planted-planted-planted").decode()
+ANSWER = None
+KEY_BYTES = b"planted-planted-planted-planted"
+SECRET = "whsec_" + base64.b64encode(KEY_BYTES).decode()
+PLACE = "https://example.org/"
 
 VALID = [
     {"url": "https://example.org/hooks/carillon"},
@@ -24,31 +26,20 @@ VALID = [
     {"url": "https://93.184.216.34/", "secret": ""},
     {"url": "https://example.org/planted", "headers": "Authorization: Bearer planted\r\n\r\nX-Room: 7"},
 ]
+WRONG_URLS = ["", "example.org/hooks", "ftp://example.org/", "http://localhost/", "http://ada:planted@example.org/"]
+WRONG_URLS += ["http://192.168.1.1/", "http://example.org:22/", PLACE + "x" * 2000, PLACE + "\x01"]
+WRONG_HEADERS = ["planted", "X Room: planted", "X-Room:", "X-Room: plantéd", "hOST: example.net", "Content-Length: 0"]
+WRONG_HEADERS += ["webhook-signature: planted", "Transfer-Encoding: chunked", "X-Room: 1\nx-room: 2"]
+WRONG_HEADERS += ["\n".join(f"X-{n}: 1" for n in range(11))]
+LONG_SECRET = "whsec_" + base64.b64encode(b"x" * 65).decode()
 INVALID = [
     ({}, "url"),
-    ({"url": ""}, "url"),
-    ({"url": "example.org/hooks"}, "url"),
-    ({"url": "ftp://example.org/"}, "url"),
-    ({"url": "http://localhost/"}, "url"),
-    ({"url": "http://ada:planted@example.org/"}, "url"),
-    ({"url": "http://192.168.1.1/"}, "url"),
-    ({"url": "http://example.org:22/"}, "url"),
-    ({"url": "https://example.org/" + "x" * 2000}, "url"),
-    ({"url": "https://example.org/\x01"}, "url"),
-    ({"url": "https://example.org/", "secret": "planted"}, "secret"),
-    ({"url": "https://example.org/", "headers": "planted"}, "headers"),
-    ({"url": "https://example.org/", "headers": "X Room: planted"}, "headers"),
-    ({"url": "https://example.org/", "headers": "X-Room:"}, "headers"),
-    ({"url": "https://example.org/", "headers": "X-Room: plantéd"}, "headers"),
-    ({"url": "https://example.org/", "headers": "hOST: example.net"}, "headers"),
-    ({"url": "https://example.org/", "headers": "Content-Length: 0"}, "headers"),
-    ({"url": "https://example.org/", "headers": "webhook-signature: planted"}, "headers"),
-    ({"url": "https://example.org/", "headers": "Transfer-Encoding: chunked"}, "headers"),
-    ({"url": "https://example.org/", "headers": "X-Room: 1\nx-room: 2"}, "headers"),
-    ({"url": "https://example.org/", "headers": "\n".join(f"X-{n}: 1" for n in range(11))}, "headers"),
-    ({"url": "https://example.org/", "secret": "whsec_c2hvcnQ="}, "secret"),
-    ({"url": "https://example.org/", "secret": "whsec_" + base64.b64encode(b"x" * 65).decode()}, "secret"),
-    ({"url": "https://example.org/", "secret": "whsec_ÄÄÄÄ" * 8}, "secret"),
+    *[({"url": url}, "url") for url in WRONG_URLS],
+    *[({"url": PLACE, "headers": headers}, "headers") for headers in WRONG_HEADERS],
+    *[
+        ({"url": PLACE, "secret": secret}, "secret")
+        for secret in ("planted", "whsec_c2hvcnQ=", LONG_SECRET, "whsec_ÄÄÄÄ" * 8)
+    ],
 ]
 
 
@@ -56,29 +47,23 @@ def make_destination(url: str) -> Destination:
     return WEBHOOK.destination({"url": url, "secret": SECRET})
 
 
-def worlds() -> Iterator[Destination]:
-    """For the contract: destinations, each in another state of the world."""
-    statuses = (200, 204, 301, 400, 404, 408, 410, 425, 429, 500, 503, 599, 799)
-    told: list[Told] = [*map(Reply, statuses), Reset()]
-    for answer in told:
-        with HTTPReceiver(answer) as receiver:
-            yield make_destination(receiver.url + "?token=planted")
-    yield make_destination(f"http://127.0.0.1:{closed_port()}/?token=planted")
-    yield make_destination("http://nowhere.invalid/?token=planted")
-    yield make_destination("http://10.0.0.1/?token=planted")
-    yield make_destination("http://10.0.0.1/planted/hook")
+def destinations(origin: str) -> list[Destination]:
+    return [make_destination(f"{origin}{path}") for path in ("/?token=planted", "/planted/hook")]
 
 
-def keys_sent(message: Message) -> list[str]:
-    """For the contract: what two tries carry outside."""
-    with HTTPReceiver() as receiver:
-        receiver.answers.append(Reply(500))
-        for _ in range(2):
-            WEBHOOK.send(message, make_destination(receiver.url))
-        return [request.headers["webhook-id"] for request in receiver.requests]
+def key_of(request: Received) -> str:
+    return str(request.headers["webhook-id"])
 
 
-def test_the_reference_implementation_verifies_what_arrives(receiver: HTTPReceiver) -> None:
+def test_the_signature_is_the_one_of_the_specification(receiver: HTTPReceiver) -> None:
+    WEBHOOK.send(make_message(), make_destination(receiver.url))
+    [request] = receiver.requests
+    signed = f"{KEY}.{request.headers['webhook-timestamp']}.".encode() + request.body
+    mac = base64.b64encode(hmac.new(KEY_BYTES, signed, hashlib.sha256).digest()).decode()
+    assert request.headers["webhook-signature"] == f"v1,{mac}"
+
+
+def test_a_message_has_the_documented_shape(receiver: HTTPReceiver) -> None:
     assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == Delivered("200 OK")
     (request,) = receiver.requests
     assert request.verified(SECRET) == {
@@ -99,7 +84,7 @@ def test_the_reference_implementation_verifies_what_arrives(receiver: HTTPReceiv
 
 @hypothesis.settings(max_examples=80, deadline=None, derandomize=True)
 @hypothesis.given(subject=strategies.text(), body=strategies.text(), recipient=strategies.text())
-def test_any_text_arrives_unharmed_and_verified(subject: str, body: str, recipient: str) -> None:
+def test_any_text_arrives_unchanged_and_verified(subject: str, body: str, recipient: str) -> None:
     with HTTPReceiver() as receiver:
         WEBHOOK.send(make_message(subject=subject, body=body, recipient=recipient), make_destination(receiver.url))
     data = receiver.requests[0].verified(SECRET)["data"]
@@ -112,7 +97,7 @@ def test_another_secret_does_not_verify(receiver: HTTPReceiver) -> None:
         receiver.requests[0].verified("whsec_" + base64.b64encode(b"y" * 24).decode())
 
 
-def test_a_secret_that_carillon_makes_verifies(receiver: HTTPReceiver) -> None:
+def test_a_generated_secret_verifies(receiver: HTTPReceiver) -> None:
     destination = WEBHOOK.destination({"url": receiver.url, "secret": ""})
     secret = destination.secrets[WEBHOOK.revealed]
     assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 24
@@ -121,18 +106,23 @@ def test_a_secret_that_carillon_makes_verifies(receiver: HTTPReceiver) -> None:
     receiver.requests[0].verified(secret)
 
 
-def test_a_message_without_a_slot_is_stamped_with_the_time_of_its_sending(receiver: HTTPReceiver) -> None:
+def test_a_message_without_a_slot_has_the_time_of_sending(receiver: HTTPReceiver) -> None:
     WEBHOOK.send(make_message(slot=None), make_destination(receiver.url))
     document = json.loads(receiver.requests[0].body)
     assert document["data"]["slot"] is None
     assert abs(datetime.fromisoformat(document["timestamp"]) - datetime.now(UTC)) < timedelta(seconds=5)
 
 
-def test_the_path_and_the_query_go_out_and_are_kept_with_the_secrets(receiver: HTTPReceiver) -> None:
+def test_the_path_and_the_query_are_sent_and_stored_as_secrets(receiver: HTTPReceiver) -> None:
     destination = make_destination(receiver.url + "?token=planted&x=%20")
     assert destination.address == {"url": receiver.origin, "hint": "/hooks/…"}
     WEBHOOK.send(make_message(), destination)
     assert receiver.requests[0].path == "/hooks/carillon?token=planted&x=%20"
+
+
+REDIRECTED = (
+    "The receiver answered 308 Permanent Redirect. Carillon follows no redirects: give this channel the final address."
+)
 
 
 @pytest.mark.parametrize(
@@ -151,21 +141,12 @@ def test_the_path_and_the_query_go_out_and_are_kept_with_the_secrets(receiver: H
         (Reply(500), Retryable("The receiver answered 500 Internal Server Error.")),
         (Reply(503, {"retry-after": "0"}), Retryable("The receiver answered 503 Service Unavailable.", 0.0)),
         (Reply(599), Retryable("The receiver answered 599.")),
-        (Reset(), Ambiguous("The connection to the receiver broke.")),
+        (Reply(308), Rejected(REDIRECTED)),
     ],
 )
-def test_each_answer_of_the_receiver_has_its_meaning(
-    receiver: HTTPReceiver, reply: Reply | Reset, answer: Answer
-) -> None:
+def test_each_answer_of_the_receiver_has_its_meaning(receiver: HTTPReceiver, reply: Reply, answer: Answer) -> None:
     receiver.answer = reply
     assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == answer
-
-
-def test_a_redirect_is_rejected_with_advice(receiver: HTTPReceiver) -> None:
-    receiver.answer = Reply(308, {"Location": receiver.url})
-    answer = WEBHOOK.send(make_message(), make_destination(receiver.url))
-    assert isinstance(answer, Rejected)
-    assert "give this channel the final address" in answer.reason
     assert len(receiver.requests) == 1
 
 
@@ -175,11 +156,6 @@ def test_a_retry_after_date_becomes_seconds(receiver: HTTPReceiver) -> None:
     answer = WEBHOOK.send(make_message(), make_destination(receiver.url))
     assert isinstance(answer, Retryable)
     assert answer.retry_after == pytest.approx(120, abs=3)
-
-
-def test_a_private_address_is_rejected_and_an_unknown_name_retried(settings: Settings) -> None:
-    assert isinstance(WEBHOOK.send(make_message(), make_destination("http://10.0.0.1/")), Rejected)
-    assert isinstance(WEBHOOK.send(make_message(), make_destination("http://nowhere.invalid/")), Retryable)
 
 
 def test_a_damaged_secret_is_rejected_with_advice(receiver: HTTPReceiver) -> None:
@@ -202,7 +178,7 @@ def test_a_summary_shows_the_host_and_no_token(url: str, summary: str) -> None:
     assert WEBHOOK.summary(WEBHOOK.destination({"url": url})) == summary
 
 
-def test_headers_of_ones_own_go_out_beside_ours(receiver: HTTPReceiver) -> None:
+def test_the_persons_headers_are_sent_beside_ours(receiver: HTTPReceiver) -> None:
     form = WEBHOOK.form({"url": receiver.url, "headers": "Authorization: Bearer planted\nUser-Agent:  Ada's  "})
     assert form.is_valid(), form.errors
     destination = WEBHOOK.destination(form.cleaned_data)
@@ -212,9 +188,9 @@ def test_headers_of_ones_own_go_out_beside_ours(receiver: HTTPReceiver) -> None:
     receiver.requests[0].verified(destination.secrets["secret"])
 
 
-def test_a_rotated_secret_signs_beside_the_one_before_for_a_day(receiver: HTTPReceiver) -> None:
+def test_a_replaced_secret_signs_beside_the_new_one_for_a_day(receiver: HTTPReceiver) -> None:
     first = make_destination(receiver.url)
-    second = WEBHOOK.rotated(first, datetime.now(UTC))
+    second = WEBHOOK.rotate(first, datetime.now(UTC))
     assert second is not None
     assert second.secrets["secret"] != SECRET
     WEBHOOK.send(make_message(), second)
@@ -224,7 +200,7 @@ def test_a_rotated_secret_signs_beside_the_one_before_for_a_day(receiver: HTTPRe
 
 
 def test_a_day_later_only_the_new_secret_signs(receiver: HTTPReceiver) -> None:
-    rotated = WEBHOOK.rotated(make_destination(receiver.url), datetime.now(UTC) - timedelta(hours=24, seconds=1))
+    rotated = WEBHOOK.rotate(make_destination(receiver.url), datetime.now(UTC) - timedelta(hours=24, seconds=1))
     assert rotated is not None
     WEBHOOK.send(make_message(), rotated)
     assert receiver.requests[0].verified(rotated.secrets["secret"])
@@ -232,16 +208,16 @@ def test_a_day_later_only_the_new_secret_signs(receiver: HTTPReceiver) -> None:
         receiver.requests[0].verified(SECRET)
 
 
-def test_rotating_twice_breaks_no_promise_to_a_receiver_that_has_not_changed_over(receiver: HTTPReceiver) -> None:
+def test_a_secret_replaced_twice_still_signs_for_a_receiver_that_has_not_changed(receiver: HTTPReceiver) -> None:
     now = datetime.now(UTC)
-    second = WEBHOOK.rotated(make_destination(receiver.url), now - timedelta(hours=23))
+    second = WEBHOOK.rotate(make_destination(receiver.url), now - timedelta(hours=23))
     assert second is not None
-    third = WEBHOOK.rotated(second, now)
+    third = WEBHOOK.rotate(second, now)
     assert third is not None
-    assert WEBHOOK.overlaps(third, now) == [now + timedelta(hours=24), now + timedelta(hours=1)]
+    assert WEBHOOK.overlap_ends(third, now) == [now + timedelta(hours=24), now + timedelta(hours=1)]
     WEBHOOK.send(make_message(), third)
     for secret in (SECRET, second.secrets["secret"], third.secrets["secret"]):
         assert receiver.requests[0].verified(secret)
-    fourth = WEBHOOK.rotated(third, now + timedelta(hours=2))
+    fourth = WEBHOOK.rotate(third, now + timedelta(hours=2))
     assert fourth is not None
     assert SECRET not in fourth.secrets["replaced"]

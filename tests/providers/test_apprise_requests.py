@@ -1,4 +1,4 @@
-"""That nothing of Apprise passes by the door: what its services' sources use, and what the stand-in refuses."""
+"""Apprise's services only use the guarded client: their sources, and what the replacement of `requests` refuses."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from tests.receivers import HTTPReceiver
 
 PLUGINS = Path(apprise.__file__).parent / "plugins"
 
-# Modules that open nothing by being imported, and of which the services use nothing that does.
+# Modules that open no file or connection, and of which the services use nothing that does.
 HARMLESS = {"base64", "binascii", "calendar", "collections", "contextlib", "copy", "cryptography", "dataclasses"}
 HARMLESS |= {"datetime", "email", "enum", "functools", "gzip", "hashlib", "hmac", "html", "io", "itertools", "json"}
 HARMLESS |= {"logging", "math", "operator", "os.path", "random", "re", "requests", "secrets", "string", "textwrap"}
 HARMLESS |= {"__future__", "time", "types", "typing", "unicodedata", "urllib", "uuid", "zlib"}
-OF_MODULES = {"io": {"BytesIO", "StringIO"}, "os": {"urandom"}, "requests": set(vars(apprise_requests._STAND_IN))}
+OF_MODULES = {"io": {"BytesIO", "StringIO"}, "os": {"urandom"}, "requests": set(vars(apprise_requests._REPLACEMENT))}
 DANGEROUS_CALLS = {"open", "exec", "eval", "compile", "__import__", "AppriseAttachment", "urlopen", "sleep"}
 ELSEWHERE = {"urllib.request", "requests.sessions", "requests.api", "http.client"}
-# Of Apprise itself. Another plugin, say to inherit from, would bring its own `requests`.
+# Of Apprise itself. Another plugin, for example as a base class, would bring its own `requests`.
 HELPERS = {"..common", "..locale", ".base", "..utils.parse", "..exception", "..url", "..conversion", "..utils.sanitize"}
 HELPERS |= {"..attachment.base", "..utils.base64", "..__version__", "..__title__"}
 
 
 def what_a_module_uses(source: str) -> set[str]:
-    """What of a plugin's source goes neither to the door nor nowhere."""
+    """Return what a plugin's source uses besides the guarded client and harmless modules."""
     used: set[str] = set()
     modules: dict[str, str] = {}
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Import(names):
                 modules |= {alias.asname or alias.name: alias.name for alias in names}
-                # Under another name, the stand-in would not take its place.
+                # Under another name, it would not be replaced.
                 used |= {alias.name for alias in names if alias.name == "requests" and alias.asname}
                 used |= {alias.name for alias in names if alias.name.split(".")[0] not in HARMLESS | {"os"}}
                 used |= {alias.name for alias in names} & ELSEWHERE
@@ -59,7 +59,7 @@ def what_a_module_uses(source: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", sorted(set(SERVICES.values())))
-def test_a_service_uses_nothing_but_what_goes_through_the_door(module: str) -> None:
+def test_a_service_uses_only_the_guarded_client(module: str) -> None:
     assert what_a_module_uses((PLUGINS / f"{module}.py").read_text()) == set()
 
 
@@ -79,17 +79,17 @@ def test_a_service_uses_nothing_but_what_goes_through_the_door(module: str) -> N
         "smpp",
     ],
 )
-def test_one_that_goes_elsewhere_would_be_found(module: str) -> None:
+def test_a_service_that_uses_something_else_is_found(module: str) -> None:
     assert what_a_module_uses((PLUGINS / f"{module}.py").read_text())
 
 
-def test_every_scheme_has_its_service_and_each_speaks_through_the_stand_in() -> None:
+def test_every_scheme_has_its_service_and_each_uses_the_replacement() -> None:
     assert len({apprise_requests.load(scheme) for scheme in SERVICES}) > 100
     for scheme in SERVICES:
         service = apprise_requests.load(scheme)
         assert scheme in apprise_requests.schemes_of(service)
         module = __import__(service.__module__, fromlist=["requests"])
-        assert getattr(module, "requests", apprise_requests._STAND_IN) is apprise_requests._STAND_IN
+        assert getattr(module, "requests", apprise_requests._REPLACEMENT) is apprise_requests._REPLACEMENT
         assert str(service.service_name)
 
 
@@ -98,48 +98,48 @@ def test_no_service_is_allowed_that_touches_this_machine() -> None:
     assert not set(SERVICES) & {"mqtt", "mqtts", "growl", "smpp", "aprs", "mailto", "mailtos", "json", "xml", "form"}
 
 
-def test_the_stand_in_refuses_outside_of_a_visit() -> None:
+def test_the_replacement_refuses_outside_guarded() -> None:
     with HTTPReceiver() as receiver:
         for verb in ("get", "post", "put", "patch", "delete"):
             with pytest.raises(requests.ConnectionError):
-                getattr(apprise_requests._STAND_IN, verb)(receiver.url)
+                getattr(apprise_requests._REPLACEMENT, verb)(receiver.url)
         assert receiver.requests == []
 
 
-def test_looking_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with HTTPReceiver() as receiver, apprise_requests.visit(1.0, looking=True) as visit:
+def test_a_probe_sends_nothing() -> None:
+    with HTTPReceiver() as receiver, apprise_requests.guarded(1.0, probe_only=True) as calls:
         with pytest.raises(requests.ConnectionError):
-            apprise_requests._STAND_IN.post(receiver.url, data="x")
-        assert (receiver.requests, visit.refusal) == ([], "")
+            apprise_requests._REPLACEMENT.post(receiver.url, data="x")
+        assert (receiver.requests, calls.refusal) == ([], "")
 
 
-def test_requests_itself_stays_as_it_was() -> None:
+def test_requests_itself_is_not_changed() -> None:
     apprise_requests.load("gotify")
     with HTTPReceiver() as receiver:
         assert requests.get(receiver.url, timeout=5).ok
 
 
-def test_what_a_service_asks_for_reaches_the_other_side() -> None:
-    with HTTPReceiver() as receiver, apprise_requests.visit(5.0) as visit:
-        answer = apprise_requests._STAND_IN.post(
+def test_a_request_arrives_as_the_service_made_it() -> None:
+    with HTTPReceiver() as receiver, apprise_requests.guarded(5.0) as calls:
+        answer = apprise_requests._REPLACEMENT.post(
             receiver.url, params={"a": "ä"}, data={"b": "1"}, headers={"X-C": "2"}, auth=("ada", "x"), verify=False
         )
         assert (answer.status_code, answer.text, answer.content) == (200, "ok", b"ok")
         [request] = receiver.requests
         assert (request.path, request.body) == ("/hooks/carillon?a=%C3%A4", b"b=1")
         assert (request.headers["X-C"], request.headers["Authorization"]) == ("2", "Basic YWRhOng=")
-        assert [response.status for response in visit.responses] == [200]
+        assert [response.status for response in calls.responses] == [200]
 
 
-def test_only_the_doors_own_sockets_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    dialled: list[str] = []
+def test_only_sockets_with_a_deadline_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    connected: list[str] = []
     real = socket.socket.connect
 
     def connect(self: socket.socket, address: tuple[str, int]) -> None:
-        dialled.append(type(self).__name__)
+        connected.append(type(self).__name__)
         real(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
-    with HTTPReceiver() as receiver, apprise_requests.visit(5.0):
-        apprise_requests._STAND_IN.get(receiver.url)
-    assert set(dialled) == {"BoundedSocket"}
+    with HTTPReceiver() as receiver, apprise_requests.guarded(5.0):
+        apprise_requests._REPLACEMENT.get(receiver.url)
+    assert set(connected) == {"DeadlineSocket"}

@@ -3,7 +3,7 @@ import pytest
 import regex
 from hypothesis import strategies
 
-from notifications.text import MARK, fit, utf8, utf16
+from notifications.text import ELLIPSIS, fit, utf8, utf16
 
 FAMILY = "👨‍👩‍👧‍👦"  # seven code points, eleven UTF-16 units, one character
 FLAG = "🇩🇪"
@@ -14,40 +14,40 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;")
 
 
-def test_what_fits_stays_as_it_is() -> None:
+def test_a_short_text_is_unchanged() -> None:
     fitted = fit("The ferns too", 13)
     assert (fitted.text, fitted.length, fitted.limit, fitted.cut) == ("The ferns too", 13, 13, False)
     assert fit("x" * 99_999, None).cut is False
 
 
-def test_what_is_too_long_ends_in_a_mark_within_the_limit() -> None:
+def test_a_long_text_ends_in_an_ellipsis_within_the_limit() -> None:
     fitted = fit("The ferns too", 10)
     assert (fitted.text, fitted.length, fitted.cut) == ("The ferns…", 10, True)
-    assert fit("The ferns too", 11).text == "The ferns…", "no blank before the mark"
+    assert fit("The ferns too", 11).text == "The ferns…", "no space before the ellipsis"
 
 
 @pytest.mark.parametrize("character", [FAMILY, FLAG, ACCENTED, "👍🏽", "각"])
 @pytest.mark.parametrize("measure", [len, utf16, utf8])
-def test_no_character_is_halved(character: str, measure: type) -> None:
+def test_no_character_is_split(character: str, measure: type) -> None:
     for limit in range(20, 60):
         fitted = fit(character * 60, limit, measure)
         assert measure(fitted.text) == fitted.length <= limit
-        assert fitted.text.removesuffix(MARK).replace(character, "") == ""
+        assert fitted.text.removesuffix(ELLIPSIS).replace(character, "") == ""
 
 
-def test_an_escape_is_not_halved_and_counts_as_it_is_sent() -> None:
+def test_an_escape_is_not_split_and_counts_as_it_is_sent() -> None:
     assert fit("a&b", 7, len, escaped).text == "a&amp;b"
     assert fit("a&bcd", 7, len, escaped).text == "a&amp;…"
     assert fit("a&bcd", 6, len, escaped).text == "a…"
 
 
-def test_an_endless_cluster_is_cut_all_the_same() -> None:
+def test_a_very_long_cluster_is_cut_inside() -> None:
     fitted = fit("e" + "\u0301" * 500, 100)
     assert fitted.length == 100
     assert fitted.text.startswith("e\u0301")
 
 
-def test_half_a_surrogate_pair_is_replaced() -> None:
+def test_an_unpaired_surrogate_is_replaced() -> None:
     assert fit("a\ud83db", 100).text == "a\ufffdb"
     assert fit("\ud83d\ude00", 100).text == "😀"
 
@@ -58,17 +58,17 @@ def test_half_a_surrogate_pair_is_replaced() -> None:
     limit=strategies.integers(1, 90),
     measure=strategies.sampled_from([len, utf16, utf8]),
 )
-def test_every_text_fits_and_loses_no_more_than_it_must(text: str, limit: int, measure: type) -> None:
-    hypothesis.assume(limit >= measure(MARK))
+def test_every_text_fits_and_is_cut_as_little_as_possible(text: str, limit: int, measure: type) -> None:
+    hypothesis.assume(limit >= measure(ELLIPSIS))
     fitted = fit(text, limit, measure, escaped)
     assert measure(fitted.text) <= limit
     assert fitted.cut == (measure(escaped(text)) > limit)
     if fitted.cut:
-        kept = fitted.text.removesuffix(MARK)
+        kept = fitted.text.removesuffix(ELLIPSIS)
         clusters = regex.findall(r"\X", text)
         starts = {escaped("".join(clusters[:count]).rstrip()): count for count in range(len(clusters))}
         if kept in starts:
-            longer = escaped("".join(clusters[: starts[kept] + 1]).rstrip()) + MARK
+            longer = escaped("".join(clusters[: starts[kept] + 1]).rstrip()) + ELLIPSIS
             assert longer == fitted.text or measure(longer) > limit
         else:
             assert len(regex.findall(r"\X", text[:limit])) == 1, "cut within a character"

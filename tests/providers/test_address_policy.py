@@ -1,4 +1,4 @@
-"""The guard, judged without the network. test_door.py shows that the door asks it."""
+"""The address policy without the network; test_http.py shows that the client applies it."""
 
 import random
 from ipaddress import IPv4Address, IPv6Address, ip_network
@@ -122,21 +122,21 @@ REFUSED_URLS = [
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_opened(only_the_loopback_is_open: None, settings: Settings) -> None:
+def nothing_is_allowed(only_the_loopback_is_allowed: None, settings: Settings) -> None:
     settings.ALLOWED_NETWORKS = []
 
 
 @pytest.mark.parametrize("address", DENIED.split())
-def test_the_guard_denies(address: str) -> None:
+def test_an_address_is_denied(address: str) -> None:
     assert not permitted(address, [])
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
-def test_the_guard_permits(address: str) -> None:
+def test_an_address_is_permitted(address: str) -> None:
     assert permitted(address, [])
 
 
-def test_the_guard_permits_nothing_that_python_itself_calls_private() -> None:
+def test_no_address_is_permitted_that_python_calls_private() -> None:
     chance = random.Random(20261120)
     addresses = [IPv4Address(chance.getrandbits(32)) for _ in range(20_000)]
     sixes = [IPv6Address(chance.getrandbits(128) >> chance.randrange(90)) for _ in range(20_000)]
@@ -147,7 +147,7 @@ def test_the_guard_permits_nothing_that_python_itself_calls_private() -> None:
             assert not address.is_multicast, address
 
 
-def test_the_operator_opens_networks_and_nothing_beside_them() -> None:
+def test_the_operator_allows_networks_and_nothing_else() -> None:
     allowed = [ip_network("10.1.0.0/16"), ip_network("fd00::/64")]
     assert permitted("10.1.2.3", allowed)
     assert permitted("::ffff:10.1.2.3", allowed)
@@ -157,7 +157,7 @@ def test_the_operator_opens_networks_and_nothing_beside_them() -> None:
 
 
 @pytest.mark.parametrize("url", REFUSED_URLS)
-def test_an_address_is_refused_in_words(url: str) -> None:
+def test_a_url_is_refused_with_a_reason(url: str) -> None:
     with pytest.raises(RefusedURL) as refusal:
         check_url(url)
     assert str(refusal.value).endswith(".")
@@ -177,12 +177,12 @@ def test_an_address_is_refused_in_words(url: str) -> None:
         ("http://[2606:4700:4700:0::1111]:8080/x", "http://[2606:4700:4700::1111]:8080/x"),
         ("https://hooks.my-shop.example/a@b", "https://hooks.my-shop.example/a@b"),
         ("https://a_b.example/", "https://a_b.example/"),
-        ("https://127.0.0.1.nip.io/", "https://127.0.0.1.nip.io/"),  # the door's business
+        ("https://127.0.0.1.nip.io/", "https://127.0.0.1.nip.io/"),  # checked when it resolves
         ("https://xn--fiqs8s/", None),
         ("https://0x7f.example/", "https://0x7f.example/"),
     ],
 )
-def test_an_ordinary_address_is_made_canonical(url: str, canonical: str | None) -> None:
+def test_a_url_becomes_canonical(url: str, canonical: str | None) -> None:
     if canonical is None:
         with pytest.raises(RefusedURL):
             check_url(url)
@@ -191,27 +191,27 @@ def test_an_ordinary_address_is_made_canonical(url: str, canonical: str | None) 
         assert check_url(canonical) == canonical
 
 
-def test_where_the_operator_opened_a_network_its_short_names_are_left_to_the_door(settings: Settings) -> None:
+def test_short_names_are_accepted_if_the_operator_allows_a_network(settings: Settings) -> None:
     settings.ALLOWED_NETWORKS = ["172.18.0.0/16"]
     assert check_url("http://gitea:3000/hook") == "http://gitea:3000/hook"
     assert check_url("http://172.18.0.4:3000/hook") == "http://172.18.0.4:3000/hook"
-    for closed in ("http://localhost:3000/", "http://172.19.0.4/", "http://127.0.0.1:3000/"):
+    for denied in ("http://localhost:3000/", "http://172.19.0.4/", "http://127.0.0.1:3000/"):
         with pytest.raises(RefusedURL):
-            check_url(closed)
+            check_url(denied)
 
 
-def test_localhost_is_open_where_both_of_its_addresses_are(settings: Settings) -> None:
+def test_localhost_is_accepted_if_both_of_its_addresses_are_allowed(settings: Settings) -> None:
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8", "::1/128"]
     assert check_url("http://localhost:3000/") == "http://localhost:3000/"
 
 
 @pytest.mark.parametrize("port", [80, 443, 1024, 3000, 8000, 8080, 8443, 32768, 60999, 65535])
-def test_a_port_of_the_web_is_open(port: int) -> None:
+def test_a_web_port_is_permitted(port: int) -> None:
     assert permitted_port(port)
 
 
 @pytest.mark.parametrize(
     "port", [-1, 0, 1, 22, 25, 53, 81, 110, 1023, 2375, 3306, 5432, 6379, 9200, 11211, 27017, 65536]
 )
-def test_a_port_of_another_service_is_closed(port: int) -> None:
+def test_a_port_of_another_service_is_denied(port: int) -> None:
     assert not permitted_port(port)

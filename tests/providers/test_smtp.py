@@ -1,4 +1,4 @@
-"""Sessions with the mail server that are left open for the next mail."""
+"""Sessions with the mail server that stay open for the next mail."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def test_mails_share_a_session(receiver: SMTPReceiver) -> None:
     assert (len(receiver.mails), receiver.connections) == (5, 1)
 
 
-def test_a_session_ends_after_its_share_of_mails(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smtp, "MAILS_A_SESSION", 2)
+def test_a_session_ends_after_a_number_of_mails(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smtp, "MAILS_PER_SESSION", 2)
     for _ in range(5):
         assert EMAIL.send(make_message(), ADA) == Delivered()
     assert (len(receiver.mails), receiver.connections) == (5, 3)
 
 
-def test_a_session_that_waited_too_long_is_not_used(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_was_idle_too_long_is_not_used(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smtp, "IDLE_SECONDS", 0.01)
     EMAIL.send(make_message(), ADA)
     time.sleep(0.02)
@@ -50,7 +50,7 @@ def test_a_session_that_the_server_refused_something_in_is_not_used_again(receiv
     assert receiver.connections == 2
 
 
-def test_a_server_that_was_restarted_costs_no_try() -> None:
+def test_a_restart_of_the_server_costs_no_try() -> None:
     with SMTPReceiver() as first, mail_server(first.port):
         EMAIL.send(make_message(), ADA)
     with SMTPReceiver(port=first.port) as second, mail_server(second.port):
@@ -65,7 +65,7 @@ def test_another_password_gets_another_session(receiver: SMTPReceiver) -> None:
     assert receiver.connections == 2
 
 
-def test_no_more_sessions_are_kept_than_a_process_uses(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_few_sessions_are_kept(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smtp, "IDLE_SESSIONS", 2)
     for password in "abc":
         with mail_server(receiver.port, EMAIL_HOST_PASSWORD=password):

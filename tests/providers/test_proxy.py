@@ -1,4 +1,4 @@
-"""The operator's proxy: what it is asked, and that it leads nowhere that the guard forbids."""
+"""Requests through the operator's proxy, under the same address policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def proxy(settings: Settings) -> Iterator[ProxyReceiver]:
         yield proxy
 
 
-def test_everything_leaves_by_the_proxy_over_one_tunnel(
+def test_all_requests_use_the_proxy_over_one_tunnel(
     receiver: HTTPReceiver, proxy: ProxyReceiver, names: dict[str, list[str]]
 ) -> None:
     names["hooks.example"] = ["127.0.0.1"]
@@ -31,7 +31,7 @@ def test_everything_leaves_by_the_proxy_over_one_tunnel(
     assert {request.headers["Host"] for request in receiver.requests} == {f"hooks.example:{receiver.port}"}
 
 
-def test_its_password_goes_to_the_proxy_alone(receiver: HTTPReceiver, proxy: ProxyReceiver, settings: Settings) -> None:
+def test_only_the_proxy_gets_its_password(receiver: HTTPReceiver, proxy: ProxyReceiver, settings: Settings) -> None:
     settings.EGRESS_PROXY = f"http://ada:pl%40nted@127.0.0.1:{proxy.port}"
     post(receiver.url)
     assert proxy.asked[0][2] == "Proxy-Authorization: Basic YWRhOnBsQG50ZWQ="
@@ -39,7 +39,7 @@ def test_its_password_goes_to_the_proxy_alone(receiver: HTTPReceiver, proxy: Pro
 
 
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://inside.example/", "http://169.254.169.254/"])
-def test_the_guard_is_asked_before_the_proxy(
+def test_the_policy_is_applied_before_the_proxy(
     url: str, proxy: ProxyReceiver, names: dict[str, list[str]], settings: Settings
 ) -> None:
     settings.ALLOWED_NETWORKS = []
@@ -55,28 +55,28 @@ def test_the_guard_is_asked_before_the_proxy(
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "it answered 407."),
         (b"HTTP/1.1 403 Forbidden\r\nX: y\r\n\r\nno", "it answered 403."),
-        (b"SSH-2.0-x\r\n\r\n", "it answered nothing that is HTTP."),
-        (b"", "it answered nothing that is HTTP."),
-        (b"HTTP/1.1 200 " + b"x" * 9000, "it answered nothing that is HTTP."),
+        (b"SSH-2.0-x\r\n\r\n", "it answered something that is not HTTP."),
+        (b"", "it answered something that is not HTTP."),
+        (b"HTTP/1.1 200 " + b"x" * 9000, "it answered something that is not HTTP."),
     ],
 )
-def test_a_proxy_that_refuses_is_named_and_nothing_was_sent(
+def test_a_refusal_of_the_proxy_means_that_nothing_was_sent(
     receiver: HTTPReceiver, proxy: ProxyReceiver, reply: bytes, told: str
 ) -> None:
     proxy.reply = reply
     with pytest.raises(NotSent) as failure:
         post(receiver.url)
-    assert failure.value.reason == f"The proxy on the way out did not let it through: {told}"
+    assert failure.value.reason == f"The outgoing proxy refused the connection: {told}"
     assert (failure.value.refused, receiver.requests) == (False, [])
 
 
-def test_a_proxy_that_is_away_is_not_sent(receiver: HTTPReceiver, settings: Settings) -> None:
+def test_an_unreachable_proxy_means_that_nothing_was_sent(receiver: HTTPReceiver, settings: Settings) -> None:
     settings.EGRESS_PROXY = f"http://127.0.0.1:{closed_port()}"
     with pytest.raises(NotSent, match="refused the connection"):
         post(receiver.url)
 
 
-def test_a_silent_proxy_keeps_to_the_deadline(receiver: HTTPReceiver, settings: Settings) -> None:
+def test_the_deadline_holds_for_a_silent_proxy(receiver: HTTPReceiver, settings: Settings) -> None:
     def call() -> None:
         with pytest.raises(NotSent, match="did not answer within"):
             post(receiver.url, DEADLINE)
@@ -86,7 +86,7 @@ def test_a_silent_proxy_keeps_to_the_deadline(receiver: HTTPReceiver, settings: 
         assert took(call) < DEADLINE + SLACK
 
 
-def test_what_breaks_behind_the_proxy_may_have_arrived(receiver: HTTPReceiver, proxy: ProxyReceiver) -> None:
+def test_a_request_that_breaks_behind_the_proxy_may_have_arrived(receiver: HTTPReceiver, proxy: ProxyReceiver) -> None:
     receiver.answer = Reset()
     with pytest.raises(Unanswered):
         post(receiver.url)

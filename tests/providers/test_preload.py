@@ -1,4 +1,4 @@
-"""What a worker loads before its first message, in a process of its own that has loaded nothing yet."""
+"""A worker, in a new process, loads everything before its first message."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ import json, sys, django
 django.setup()
 from celery import signals
 from notifications import providers
-from notifications.net import deadline
+from notifications.net.deadline import tls_context
 from notifications.message import Destination, Message
 from uuid import UUID
 signals.worker_init.send(sender=None)
 before = set(sys.modules)
-assert deadline.tls_context.cache_info().currsize == 1, "the certificates were not read"
-said = Message(UUID(int=0), "Ferns", "All of them.", "Ada")
+assert tls_context.cache_info().currsize == 1, "the certificates were not read"
+message = Message(UUID(int=0), "Ferns", "All of them.", "Ada")
 answers = [
-    type(providers.get(kind).send(said, Destination(address, secrets))).__name__
+    type(providers.get(kind).send(message, Destination(address, secrets))).__name__
     for kind, address, secrets in json.loads(sys.argv[1])
 ]
 print(json.dumps([answers, sorted(set(sys.modules) - before)]))
@@ -34,11 +34,11 @@ print(json.dumps([answers, sorted(set(sys.modules) - before)]))
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
-def test_a_first_message_waits_for_nothing_to_be_loaded(gone: bool) -> None:
-    with HTTPReceiver(gotify.answer) as pushes, HTTPReceiver() as hook, SMTPReceiver() as post:
+def test_the_first_message_loads_nothing(gone: bool) -> None:
+    with HTTPReceiver(gotify.answer) as pushes, HTTPReceiver() as hook, SMTPReceiver() as mail:
         ports = {
             name: closed_port() if gone else server.port
-            for name, server in zip("phm", (pushes, hook, post), strict=True)
+            for name, server in zip("phm", (pushes, hook, mail), strict=True)
         }
         channels = [
             ("webhook", {"url": f"http://127.0.0.1:{ports['h']}/"}, {"secret": "whsec_" + "c2VjcmV0" * 4}),

@@ -1,4 +1,4 @@
-"""One deadline over everything that an exchange does."""
+"""One deadline covers everything that a request does."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from notifications.net.deadline import SIMULTANEOUS_LOOKUPS
+from notifications.net.deadline import MAX_LOOKUPS
 from notifications.net.http import NotSent, Unanswered
 from tests.providers.making import DEADLINE, SLACK, post, took
 from tests.receivers import Drip, Hang, HTTPReceiver
@@ -24,7 +24,7 @@ def test_no_answer_within_the_deadline_is_unanswered(receiver: HTTPReceiver, ans
     assert DEADLINE <= took(call) < DEADLINE + SLACK
 
 
-def test_a_dripping_body_does_not_stretch_the_deadline_and_the_status_stands(receiver: HTTPReceiver) -> None:
+def test_a_slow_body_does_not_extend_the_deadline_and_the_status_counts(receiver: HTTPReceiver) -> None:
     receiver.answer = Drip("body", status=202)
     answers = []
     assert took(lambda: answers.append(post(receiver.url, DEADLINE))) < DEADLINE + SLACK
@@ -33,13 +33,13 @@ def test_a_dripping_body_does_not_stretch_the_deadline_and_the_status_stands(rec
 
 def test_the_deadline_holds_in_threads(receiver: HTTPReceiver) -> None:
     receiver.answer = Drip("headers", pause=0.02)
-    ends: list[str] = []
+    reasons: list[str] = []
 
     def call() -> None:
         try:
             post(receiver.url, DEADLINE)
         except Unanswered as failure:
-            ends.append(failure.reason)
+            reasons.append(failure.reason)
 
     threads = [threading.Thread(target=call) for _ in range(8)]
 
@@ -50,10 +50,10 @@ def test_the_deadline_holds_in_threads(receiver: HTTPReceiver) -> None:
             thread.join()
 
     assert took(all_of_them) < DEADLINE + 2 * SLACK
-    assert len(ends) == 8
+    assert len(reasons) == 8
 
 
-def test_a_silent_name_server_does_not_stretch_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_name_server_does_not_extend_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     answered = threading.Event()
     real = socket.getaddrinfo
 
@@ -72,7 +72,7 @@ def test_a_silent_name_server_does_not_stretch_the_deadline(monkeypatch: pytest.
     answered.set()
 
 
-def test_hanging_look_ups_are_bounded_and_a_forked_child_begins_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_look_ups_that_hang_are_limited_and_a_forked_child_starts_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
     answered, asked = threading.Event(), []
     real = socket.getaddrinfo
 
@@ -84,10 +84,10 @@ def test_hanging_look_ups_are_bounded_and_a_forked_child_begins_with_none(monkey
         raise socket.gaierror(socket.EAI_NONAME, "no such name")
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    for _ in range(SIMULTANEOUS_LOOKUPS * 2):  # on a busy machine, one in ten milliseconds may not come to its look-up
+    for _ in range(MAX_LOOKUPS * 2):  # on a busy machine, one in ten milliseconds may not start its look-up
         with pytest.raises(NotSent, match="did not answer within"):
             post("http://hooks.example/", 0.01)
-    assert len(asked) == SIMULTANEOUS_LOOKUPS
+    assert len(asked) == MAX_LOOKUPS
     child = os.fork()
     if child == 0:
         answered = threading.Event()
@@ -96,14 +96,14 @@ def test_hanging_look_ups_are_bounded_and_a_forked_child_begins_with_none(monkey
         try:
             post("http://hooks.example/", 1.0)
         except NotSent as failure:
-            ended = 0 if "could not be looked up" in failure.reason else 2
+            ended = 0 if "could not be resolved" in failure.reason else 2
         finally:
             os._exit(ended)
     assert os.waitpid(child, 0)[1] == 0
     answered.set()
 
 
-def test_a_machine_without_threads_forgets_no_look_up(
+def test_a_process_without_threads_frees_its_look_ups(
     monkeypatch: pytest.MonkeyPatch, names: dict[str, list[str]], receiver: HTTPReceiver
 ) -> None:
     names["hooks.example"] = ["127.0.0.1"]
@@ -111,13 +111,13 @@ def test_a_machine_without_threads_forgets_no_look_up(
     real = threading.Thread.start
 
     def refuse(thread: threading.Thread) -> None:
-        if thread.name == "look-up":
+        if thread.name == "resolve":
             raise RuntimeError("can't start new thread")
         real(thread)
 
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", refuse)
-        for _ in range(SIMULTANEOUS_LOOKUPS + 1):
+        for _ in range(MAX_LOOKUPS + 1):
             with pytest.raises(NotSent):
                 post(f"http://hooks.example:{receiver.port}/", 1.0)
     assert post(f"http://hooks.example:{receiver.port}/", 1.0).status == 200
