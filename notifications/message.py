@@ -14,8 +14,8 @@ class Message:
     """The content of one delivery.
 
     `key` is the delivery's id and the idempotency key: the same at every try and replay. `slot` is the UTC instant at
-    which the message was due; None if nothing scheduled it. `unsubscribe_url` opens the page that stops the messages; an
-    https address also takes a POST (RFC 8058). `answer_url` opens the page on which the reader acknowledges or snoozes;
+    which the message was due; None if nothing scheduled it. `unsubscribe_url` opens a page that stops the messages
+    and, with https, takes a POST (RFC 8058). `answer_url` opens the page on which the reader acknowledges or snoozes;
     empty if the message needs no answer.
     """
 

@@ -62,17 +62,6 @@ def within(seconds: float) -> Iterator[Deadline]:
         _current.reset(token)
 
 
-@contextmanager
-def not_counted_as_sent() -> Iterator[None]:
-    """Keep `sent` as it is: bytes sent inside the block go to a proxy, not to the service."""
-    deadline = _running()
-    sent = deadline.sent
-    try:
-        yield
-    finally:
-        deadline.sent = sent
-
-
 def has_deadline() -> bool:
     """Return whether the current thread is inside `within`."""
     return _current.get() is not None
@@ -109,6 +98,11 @@ class _DeadlineMixin:
 
 class DeadlineSocket(_DeadlineMixin, socket.socket):
     """A plain socket."""
+
+    def send_to_proxy(self, request: bytes) -> None:
+        """Send bytes that do not reach the service, so that `sent` stays as it is."""
+        self._apply()
+        socket.socket.sendall(self, request)
 
 
 class DeadlineTLSSocket(_DeadlineMixin, ssl.SSLSocket):

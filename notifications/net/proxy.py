@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.conf import settings
 
-from notifications.net.deadline import DeadlineSocket, connect, not_counted_as_sent, resolve
+from notifications.net.deadline import DeadlineSocket, connect, resolve
 
 MAX_REPLY = 8 * 1024
 
@@ -30,8 +30,7 @@ def open_connection(host: str, port: int, permit: Callable[[str], bool]) -> Dead
     for *_, address in resolve(host, port, permit):
         tunnel = connect(str(proxy.hostname), proxy.port or 3128)
         try:
-            with not_counted_as_sent():
-                _open_tunnel(tunnel, proxy, f"[{address[0]}]:{port}" if ":" in address[0] else f"{address[0]}:{port}")
+            _open_tunnel(tunnel, proxy, f"[{address[0]}]:{port}" if ":" in address[0] else f"{address[0]}:{port}")
         except BaseException as error:
             tunnel.close()
             if not isinstance(error, ProxyRefused):
@@ -47,7 +46,7 @@ def _open_tunnel(tunnel: DeadlineSocket, proxy: SplitResult, target: str) -> Non
     if proxy.username is not None:
         user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
         lines.append(f"Proxy-Authorization: Basic {b64encode(user.encode()).decode()}")
-    tunnel.sendall("\r\n".join([*lines, "", ""]).encode())
+    tunnel.send_to_proxy("\r\n".join([*lines, "", ""]).encode())
     status = _read_reply(tunnel).split(b" ")[1:2]
     if status != [b"200"]:
         raise ProxyRefused(status[0][:3].decode("ascii", "replace") if status else "something that is not HTTP")

@@ -29,95 +29,37 @@ PUBLIC = """
 2c0f:fb50::1 3ffe:ffff::1
 """
 
+REFUSED = """
+example.org/hooks //example.org/hooks ftp://example.org/ file:///etc/passwd gopher://example.org/_ javascript:alert(1)
+http:// http:///hooks https://?x http://ada@example.org/ http://ada:secret@example.org/ http://example.org@127.0.0.1/
+http://127.0.0.1#@example.org/ http://example.org:99999/ http://example.org:x/ http://example.org:22/
+http://example.org:25/ http://example.org:6379/ http://example.org:5432/ http://localhost/ http://LOCALHOST:8000/
+http://localhost./ http://a.localhost/ http://localhost.localdomain/ http://printer/ http://printer.local/
+http://metadata/ http://metadata.google.internal/ http://metadata.google.internal./ http://router.home.arpa/
+http://wiki.corp/ http://127.0.0.1/ http://127.0.0.1./ http://127.1/ http://127.0.1/ http://2130706433/
+http://0x7f000001/ http://0x7f.0.0.1/ http://0177.0.0.1/ http://017700000001/ http://0/ http://0.0.0.0:8000/
+http://127.0.0.01/ http://127.0.0.256/ http://%31%32%37.0.0.1/ http://127%2e0%2e0%2e1/ http://１２７.０.０.１/
+http://127。0。0。1/ http://①②⑦.⓪.⓪.①/ http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/ http://xn--/ http://.example.org/ http://example..org/
+http://-example.org/ http://*.example.org/
+http://169.254.169.254/latest/meta-data/
+http://2852039166/ http://0xa9fea9fe/ http://192.168.1.1/ http://10.0.0.1/ http://100.100.100.200/
+http://168.63.129.16/ http://[::1]/ http://[::]/ http://[0:0:0:0:0:0:0:1]:8000/ http://[::ffff:127.0.0.1]/
+http://[::ffff:7f00:1]/ http://[::127.0.0.1]/ http://[64:ff9b::7f00:1]/ http://[2002:7f00:1::]/
+http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/ http://[fe80::1%25eth0]/ http://[fe80::1]/ http://[fd00:ec2::254]/
+http://[fec0::1]/ http://[::1/ http://[v1.x]/ http://[127.0.0.1]/ http://::1/
+"""
+
 REFUSED_URLS = [
+    *REFUSED.split(),
     "",
-    "example.org/hooks",
-    "//example.org/hooks",
-    "ftp://example.org/",
-    "file:///etc/passwd",
-    "gopher://example.org/_",
-    "javascript:alert(1)",
-    "http://",
-    "http:///hooks",
-    "https://?x",
-    "http://ada@example.org/",
-    "http://ada:secret@example.org/",
-    "http://example.org@127.0.0.1/",
-    "http://127.0.0.1#@example.org/",
+    "http://" + "a" * 64 + ".org/",
     "http://example.org\\@127.0.0.1/",
     "http://exa mple.org/",
     "http://example.org/\r\nHost: x",
     "http://example.org/\x00",
-    "http://example.org:99999/",
-    "http://example.org:x/",
-    "http://example.org:22/",
-    "http://example.org:25/",
-    "http://example.org:6379/",
-    "http://example.org:5432/",
-    "http://localhost/",
-    "http://LOCALHOST:8000/",
-    "http://localhost./",
-    "http://a.localhost/",
-    "http://localhost.localdomain/",
-    "http://printer/",
-    "http://printer.local/",
-    "http://metadata/",
-    "http://metadata.google.internal/",
-    "http://metadata.google.internal./",
-    "http://router.home.arpa/",
-    "http://wiki.corp/",
-    "http://127.0.0.1/",
-    "http://127.0.0.1./",
-    "http://127.1/",
-    "http://127.0.1/",
-    "http://2130706433/",
-    "http://0x7f000001/",
-    "http://0x7f.0.0.1/",
-    "http://0177.0.0.1/",
-    "http://017700000001/",
-    "http://0/",
-    "http://0.0.0.0:8000/",
-    "http://127.0.0.01/",
-    "http://127.0.0.256/",
-    "http://%31%32%37.0.0.1/",
-    "http://127%2e0%2e0%2e1/",
-    "http://１２７.０.０.１/",
-    "http://127。0。0。1/",
-    "http://①②⑦.⓪.⓪.①/",
-    "http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/",
     "http://loc\u00adalhost/",
-    "http://xn--/",
-    "http://.example.org/",
-    "http://example..org/",
-    "http://-example.org/",
-    "http://*.example.org/",
-    "http://" + "a" * 64 + ".org/",
     "http://" + "a.bc" * 70 + ".org/",
     "https://example.org/" + "x" * 2000,
-    "http://169.254.169.254/latest/meta-data/",
-    "http://2852039166/",
-    "http://0xa9fea9fe/",
-    "http://192.168.1.1/",
-    "http://10.0.0.1/",
-    "http://100.100.100.200/",
-    "http://168.63.129.16/",
-    "http://[::1]/",
-    "http://[::]/",
-    "http://[0:0:0:0:0:0:0:1]:8000/",
-    "http://[::ffff:127.0.0.1]/",
-    "http://[::ffff:7f00:1]/",
-    "http://[::127.0.0.1]/",
-    "http://[64:ff9b::7f00:1]/",
-    "http://[2002:7f00:1::]/",
-    "http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
-    "http://[fe80::1%25eth0]/",
-    "http://[fe80::1]/",
-    "http://[fd00:ec2::254]/",
-    "http://[fec0::1]/",
-    "http://[::1/",
-    "http://[v1.x]/",
-    "http://[127.0.0.1]/",
-    "http://::1/",
 ]
 
 

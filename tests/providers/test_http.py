@@ -116,7 +116,7 @@ def test_a_reset_after_the_request_is_unanswered(receiver: HTTPReceiver) -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("reply", "reason"),
     [
         (b"", "without an answer"),
         (b"SSH-2.0-OpenSSH_9.9\r\n", "is not HTTP"),
@@ -126,10 +126,10 @@ def test_a_reset_after_the_request_is_unanswered(receiver: HTTPReceiver) -> None
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000, "is not HTTP"),
     ],
 )
-def test_an_invalid_answer_is_unanswered(said: bytes, reason: str) -> None:
+def test_an_invalid_answer_is_unanswered(reply: bytes, reason: str) -> None:
     def talk(client: socket.socket) -> None:
         read_request(client)
-        client.sendall(said)
+        client.sendall(reply)
 
     with raw_server(talk) as port, pytest.raises(Unanswered, match=reason):
         post(f"http://127.0.0.1:{port}/")
@@ -166,16 +166,16 @@ def test_neither_reasons_nor_logs_nor_traces_hold_the_query(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     token = "plan" + "ted"  # a trace shows this source, too
-    said: list[str] = []
+    texts: list[str] = []
     receiver.answers.extend([Reset(), Hang(), Reply(headers={"": "no name"}), Reply(500)])
     others = [f"http://127.0.0.1:{closed_port()}/", "http://nowhere.invalid/", "http://10.0.0.1/"]
     for url in [*[receiver.url] * 4, *others]:
         try:
             post(f"{url}?token={token}", DEADLINE)
         except (NotSent, Unanswered) as failure:
-            said += [failure.reason, repr(failure), "".join(traceback.format_exception(failure))]
-    assert len(said) >= 15
-    assert token not in "".join(said) + caplog.text
+            texts += [failure.reason, repr(failure), "".join(traceback.format_exception(failure))]
+    assert len(texts) >= 15
+    assert token not in "".join(texts) + caplog.text
 
 
 PRIVATE = """

@@ -51,7 +51,7 @@ def test_the_policy_is_applied_before_the_proxy(
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "reason"),
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "it answered 407."),
         (b"HTTP/1.1 403 Forbidden\r\nX: y\r\n\r\nno", "it answered 403."),
@@ -61,12 +61,12 @@ def test_the_policy_is_applied_before_the_proxy(
     ],
 )
 def test_a_refusal_of_the_proxy_means_that_nothing_was_sent(
-    receiver: HTTPReceiver, proxy: ProxyReceiver, reply: bytes, told: str
+    receiver: HTTPReceiver, proxy: ProxyReceiver, reply: bytes, reason: str
 ) -> None:
     proxy.reply = reply
     with pytest.raises(NotSent) as failure:
         post(receiver.url)
-    assert failure.value.reason == f"The outgoing proxy refused the connection: {told}"
+    assert failure.value.reason == f"The outgoing proxy refused the connection: {reason}"
     assert (failure.value.refused, receiver.requests) == (False, [])
 
 

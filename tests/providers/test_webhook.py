@@ -18,7 +18,7 @@ WEBHOOK = providers.get("webhook")
 ANSWER = None
 KEY_BYTES = b"planted-planted-planted-planted"
 SECRET = "whsec_" + base64.b64encode(KEY_BYTES).decode()
-PLACE = "https://example.org/"
+BASE = "https://example.org/"
 
 VALID = [
     {"url": "https://example.org/hooks/carillon"},
@@ -27,7 +27,7 @@ VALID = [
     {"url": "https://example.org/planted", "headers": "Authorization: Bearer planted\r\n\r\nX-Room: 7"},
 ]
 WRONG_URLS = ["", "example.org/hooks", "ftp://example.org/", "http://localhost/", "http://ada:planted@example.org/"]
-WRONG_URLS += ["http://192.168.1.1/", "http://example.org:22/", PLACE + "x" * 2000, PLACE + "\x01"]
+WRONG_URLS += ["http://192.168.1.1/", "http://example.org:22/", BASE + "x" * 2000, BASE + "\x01"]
 WRONG_HEADERS = ["planted", "X Room: planted", "X-Room:", "X-Room: plantéd", "hOST: example.net", "Content-Length: 0"]
 WRONG_HEADERS += ["webhook-signature: planted", "Transfer-Encoding: chunked", "X-Room: 1\nx-room: 2"]
 WRONG_HEADERS += ["\n".join(f"X-{n}: 1" for n in range(11))]
@@ -35,9 +35,9 @@ LONG_SECRET = "whsec_" + base64.b64encode(b"x" * 65).decode()
 INVALID = [
     ({}, "url"),
     *[({"url": url}, "url") for url in WRONG_URLS],
-    *[({"url": PLACE, "headers": headers}, "headers") for headers in WRONG_HEADERS],
+    *[({"url": BASE, "headers": headers}, "headers") for headers in WRONG_HEADERS],
     *[
-        ({"url": PLACE, "secret": secret}, "secret")
+        ({"url": BASE, "secret": secret}, "secret")
         for secret in ("planted", "whsec_c2hvcnQ=", LONG_SECRET, "whsec_ÄÄÄÄ" * 8)
     ],
 ]
