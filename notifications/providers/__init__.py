@@ -17,7 +17,7 @@ class UnknownProvider(LookupError):
     """No provider has this kind. The message lists the kinds that exist."""
 
     def __init__(self, kind: str) -> None:
-        super().__init__(f"There is no provider “{kind}”. There are: {', '.join(_found())}.")
+        super().__init__(f"There is no provider of the kind “{kind}”. There are: {', '.join(_found())}.")
 
 
 @cache
