@@ -12,7 +12,8 @@ from django.core.cache import cache
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from notifications import providers, secrets
+from common import encryption
+from notifications import providers
 from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
 from people import codes, mailboxes
@@ -108,11 +109,11 @@ def _recipient(channel: Channel) -> str:
         return mailboxes.mailbox(str(channel.address.get("address")))
     try:
         there = channel.destination()
-    except secrets.Unreadable:
+    except encryption.Unreadable:
         return str(channel.id)
     provider = providers.get(channel.provider)
     given = {**there.address, **there.secrets}
-    own = provider.manner | {provider.revealed}  # what says nothing of where it leads, or was made here
+    own = provider.option_fields | {provider.revealed}  # what says nothing of where it leads, or was made here
     named = sorted((name, value) for name, value in given.items() if name not in own)
     return hashlib.sha256(json.dumps([channel.provider, named]).encode()).hexdigest()
 
