@@ -142,9 +142,13 @@ class Record(BaseAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def has_act_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Who may use this list's actions: those who may change its rows, though no form does."""
-        allowed: bool = super().has_change_permission(request, obj)
+    def has_act_permission(self, request: HttpRequest, obj: Model | str | None = None) -> bool:
+        """Who may use this list's actions: those who may change its rows, though no form does.
+
+        Buttons of a row's page pass its key.
+        """
+        row = self.get_object(request, obj) if isinstance(obj, str) else obj
+        allowed: bool = super().has_change_permission(request, row)
         return allowed
 
 

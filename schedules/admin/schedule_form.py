@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
 from django.forms.widgets import Input
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -13,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from unfold import widgets
 
+from common.admin import rights
 from common.admin.base import as_uuid
 from people.models import User
 from people.user_lock import turn
@@ -55,6 +57,8 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
         if asked.is_valid():
             return redirect(f"{request.path}?owner={asked.cleaned_data['email'].pk}")
         return _page(model_admin, request, "owner", {"form": asked, "title": "Add schedule"})
+    if not rights.may_act_on(request, owner):
+        raise PermissionDenied
     now = fire.read_clock().now
     with turn(owner):  # an owner's limit holds, also where two are added at once
         form = ReminderForm(_posted(request), user=owner, now=now)
@@ -72,6 +76,8 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
 
 def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpResponse:
     schedule = get_object_or_404(Schedule.objects.select_related("user"), id=as_uuid(schedule_id))
+    if not rights.may_act_on(request, schedule):
+        raise PermissionDenied
     now = fire.read_clock().now
     form = ReminderForm(_posted(request), user=schedule.user, now=now, schedule=schedule)
     context: dict[str, Any] = {"form": form, "title": "Edit schedule", "owner": schedule.user, "schedule": schedule}

@@ -157,3 +157,15 @@ def test_each_page_wants_its_own_permission(
 def test_the_title_of_a_schedule_is_data(operator: Client, ada: User) -> None:
     schedule = make_schedule(ada, title="<b>x</b>")
     assert "<b>x</b>" not in operator.get(edit_page(schedule)).content.decode()
+
+
+def test_staff_neither_add_nor_edit_a_schedule_of_somebody_with_more_rights(client: Client) -> None:
+    staff, chief = make_user(email="staff@example.org", is_staff=True), make_user(is_staff=True, is_superuser=True)
+    staff.user_permissions.set(Permission.objects.filter(content_type__model="schedule"))
+    client.force_login(staff)
+    channel = make_channel(chief)
+    schedule = make_schedule(chief, [channel])
+    assert client.post(f"{ADD}?owner={chief.pk}", typed(channel)).status_code == 403
+    assert client.get(edit_page(schedule)).status_code == 403
+    assert client.post(edit_page(schedule), typed(channel, version="1")).status_code == 403
+    assert Schedule.objects.get().version == 1
