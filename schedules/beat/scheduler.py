@@ -16,7 +16,7 @@ from django.db.models import F, Q, QuerySet
 from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
 
-from schedules import following, mirror
+from schedules import mirror
 from schedules.beat import zone_updates
 from schedules.beat.beat_log import Minute
 from schedules.beat.heartbeat import Pulse
@@ -57,7 +57,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._is_set_up = True
 
     def enabled_models_qs(self) -> QuerySet[Any]:
-        """The periodic tasks of the stock loop: not our mirror rows, which it would compare one by one.
+        """The periodic tasks of the stock loop: not those of schedules, which it would compare one by one.
 
         The stock query also leaves out crontabs whose hour is not near, by offsets frozen in 2023; with a few entries
         there is nothing to gain by that.
@@ -70,7 +70,6 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         try:
             if not self._is_set_up:
                 self._set_up()
-            following.follow()
             self._reclock()
             wait = self._fire_due()
             looked = time.monotonic()

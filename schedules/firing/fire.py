@@ -2,7 +2,7 @@
 
 All of it happens in one transaction for a batch of schedules, by statements that take arrays: their number does not
 depend on how many schedules there are. Whatever dies before the commit leaves every slot to be found again; after it,
-the rows are there, and `rescue.py` rings for those that nobody was told of.
+the rows are there, and `rescue.py` publishes those that nobody has claimed.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, transaction
 
 from common import fault_points
-from common.postgres import column
+from common.postgres import change, column, query
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.deliveries import outbox
-from notifications.deliveries.outbox import NewNotification, Ring
+from notifications.deliveries.outbox import NewNotification, Wake
 from notifications.models import Notification
 from schedules import mirror
 from schedules.firing import due
@@ -69,12 +69,12 @@ class Move:
 
 
 def read_clock() -> Clock:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT clock_timestamp(),"
-            " (SELECT min(next_fire_at) FROM schedules_schedule WHERE next_fire_at IS NOT NULL)"
-        )
-        return Clock(*cursor.fetchone())
+    statement = (
+        "SELECT clock_timestamp() AS now,"
+        " (SELECT min(next_fire_at) FROM schedules_schedule WHERE next_fire_at IS NOT NULL) AS next_slot"
+    )
+    [clock] = query(statement, [], Clock)
+    return clock
 
 
 def fire_due(
@@ -89,7 +89,7 @@ def fire_due(
     try:
         with transaction.atomic():
             taken = due.take(now, only, limit)
-            outbox.ring_after_commit(fire(taken, now, policy))
+            outbox.publish_after_commit(fire(taken, now, policy))
             fault_points.reach("recorded")
             return len(taken)
     except (DataError, IntegrityError) as error:
@@ -111,10 +111,10 @@ def _fire_one_by_one(now: datetime, limit: int, policy: Schedule.Misfire | None)
     return len(found)
 
 
-def fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None = None) -> list[Ring]:
+def fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None = None) -> list[Wake]:
     """Fire the slots of `locked` schedules that are due at `now`, within the caller's transaction.
 
-    Returns the deliveries to ring for after the commit. Also used by `editing`, which must not lose a slot that was due
+    Returns the deliveries to publish after the commit. Also used by `editing`, which must not lose a slot that was due
     under the old rule.
     """
     if not locked:
@@ -127,7 +127,7 @@ def fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None =
     )
 
 
-def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Ring]:
+def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
     """Fire a locked schedule at `now`, beside its timetable, as the batch of that id, which is new. At an instant that
     has an occurrence, nothing more."""
     schedule = due.as_if_due(schedule_id, now)
@@ -195,51 +195,54 @@ def _record(moves: Sequence[Move]) -> list[tuple[UUID, Move, Decision]]:
     occurrences = [(uuid7(), move, decision) for move in moves for decision in move.decisions]
     new = _insert_occurrences(occurrences)
     _advance(moves)
-    mirror.record_runs([(move.schedule.periodic_task_id, move.fired, move.next_fire_at is not None) for move in moves])
+    mirror.disable([task for move in moves if move.next_fire_at is None and (task := move.schedule.periodic_task_id)])
     return [occurrence for occurrence in occurrences if occurrence[2].fire and occurrence[0] in new]
 
 
+_INSERT_OCCURRENCES = """
+INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
+SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
+ON CONFLICT (schedule_id, scheduled_for) DO NOTHING
+RETURNING id
+"""
+
+
 def _insert_occurrences(occurrences: Sequence[tuple[UUID, Move, Decision]]) -> set[UUID]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
-            SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
-            ON CONFLICT (schedule_id, scheduled_for) DO NOTHING
-            RETURNING id
-            """,
-            [
-                column(batch_id for batch_id, _, _ in occurrences),
-                column(move.schedule.id for _, move, _ in occurrences),
-                column(decision.slot for _, _, decision in occurrences),
-                column("fired" if decision.fire else "skipped" for _, _, decision in occurrences),
-                column(str(decision.reason) for _, _, decision in occurrences),
-                column(move.schedule.version for _, move, _ in occurrences),
-            ],
-        )
-        return {row[0] for row in cursor.fetchall()}
+    rows = query(
+        _INSERT_OCCURRENCES,
+        [
+            column(batch_id for batch_id, _, _ in occurrences),
+            column(move.schedule.id for _, move, _ in occurrences),
+            column(decision.slot for _, _, decision in occurrences),
+            column("fired" if decision.fire else "skipped" for _, _, decision in occurrences),
+            column(str(decision.reason) for _, _, decision in occurrences),
+            column(move.schedule.version for _, move, _ in occurrences),
+        ],
+    )
+    return {row.id for row in rows}
+
+
+_ADVANCE = """
+UPDATE schedules_schedule s
+   SET next_fire_at = m.next_fire_at, state = m.state, error = m.error, fired_count = s.fired_count + m.fired,
+       last_fired_at = CASE WHEN m.fired > 0 THEN now() ELSE s.last_fired_at END
+  FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
+       AS m(id, next_fire_at, state, error, fired)
+ WHERE s.id = m.id
+"""
 
 
 def _advance(moves: Sequence[Move]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE schedules_schedule s
-               SET next_fire_at = m.next_fire_at, state = m.state, error = m.error,
-                   fired_count = s.fired_count + m.fired,
-                   last_fired_at = CASE WHEN m.fired > 0 THEN now() ELSE s.last_fired_at END
-              FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
-                   AS m(id, next_fire_at, state, error, fired)
-             WHERE s.id = m.id
-            """,
-            [
-                column(move.schedule.id for move in moves),
-                column(move.next_fire_at for move in moves),
-                column(str(move.state) for move in moves),
-                column(move.error for move in moves),
-                column(move.fired for move in moves),
-            ],
-        )
+    change(
+        _ADVANCE,
+        [
+            column(move.schedule.id for move in moves),
+            column(move.next_fire_at for move in moves),
+            column(str(move.state) for move in moves),
+            column(move.error for move in moves),
+            column(move.fired for move in moves),
+        ],
+    )
 
 
 def _saying(
