@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from notifications.causes import Code
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -57,6 +59,7 @@ class Retryable:
 
     reason: str
     retry_after: float | None = None
+    code: str = Code.REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Rejected:
 
     reason: str
     gone: bool = False
+    code: str = Code.REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class Ambiguous:
     """The request went out and the answer never came: it may or may not have arrived."""
 
     reason: str
+    code: str = Code.NO_ANSWER
 
 
 Answer = Delivered | Retryable | Rejected | Ambiguous

@@ -24,6 +24,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from notifications.causes import Code
 from notifications.net.address_policy import RefusedURL, allowed_networks, check_url, permitted
 from notifications.net.deadline import RefusedAddress, tls_context, within
 from notifications.net.proxy import ProxyRefused, reach
@@ -48,18 +49,20 @@ class Response:
 class NotSent(Exception):
     """Nothing of the request left this machine. `refused` says that it never will: the guard forbids the address."""
 
-    def __init__(self, reason: str, refused: bool = False) -> None:
+    def __init__(self, reason: str, code: str, refused: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.code = code
         self.refused = refused
 
 
 class Unanswered(Exception):
     """The request, or part of it, went out and no answer came: it may have been acted upon."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, code: str) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.code = code
 
 
 def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], deadline: float) -> Response:
@@ -71,21 +74,22 @@ def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], d
     try:
         prepared = _prepare(method, check_url(url), body, headers)
     except RefusedURL as refusal:
-        raise NotSent(str(refusal), refused=True) from None
+        raise NotSent(str(refusal), Code.FORBIDDEN, refused=True) from None
     with within(deadline) as exchange:
         try:
             answer = _adapter().send(prepared, stream=True)
         except RefusedAddress:
-            raise NotSent(_INSIDE, refused=True) from None
+            raise NotSent(_INSIDE, Code.FORBIDDEN, refused=True) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             # "from None": the chain holds the whole address, query included.
             if exchange.sent:
-                raise Unanswered(_in_words(error, deadline)) from None
-            raise NotSent(_in_words(error, deadline)) from None
+                raise Unanswered(*_failure(error, deadline)) from None
+            raise NotSent(*_failure(error, deadline)) from None
         try:
             if answer.status_code < 200:
                 # http.client takes an interim answer for the final one; what follows would be read as the next.
-                raise Unanswered(f"The receiver answered {answer.status_code} only, which is not an answer.")
+                reason = f"The receiver answered {answer.status_code} only, which is not an answer."
+                raise Unanswered(reason, Code.NOT_HTTP)
             return Response(answer.status_code, answer.headers, _read(answer.raw))
         finally:
             answer.raw.close()  # whole bodies have given their connection back by now
@@ -100,7 +104,7 @@ def examine(url: str, deadline: float) -> None:
     try:
         parts, networks = urlsplit(check_url(url)), allowed_networks()
     except RefusedURL as refusal:
-        raise NotSent(str(refusal), refused=True) from None
+        raise NotSent(str(refusal), Code.FORBIDDEN, refused=True) from None
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     with within(deadline), suppress(OSError):
         try:
@@ -108,9 +112,9 @@ def examine(url: str, deadline: float) -> None:
                 if parts.scheme == "https":
                     tls_context().wrap_socket(reached, server_hostname=host.rstrip(".")).close()
         except RefusedAddress:
-            raise NotSent(_INSIDE, refused=True) from None
+            raise NotSent(_INSIDE, Code.FORBIDDEN, refused=True) from None
         except ssl.SSLCertVerificationError as error:
-            raise NotSent(_in_words(error, deadline)) from None
+            raise NotSent(*_failure(error, deadline)) from None
 
 
 def _prepare(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.PreparedRequest:
@@ -120,7 +124,7 @@ def _prepare(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> 
             value.encode("latin-1")
         return requests.Request(method, url, data=body, headers=headers).prepare()
     except ValueError:  # UnicodeError, and InvalidHeader of requests, are of its kind
-        raise NotSent("This cannot be written as an HTTP request.", refused=True) from None
+        raise NotSent("This cannot be written as an HTTP request.", Code.NOT_WRITABLE, refused=True) from None
 
 
 def _read(raw: urllib3.HTTPResponse) -> bytes:
@@ -130,32 +134,35 @@ def _read(raw: urllib3.HTTPResponse) -> bytes:
         return b""  # the status came, and the status is the answer
 
 
-def _in_words(error: BaseException, deadline: float) -> str:
-    """Say what failed for people to read. The causes are in the chain, under what urllib3 and requests made of them."""
+def _failure(error: BaseException, deadline: float) -> tuple[str, str]:
+    """What failed, for people and as a code. It is in the chain, under what urllib3 and requests made of it."""
     link: BaseException | None = error
     while link:
         if isinstance(link, ProxyRefused):
-            return f"The proxy on the way out did not let it through: it answered {link}."
+            return f"The proxy on the way out did not let it through: it answered {link}.", Code.PROXY
         if isinstance(link, ssl.SSLCertVerificationError):
-            return f"The receiver's certificate is not valid: {link.verify_message.rstrip('.')}."
+            return (
+                f"The receiver's certificate is not valid: {link.verify_message.rstrip('.')}.",
+                f"{Code.CERTIFICATE}-{link.verify_code}",
+            )
         if isinstance(link, ssl.SSLError):
-            return "The secure connection to the receiver failed."
+            return "The secure connection to the receiver failed.", Code.TLS
         if isinstance(link, socket.gaierror):
-            return "The receiver's name could not be looked up."
+            return "The receiver's name could not be looked up.", Code.NAME
         if isinstance(link, TimeoutError):
-            return f"The receiver did not answer within {deadline:g} seconds."
+            return f"The receiver did not answer within {deadline:g} seconds.", Code.TIMEOUT
         if isinstance(link, ConnectionRefusedError):
-            return "The receiver refused the connection."
+            return "The receiver refused the connection.", Code.UNREACHABLE
         if isinstance(link, http.client.RemoteDisconnected):
-            return "The receiver closed the connection without an answer."
+            return "The receiver closed the connection without an answer.", Code.NO_ANSWER
         if isinstance(link, ConnectionError):
-            return "The connection to the receiver broke."
+            return "The connection to the receiver broke.", Code.BROKEN
         if isinstance(link, http.client.HTTPException):
-            return "What the receiver answered is not HTTP."
+            return "What the receiver answered is not HTTP.", Code.NOT_HTTP
         if isinstance(link, OSError) and link.errno:
-            return f"The receiver could not be reached: {os.strerror(link.errno)}."
+            return f"The receiver could not be reached: {os.strerror(link.errno)}.", f"{Code.UNREACHABLE}-{link.errno}"
         link = link.__cause__ or link.__context__
-    return "The exchange with the receiver failed."
+    return "The exchange with the receiver failed.", Code.BROKEN
 
 
 class _GuardedHTTP(HTTPConnection):

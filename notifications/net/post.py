@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from notifications import retry
+from notifications.causes import Code
 from notifications.message import Ambiguous, Rejected, Retryable
 from notifications.net import http
 
@@ -21,10 +22,17 @@ def post(
     """Post, and return the response, or what it means that there is none. `deadline` is in seconds from now."""
     try:
         return http.request("POST", url, body=body, headers=headers, deadline=deadline)
-    except http.NotSent as failure:
-        return Rejected(failure.reason) if failure.refused else Retryable(failure.reason)
-    except http.Unanswered as failure:
-        return Ambiguous(failure.reason)
+    except (http.NotSent, http.Unanswered) as failure:
+        return meaning(failure)
+
+
+def meaning(failure: http.NotSent | http.Unanswered) -> Rejected | Retryable | Ambiguous:
+    """Return what it means to a delivery that there is no response."""
+    if isinstance(failure, http.Unanswered):
+        return Ambiguous(failure.reason, failure.code)
+    if failure.refused:
+        return Rejected(failure.reason, code=failure.code)
+    return Retryable(failure.reason, code=failure.code)
 
 
 def post_json(
@@ -50,7 +58,17 @@ def later(who: str, response: http.Response, retry_after: object = None) -> Retr
     wish = retry_after if isinstance(retry_after, int | float) and not isinstance(retry_after, bool) else None
     if wish is None:
         wish = retry.parse_retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
-    return Retryable(f"{who} answered {in_words(response.status)}.", retry_after=wish)
+    return Retryable(f"{who} answered {in_words(response.status)}.", wish, code(response))
+
+
+def refused(who: str, response: http.Response) -> Rejected:
+    """Return Rejected where the service `who` refused the message for no reason of its own."""
+    return Rejected(f"{who} refused the message: {in_words(response.status)}.", code=code(response))
+
+
+def code(response: http.Response) -> str:
+    """Return the code of an answer that only its status tells of, "http-404"."""
+    return f"{Code.HTTP}-{response.status}"
 
 
 def in_words(status: int) -> str:

@@ -10,18 +10,19 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.causes import Code
+from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected
 from notifications.net import http, post
 from notifications.net.address_field import PATIENCE
 from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import SERVICES
-from notifications.providers.base import Limits, Provider, Written, write
+from notifications.providers.base import Limits, Provider, Written, damaged, write
 from notifications.text import fit
 
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 
 _OWN = {"mailto", "mailtos", "discord", "tgram", "slack", "ntfy", "ntfys", "json", "jsons", "xml", "xmls", "form"}
-_DAMAGED = Rejected("This channel's address is damaged. Remove the channel and add it again.")
+_DAMAGED = damaged("address")
 
 
 class AppriseForm(forms.Form):
@@ -180,12 +181,12 @@ def _judge(done: bool, visit: apprise_requests.Visit, name: str) -> Answer:
     if done and visit.responses:
         return Delivered()
     if isinstance(visit.failure, http.Unanswered):
-        return Ambiguous(visit.failure.reason)
+        return post.meaning(visit.failure)
     if any(200 <= response.status < 300 for response in visit.responses):
         return Ambiguous(f"{name} took a part of it only, or answered something that is not understood.")
     if visit.failure is not None:
-        return Rejected(visit.failure.reason) if visit.failure.refused else Retryable(visit.failure.reason)
+        return post.meaning(visit.failure)
     if not visit.responses:
-        return Rejected(f"{name} has nobody to send to at this address.")
+        return Rejected(f"{name} has nobody to send to at this address.", code=Code.NO_RECIPIENT)
     last = visit.responses[-1]
-    return post.later(name, last) or Rejected(f"{name} refused the message: {post.in_words(last.status)}.")
+    return post.later(name, last) or post.refused(name, last)

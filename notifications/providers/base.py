@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from django import forms
 
 from notifications import retry
-from notifications.message import Answer, Destination, Message
+from notifications.causes import Code
+from notifications.message import Answer, Destination, Message, Rejected
 from notifications.text import Fitted, fit, utf8
 
 
@@ -52,6 +53,11 @@ class Written:
 
     subject: Fitted
     body: Fitted
+
+
+def damaged(what: str) -> Rejected:
+    """Return the answer for a channel whose address or secrets hold nothing usable."""
+    return Rejected(f"This channel's {what} is damaged. Remove the channel and add it again.", code=Code.DAMAGED)
 
 
 def write(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Written:

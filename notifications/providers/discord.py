@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
+from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import http, post
-from notifications.providers.base import Limits, Provider, Rate
+from notifications.providers.base import Limits, Provider, Rate, damaged
 from notifications.text import utf16
 
 EXAMPLE = "https://discord.com/api/webhooks/1234567890/…"
@@ -20,7 +21,7 @@ _WEBHOOK = re.compile(r"[0-9]{15,20}/[A-Za-z0-9_-]{30,120}")
 _URL = re.compile(
     rf"https://(?:(?:canary|ptb)\.)?discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/({_WEBHOOK.pattern})/?"
 )
-_DAMAGED = Rejected("This channel's webhook is damaged. Remove the channel and add it again.")
+_DAMAGED = damaged("webhook")
 
 # Discord shows a backslash before punctuation as nothing, but within a link as part of the address: a link stays bare
 # as far as it holds nothing that formats, an underscore excepted, which formats nothing there.
@@ -113,9 +114,10 @@ def _judge(response: http.Response) -> Answer:
         return later
     code = document.get("code")
     if response.status == 404 and code in _GONE:
-        return Rejected(_GONE[code], gone=True)
+        return Rejected(_GONE[code], True, f"{Code.ANSWER}-{code}")
     if response.status == 400 and code in _REFUSED:
-        return Rejected(_REFUSED[code])
+        return Rejected(_REFUSED[code], code=f"{Code.ANSWER}-{code}")
     if response.status == 401:
-        return Rejected("Discord does not accept the webhook's token. Copy its URL again, and change the channel.")
-    return Rejected(f"Discord refused the message: {post.in_words(response.status)}.")
+        reason = "Discord does not accept the webhook's token. Copy its URL again, and change the channel."
+        return Rejected(reason, code=Code.TOKEN)
+    return post.refused("Discord", response)

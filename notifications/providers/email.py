@@ -19,6 +19,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
 
+from notifications.causes import Code
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.net import deadline
 from notifications.providers.base import Provider, Rate
@@ -89,19 +90,20 @@ class Email(Provider):
         try:
             validate_email(address)
         except ValidationError:
-            return Rejected("This channel's address is not an e-mail address. Remove the channel and add it again.")
+            reason = "This channel's address is not an email address. Remove the channel and add it again."
+            return Rejected(reason, code=Code.DAMAGED)
         letter = _letter(message, address)
         try:
             letter.message()
         except ValueError as error:  # BadHeaderError and UnicodeError are of its kind
-            return Rejected(f"This cannot be written as a mail: {type(error).__name__}.")
+            return Rejected(f"This cannot be written as a mail: {type(error).__name__}.", code=Code.NOT_WRITABLE)
         connection = mail.get_connection()
         try:
             with deadline.within(self.deadline - GOODBYE):
                 try:
                     connection.open()
                 except OSError as error:  # every smtplib error is one
-                    return Retryable(_in_words(error))
+                    return _failure(error)
                 try:
                     connection.send_messages([letter])
                 except OSError as error:
@@ -162,8 +164,8 @@ def _judge(error: OSError, in_doubt: bool) -> Answer:
     if 500 <= code < 600 and code not in _OPERATORS_FAULT:
         # RFC 3463: no such mailbox, mailbox moved, recipient's domain takes no mail
         gone = re.search(r"\b5\.1\.(1|6|10)\b", text) is not None
-        return Rejected(f"The mail server refused the mail: {code} {text}".rstrip(), gone=gone)
-    return Retryable(_in_words(error))
+        return Rejected(f"The mail server refused the mail: {code} {text}".rstrip(), gone, _code(code, text))
+    return _failure(error)
 
 
 def _reply(error: OSError) -> tuple[int, str]:
@@ -178,22 +180,31 @@ def _reply(error: OSError) -> tuple[int, str]:
     return code, words.strip()[:200]
 
 
-def _in_words(error: OSError) -> str:
+def _code(status: int, text: str) -> str:
+    """Return the code of a reply, with the enhanced status of RFC 3463 where it begins with one."""
+    enhanced = re.match(r"[245]\.\d{1,3}\.\d{1,3}\b", text)
+    return f"{Code.SMTP}-{status}" + (f"-{enhanced[0]}" if enhanced else "")
+
+
+def _failure(error: OSError) -> Retryable:
+    reason, code = _in_words(error)
+    return Retryable(reason, code=code)
+
+
+def _in_words(error: OSError) -> tuple[str, str]:
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return "The mail server refused Carillon's sign-in. Its operator must correct EMAIL_URL."
+        return "The mail server refused Carillon's sign-in. Its operator must correct EMAIL_URL.", Code.MAIL_ACCOUNT
     if isinstance(error, smtplib.SMTPNotSupportedError):
-        return "The mail server lacks what EMAIL_URL asks of it: encryption or sign-in."
+        return "The mail server lacks what EMAIL_URL asks of it: encryption or sign-in.", Code.MAIL_ACCOUNT
     code, text = _reply(error)
     if code:
-        return f"The mail server said later: {code} {text}".rstrip()
+        return f"The mail server said later: {code} {text}".rstrip(), _code(code, text)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "The mail server's certificate is not valid.", Code.CERTIFICATE
     if isinstance(error, ssl.SSLError):
-        return (
-            "The mail server's certificate is not valid."
-            if isinstance(error, ssl.SSLCertVerificationError)
-            else "The secure connection to the mail server failed."
-        )
+        return "The secure connection to the mail server failed.", Code.TLS
     if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
-        return "The mail server did not answer in time."
+        return "The mail server did not answer in time.", Code.TIMEOUT
     if isinstance(error, smtplib.SMTPServerDisconnected):
-        return "The connection to the mail server broke."
-    return "The mail server could not be reached."
+        return "The connection to the mail server broke.", Code.BROKEN
+    return "The mail server could not be reached.", Code.UNREACHABLE

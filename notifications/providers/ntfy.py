@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 
 from django import forms
 
+from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import http, post
 from notifications.net.address_field import AddressField
-from notifications.providers.base import Limits, Provider, Rate
+from notifications.providers.base import Limits, Provider, Rate, damaged
 from notifications.text import utf8
 
 PUBLIC = "https://ntfy.sh"
@@ -20,7 +21,7 @@ PUBLIC = "https://ntfy.sh"
 _TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TOKEN = re.compile(r"tk_[A-Za-z0-9]{20,60}")
 _PRIORITIES = {"1": "lowest: no sound", "2": "low", "3": "normal", "4": "high", "5": "highest: keeps ringing"}
-_DAMAGED = Rejected("This channel's server or topic is damaged. Remove the channel and add it again.")
+_DAMAGED = damaged("server or topic")
 
 
 class NtfyForm(forms.Form):
@@ -148,7 +149,8 @@ def _judge(response: http.Response) -> Answer:
     if response.status == 200:
         return Delivered()
     if response.status in (401, 403):
-        return Rejected("The server does not let this channel write to its topic. Give the channel an access token.")
+        reason = "The server does not let this channel write to its topic. Give the channel an access token."
+        return Rejected(reason, code=Code.TOKEN)
     if later := post.later("The ntfy server", response):
         return later
-    return Rejected(f"The ntfy server refused the message: {post.in_words(response.status)}.")
+    return post.refused("The ntfy server", response)

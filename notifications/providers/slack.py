@@ -9,15 +9,16 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
+from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import http, post
-from notifications.providers.base import Limits, Provider, Rate
+from notifications.providers.base import Limits, Provider, Rate, damaged
 from notifications.text import utf16
 
 EXAMPLE = "https://hooks.slack.com/services/T0000/B0000/…"
 
 _WEBHOOK = re.compile(r"T[A-Z0-9]{4,15}/B[A-Z0-9]{4,15}/[A-Za-z0-9_-]{16,60}")
-_DAMAGED = Rejected("This channel's webhook is damaged. Remove the channel and add it again.")
+_DAMAGED = damaged("webhook")
 
 # https://docs.slack.dev/changelog/2016/05/17/changes-to-errors-for-incoming-webhooks
 _GONE = {
@@ -115,9 +116,9 @@ def _judge(response: http.Response) -> Answer:
     said = response.body[:100].decode("ascii", "replace").strip()
     # Some of them come with 500, as they did before 2016; they are as final as the others.
     if said in _GONE:
-        return Rejected(_GONE[said], gone=True)
+        return Rejected(_GONE[said], True, f"{Code.ANSWER}-{said}")
     if said in _REFUSED:
-        return Rejected(_REFUSED[said])
+        return Rejected(_REFUSED[said], code=f"{Code.ANSWER}-{said}")
     if later := post.later("Slack", response):
         return later
-    return Rejected(f"Slack refused the message: {post.in_words(response.status)}.")
+    return post.refused("Slack", response)

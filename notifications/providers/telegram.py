@@ -10,15 +10,16 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
+from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import http, post
-from notifications.providers.base import Limits, Provider, Rate
+from notifications.providers.base import Limits, Provider, Rate, damaged
 from notifications.text import utf16
 
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,60}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
 _NO_RIGHTS = "The bot may not write in this chat. Let it post messages: in a channel, only an administrator may."
-_DAMAGED = Rejected("This channel's bot token or chat is damaged. Remove the channel and add it again.")
+_DAMAGED = damaged("bot token or chat")
 
 
 class TelegramForm(forms.Form):
@@ -128,17 +129,21 @@ def _judge(response: http.Response) -> Answer:
         return later
     described = str(post.document(response).get("description", ""))
     if response.status in (401, 404):
-        return Rejected("Telegram does not know this bot token. Write a new one on the channel's page.")
+        reason = "Telegram does not know this bot token. Write a new one on the channel's page."
+        return Rejected(reason, code=Code.TOKEN)
     if response.status == 403:
         if "initiate" in described:
-            return Rejected("The bot may not write first. Send it a message in Telegram, then try again.")
+            reason = "The bot may not write first. Send it a message in Telegram, then try again."
+            return Rejected(reason, code=Code.NOT_WRITTEN_FIRST)
         if "not enough rights" in described:
-            return Rejected(_NO_RIGHTS)
+            return Rejected(_NO_RIGHTS, code=Code.NO_RIGHTS)
         if "deactivated" in described:
-            return Rejected("The Telegram account that the bot wrote to does not exist any more.", gone=True)
-        return Rejected("The bot was blocked, or removed from the chat.", gone=True)
+            reason = "The Telegram account that the bot wrote to does not exist any more."
+            return Rejected(reason, True, Code.NO_RECIPIENT)
+        return Rejected("The bot was blocked, or removed from the chat.", True, Code.BLOCKED)
     if "rights to send" in described:
-        return Rejected(_NO_RIGHTS)
+        return Rejected(_NO_RIGHTS, code=Code.NO_RIGHTS)
     if "chat not found" in described:
-        return Rejected("The bot finds no chat of this id. Send the bot a message, or add it to the group, first.")
-    return Rejected(f"Telegram refused the message: {post.in_words(response.status)}.")
+        reason = "The bot finds no chat of this id. Send the bot a message, or add it to the group, first."
+        return Rejected(reason, code=Code.NO_RECIPIENT)
+    return post.refused("Telegram", response)

@@ -21,7 +21,7 @@ from notifications import retry
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import http, post
 from notifications.net.address_field import AddressField
-from notifications.providers.base import Provider, Rate
+from notifications.providers.base import Provider, Rate, damaged
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 EXAMPLE = "https://example.org/hooks/carillon"
@@ -171,7 +171,7 @@ class Webhook(Provider):
         now = datetime.now(UTC)
         keys = [_signing_key(secret) for secret in _secrets(destination, now)]
         if None in keys:
-            return Rejected("This channel's signing secret is damaged. Remove the channel and add it again.")
+            return damaged("signing secret")
         body = _document(message, now)
         answer = post.post(
             str(destination.address.get("url", "")) + destination.secrets.get("path", ""),
@@ -239,13 +239,14 @@ def _judge(response: http.Response) -> Answer:
     if later := post.later("The receiver", response):
         return later
     if status == 410:
-        return Rejected("The receiver answered 410 Gone: it wants no more messages.", gone=True)
+        return Rejected("The receiver answered 410 Gone: it wants no more messages.", True, post.code(response))
     if 300 <= status < 400:
         return Rejected(
             f"The receiver answered {post.in_words(status)}. Carillon follows no redirects: "
-            "give this channel the final address."
+            "give this channel the final address.",
+            code=post.code(response),
         )
-    return Rejected(f"The receiver answered {post.in_words(status)}.")
+    return Rejected(f"The receiver answered {post.in_words(status)}.", code=post.code(response))
 
 
 def _signing_key(secret: str) -> bytes | None:
