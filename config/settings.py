@@ -105,6 +105,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "pgtrigger",
     "csp",
     "django_htmx",
     "django_celery_beat",
