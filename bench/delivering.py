@@ -137,8 +137,8 @@ def make_waiting(channel: Any, count: int) -> None:
                 SELECT gen_random_uuid(), gen_random_uuid(), %s, 'schedule', 'Waits', '' FROM generate_series(1, %s)
                 RETURNING id
             )
-            INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at,
-                                                rings, tries, replays, reason)
+            INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at,
+                                                wakes, tries, replays, reason)
             SELECT gen_random_uuid(), id, %s, 'webhook', 'pending', now(), now() + interval '1 day', 0, 0, 0, '' FROM n
             """,
             [channel.user_id, count, channel.id],

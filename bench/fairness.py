@@ -88,13 +88,13 @@ def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, c
     from notifications.models import Delivery
 
     for start in range(0, len(flood), BATCH):
-        outbox.ring([outbox.Ring(key, 0.0, owner) for key in flood[start : start + BATCH]])
+        outbox.publish([outbox.Wake(key, 0.0, owner) for key in flood[start : start + BATCH]])
     singles, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
         time.sleep(chance.expovariate(5.0))
         other = chance.choice(others)
         [single] = make_deliveries(other, 1)
-        outbox.ring([outbox.Ring(single, 0.0, other.user_id)])
+        outbox.publish([outbox.Wake(single, 0.0, other.user_id)])
         singles.append(single)
     waiting = Delivery.objects.filter(id__in=singles, settled_at=None)
     while waiting.exists():

@@ -13,10 +13,11 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid5
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from common.postgres import query
 from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
 from people import quiet
@@ -39,12 +40,13 @@ class News:
 
 
 _DIED = """
-SELECT c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date, max(n.subject), max(d.reason)
+SELECT c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, max(n.subject) AS subject,
+       max(d.reason) AS reason
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id AND n.origin = 'schedule'
   JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
  WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
- GROUP BY c.id, d.cause, 5
+ GROUP BY c.id, d.cause, day
 """
 
 
@@ -61,27 +63,25 @@ def tell_owners(now: datetime) -> int:
     untold = [one for one in news if one.batch_id not in told]
     ways = _ways({one.user_id for one in untold})
     with transaction.atomic():
-        rings = outbox.record(
+        wakes = outbox.record(
             _saying(one, way, now)
             for one in untold
             if (way := next((way for way in ways[one.user_id] if way.id != one.channel_id), None))
         )
-        outbox.ring_after_commit(rings)
-    return len(rings)
+        outbox.publish_after_commit(wakes)
+    return len(wakes)
 
 
 def _deaths() -> Iterable[News]:
-    with connection.cursor() as cursor:
-        cursor.execute(_DIED, [NEWS.total_seconds()])
-        for channel_id, user_id, label, cause, day, subject, reason in cursor.fetchall():
-            yield News(
-                channel_id,
-                user_id,
-                uuid5(_NOTICES, f"{channel_id} {cause} {day}"),
-                f"“{label}” does not work"[:200],
-                f"“{subject}” did not arrive there. {reason}\n\nThis is said once a day, however many there are. "
-                f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
-            )
+    for row in query(_DIED, [NEWS.total_seconds()]):
+        yield News(
+            row.id,
+            row.user_id,
+            uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),
+            f"“{row.label}” does not work"[:200],
+            f"“{row.subject}” did not arrive there. {row.reason}\n\nThis is said once a day, however many there are. "
+            f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
+        )
 
 
 def _disabled() -> Iterable[News]:

@@ -183,7 +183,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, run_as: UU
     schedule.timetable()
     if run_as is not None and Occurrence.objects.filter(id=run_as).exists():
         return schedule
-    outbox.ring_after_commit(fire.fire_by_hand(schedule_id, now, run_as or uuid7()))
+    outbox.publish_after_commit(fire.fire_by_hand(schedule_id, now, run_as or uuid7()))
     _note(schedule, What.RUN, now, by)
     return schedule
 
@@ -213,7 +213,7 @@ def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedul
 def _lock(schedule_id: UUID, now: datetime) -> Schedule:
     schedule = Schedule.objects.select_for_update(of=("self",)).select_related("user").get(id=schedule_id)
     while schedule.next_fire_at is not None and schedule.next_fire_at <= now:
-        outbox.ring_after_commit(fire.fire(due.take(now, schedule_id, 1), now))
+        outbox.publish_after_commit(fire.fire(due.take(now, schedule_id, 1), now))
         schedule.refresh_from_db()
     return schedule
 

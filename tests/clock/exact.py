@@ -107,7 +107,7 @@ class Run:
 
     def _kill(self) -> None:
         # The barriers: before and after the commit.
-        where = self.luck.choice(["anywhere", "anywhere", "recorded", "ringing"])
+        where = self.luck.choice(["anywhere", "anywhere", "recorded", "waking"])
         if where == "anywhere":
             self.luck.choice(self.beats).send_signal(signal.SIGKILL)
         else:
