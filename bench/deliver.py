@@ -56,9 +56,9 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
         publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids])
         return lambda: True
 
-    def play(ring: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
+    def play(publish: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
         target, started = sink.answered + len(ids), time.perf_counter()
-        finished = ring(ids)
+        finished = publish(ids)
         while sink.answered < target or not finished():
             if time.perf_counter() > started + 60:
                 raise SystemExit(f"Only {sink.answered} of {target} were answered")

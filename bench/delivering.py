@@ -101,7 +101,7 @@ def memory_of(children: list[Child]) -> int:
 
 
 def make_deliveries(channel: Any, count: int) -> list[UUID]:
-    """`count` deliveries that are due, which nobody has rung for."""
+    """`count` deliveries that are due and not published."""
     from common.uuid7 import uuid7
     from notifications.deliveries import outbox
     from notifications.deliveries.outbox import NewNotification
@@ -120,12 +120,12 @@ def make_deliveries(channel: Any, count: int) -> list[UUID]:
             )
             for _ in range(min(1000, count - start))
         ]
-        made += [bell.delivery_id for bell in outbox.record(sayings)]
+        made += [wake.delivery_id for wake in outbox.record(sayings)]
     return made
 
 
 def make_waiting(channel: Any, count: int) -> None:
-    """`count` pending deliveries more, in plain SQL: due, rung for, and not yet heard."""
+    """`count` pending deliveries more, in plain SQL: due, published, and not yet claimed."""
     from django.db import connection, transaction
 
     with transaction.atomic(), connection.cursor() as cursor:

@@ -79,7 +79,7 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, chance: random.Random) -> list[float]:
-    """Ring for all of `owner`'s flood, in batches as beat does; return how late the single ones to the channels of the
+    """Publish all of `owner`'s flood, in batches as beat does; return how late the single ones to the channels of the
     others were settled, in seconds.
     """
     from django.db.models import F
@@ -108,11 +108,11 @@ def rescued(app: Any) -> Iterator[None]:
     """What beat does for deliveries that wait."""
     over = threading.Event()
 
-    def ring() -> None:
+    def publish() -> None:
         while not over.wait(5.0):
             app.send_task("notifications.rescue", ignore_result=True)
 
-    clock = threading.Thread(target=ring)
+    clock = threading.Thread(target=publish)
     clock.start()
     try:
         yield

@@ -23,6 +23,7 @@ class Code(StrEnum):
     NOT_WRITTEN_FIRST = "not-written-first"
     # No answer came.
     NO_ANSWER = "no-answer"
+    PARTIAL = "partial"
     TIMEOUT = "timeout"
     UNREACHABLE = "unreachable"
     NAME = "name"

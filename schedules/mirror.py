@@ -96,7 +96,7 @@ def _is_readable(schedule: Schedule) -> bool:
 
 
 def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
-    """Celery's crontab that rings at every slot of the rule, and where it cannot be exact, on more days than those."""
+    """Celery's crontab that is due at every slot of the rule, and where it cannot be exact, on more days than those."""
     every = {"minute": "*", "hour": "*", "day_of_month": "*", "month_of_year": "*", "day_of_week": "*"}
     if kind in {"daily", "weekly", "monthly"}:
         hour, minute = rule["time"].split(":")

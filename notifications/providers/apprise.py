@@ -183,7 +183,8 @@ def _judge(done: bool, visit: apprise_requests.Visit, name: str) -> Answer:
     if isinstance(visit.failure, http.Unanswered):
         return post.meaning(visit.failure)
     if any(200 <= response.status < 300 for response in visit.responses):
-        return Ambiguous(f"{name} took a part of it only, or answered something that is not understood.")
+        reason = f"{name} took a part of it only, or answered something that is not understood."
+        return Ambiguous(reason, Code.PARTIAL)
     if visit.failure is not None:
         return post.meaning(visit.failure)
     if not visit.responses:

@@ -156,7 +156,7 @@ def test_a_row_that_has_expired_before_its_last_slot_was_fired_loses_nothing() -
 
 
 BERLIN = {"time_zone": "Europe/Berlin"}
-# Rules at an instant at which their mirrored crontab rings on another day, at another time, or not at all.
+# Rules at an instant at which their crontab is due on another day, at another time, or not at all.
 UNSAID: list[tuple[dict[str, Any], str]] = [
     ({"kind": "cron", "rule": {"expression": "0 9 L * *"}}, "2026-02-28T09:00+00:00"),
     ({"kind": "cron", "rule": {"expression": "0 9 13 * fri"}}, "2026-01-16T09:00+00:00"),

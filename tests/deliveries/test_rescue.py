@@ -1,4 +1,4 @@
-"""Rescue rings for what nobody was told of, within seconds, and never floods the broker."""
+"""Rescue publishes what nobody has claimed, within seconds, and never floods the broker."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def channel() -> Channel:
     return make_channel(make_user())
 
 
-def rung(broker: redis.Redis) -> set[UUID]:
+def published(broker: redis.Redis) -> set[UUID]:
     messages = broker.lrange(QUEUE, 0, -1)
     assert isinstance(messages, list)
     return {UUID(json.loads(message)["headers"]["argsrepr"].strip("()[]',")) for message in messages}
 
 
-def test_the_bell_is_rung_only_for_what_is_due_and_unheard(broker: redis.Redis, channel: Channel) -> None:
+def test_only_what_is_due_and_unclaimed_is_published(broker: redis.Redis, channel: Channel) -> None:
     broker_module.mark()
-    unheard = make_delivery(channel, wake_at=NOON - timedelta(days=365))
+    unclaimed = make_delivery(channel, wake_at=NOON - timedelta(days=365))
     make_delivery(channel)
     assert rescue.rescue().published == 1
-    assert rung(broker) == {unheard.id}
+    assert published(broker) == {unclaimed.id}
 
 
 def test_a_deep_queue_is_not_made_deeper(
@@ -76,15 +76,13 @@ def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel
     assert rescue.rescue().published == 0
     broker.flushdb()
     assert rescue.rescue().published == 3
-    assert rung(broker) == deliveries
+    assert published(broker) == deliveries
     later.refresh_from_db()
     assert later.wakes == 0
     assert rescue.rescue().published == 0
 
 
-def test_a_broker_that_is_away_leaves_the_rows_due_for_a_ring(
-    channel: Channel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broker_that_is_away_leaves_the_rows_due(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
     delivery = make_delivery(channel, wake_at=timezone.now() - timedelta(seconds=1))
     monkeypatch.setattr(app, "connection_for_write", partial(app.connection_for_write, "redis://127.0.0.1:1/0"))
     started = time.monotonic()

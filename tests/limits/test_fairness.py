@@ -43,7 +43,7 @@ def test_many_are_many_in_batches_too_and_few_again_after_a_while(
 def test_what_a_schedule_records_is_rung_by_person_too(ada: User) -> None:
     inbox, other = make_channel(ada), make_channel(make_user())
     sayings = [saying(channel) for channel in (inbox, other)]
-    assert [bell.person_id for bell in outbox.record(sayings)] == [ada.id, other.user_id]
+    assert [wake.person_id for wake in outbox.record(sayings)] == [ada.id, other.user_id]
 
 
 def saying(channel: Channel) -> outbox.NewNotification:

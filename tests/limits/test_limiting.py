@@ -78,8 +78,8 @@ def test_a_near_turn_is_rung_for_by_a_message_and_a_far_one_by_rescue_in_time(
     assert near.wake_at - near.available_at == timedelta(seconds=outbox.CLAIM_WITHIN)
     assert far.wake_at < far.available_at
     Delivery.objects.filter(id=far.id).update(wake_at=NOON)
-    [(rung, wait, person_id)] = deliveries.take_due(10)
-    assert (rung, person_id) == (far.id, ada.id)
+    [(delivery_id, wait, person_id)] = deliveries.take_due(10)
+    assert (delivery_id, person_id) == (far.id, ada.id)
     assert 0 < wait < 12
     far.refresh_from_db()
     assert far.wake_at > far.available_at
