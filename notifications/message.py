@@ -1,6 +1,7 @@
 """The values that cross the boundary between Carillon and a provider.
 
 All of them are frozen and hold plain data, so a provider can be read, tested and reasoned about without a database.
+The `code` of an answer, from `causes.Code`, groups dead letters.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Retryable:
 
     reason: str
     retry_after: float | None = None
-    code: str = Code.REFUSED
+    code: str = field(default=Code.REFUSED, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Rejected:
 
     reason: str
     gone: bool = False
-    code: str = Code.REFUSED
+    code: str = field(default=Code.REFUSED, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Ambiguous:
     """The request went out and the answer never came: it may or may not have arrived."""
 
     reason: str
-    code: str = Code.NO_ANSWER
+    code: str = field(default=Code.NO_ANSWER, compare=False)
 
 
 Answer = Delivered | Retryable | Rejected | Ambiguous
