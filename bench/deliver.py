@@ -49,16 +49,16 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
     channel = make_channel(make_user(), "webhook", {"secret": bare.SECRET}, address={"url": sink.url})
 
     def ours(ids: list[UUID]) -> Callable[[], bool]:
-        outbox.ring(outbox.Ring(delivery_id) for delivery_id in ids)
+        outbox.publish(outbox.Wake(delivery_id) for delivery_id in ids)
         return lambda: not Delivery.objects.filter(state__in=Delivery.OPEN).exists()
 
     def peer(ids: list[UUID]) -> Callable[[], bool]:
         publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids])
         return lambda: True
 
-    def play(ring: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
+    def play(publish: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
         target, started = sink.answered + len(ids), time.perf_counter()
-        finished = ring(ids)
+        finished = publish(ids)
         while sink.answered < target or not finished():
             if time.perf_counter() > started + 60:
                 raise SystemExit(f"Only {sink.answered} of {target} were answered")
@@ -117,7 +117,7 @@ def beside_a_queue(queue: int, n: int) -> None:
             started = time.perf_counter()
             deliveries.expire(2000)
             deliveries.recover_expired_leases(rules, 2000)
-            deliveries.due_for_a_ring(2000)
+            deliveries.take_due(2000)
             rescuing.append(time.perf_counter() - started)
         times = {"claim ms": claiming, "settle ms": settling, "empty rescue ms": rescuing}
         return {name: round(statistics.median(taken) * 1000, 3) for name, taken in times.items()}

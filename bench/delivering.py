@@ -102,7 +102,7 @@ def memory_of(children: list[Child]) -> int:
 
 
 def make_deliveries(channel: Any, count: int) -> list[UUID]:
-    """`count` deliveries that are due, which nobody has rung for."""
+    """`count` deliveries that are due and not published."""
     from common.uuid7 import uuid7
     from notifications.deliveries import outbox
     from notifications.deliveries.outbox import NewNotification
@@ -121,12 +121,12 @@ def make_deliveries(channel: Any, count: int) -> list[UUID]:
             )
             for _ in range(min(1000, count - start))
         ]
-        made += [bell.delivery_id for bell in outbox.record(sayings)]
+        made += [wake.delivery_id for wake in outbox.record(sayings)]
     return made
 
 
 def make_waiting(channel: Any, count: int) -> None:
-    """`count` pending deliveries more, in plain SQL: due, rung for, and not yet heard."""
+    """`count` pending deliveries more, in plain SQL: due, published, and not yet claimed."""
     from django.db import connection, transaction
 
     with transaction.atomic(), connection.cursor() as cursor:
@@ -138,8 +138,8 @@ def make_waiting(channel: Any, count: int) -> None:
                 SELECT gen_random_uuid(), gen_random_uuid(), %s, 'schedule', 'Waits', '' FROM generate_series(1, %s)
                 RETURNING id
             )
-            INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at,
-                                                rings, tries, replays, reason)
+            INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at,
+                                                wakes, tries, replays, reason)
             SELECT gen_random_uuid(), id, %s, 'webhook', 'pending', now(), now() + interval '1 day', 0, 0, 0, '' FROM n
             """,
             [channel.user_id, count, channel.id],

@@ -79,7 +79,7 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, chance: random.Random) -> list[float]:
-    """Ring for all of `owner`'s flood, in batches as beat does; return how late the single ones to the channels of the
+    """Publish all of `owner`'s flood, in batches as beat does; return how late the single ones to the channels of the
     others were settled, in seconds.
     """
     from django.db.models import F
@@ -88,13 +88,13 @@ def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, c
     from notifications.models import Delivery
 
     for start in range(0, len(flood), BATCH):
-        outbox.ring([outbox.Ring(key, 0.0, owner) for key in flood[start : start + BATCH]])
+        outbox.publish([outbox.Wake(key, 0.0, owner) for key in flood[start : start + BATCH]])
     singles, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
         time.sleep(chance.expovariate(5.0))
         other = chance.choice(others)
         [single] = make_deliveries(other, 1)
-        outbox.ring([outbox.Ring(single, 0.0, other.user_id)])
+        outbox.publish([outbox.Wake(single, 0.0, other.user_id)])
         singles.append(single)
     waiting = Delivery.objects.filter(id__in=singles, settled_at=None)
     while waiting.exists():
@@ -108,11 +108,11 @@ def rescued(app: Any) -> Iterator[None]:
     """What beat does for deliveries that wait."""
     over = threading.Event()
 
-    def ring() -> None:
+    def publish() -> None:
         while not over.wait(5.0):
             app.send_task("notifications.rescue", ignore_result=True)
 
-    clock = threading.Thread(target=ring)
+    clock = threading.Thread(target=publish)
     clock.start()
     try:
         yield

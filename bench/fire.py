@@ -1,6 +1,6 @@
 """`script/bench fire [--due N] [--schedules N] [--stock-seconds N] [--json]`: from due until committed and published.
 
-Ours is the scheduler class of the beat, ticking: occurrences, notifications, deliveries, mirror rows, messages. The
+Ours is the scheduler class of the beat, ticking: occurrences, notifications, deliveries, messages. The
 peers publish as many messages of the same task to the same Redis: django-celery-beat's own scheduler and RedBeat from
 one daily crontab a schedule, as ours mirror them, and a bare loop of `apply_async`, which records nothing. The stock
 scheduler is not charged for writing down its runs, which it does after three minutes.

@@ -21,7 +21,7 @@ def clear() -> None:
 
 @transaction.atomic
 def make_schedules(count: int, slot: datetime) -> None:
-    """`count` active daily schedules whose next slot is `slot`, each with one inbox channel and a mirror row."""
+    """`count` active daily schedules whose next slot is `slot`, each with one inbox channel and a `PeriodicTask`."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM people_user")
         [known] = cursor.fetchone()

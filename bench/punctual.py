@@ -2,7 +2,7 @@
 
 A real beat process, and one-off reminders at random milliseconds over a minute. A listener takes the messages from the
 queue and notes when each came, so the lateness holds the wake-up, the transaction and the publishing. With `--stock`,
-the same under django-celery-beat's own scheduler and one worker, without the mirror rows: that sweeps alone.
+the same under django-celery-beat's own scheduler and one worker, without the rows of schedules: that sweeps alone.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def listen(count: int, longest: float) -> dict[UUID, float]:
         popped = client.brpop([f"{PREFIX}deliveries", f"{PREFIX}bulk"], timeout=1)
         if popped:
             shown = json.loads(popped[1])["headers"]["argsrepr"]
-            heard.setdefault(UUID(shown.strip("[]'")), time.time())  # nobody claims it, so rescue rings again
+            heard.setdefault(UUID(shown.strip("[]'")), time.time())  # nobody claims it, so rescue publishes it again
     return heard
 
 

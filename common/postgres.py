@@ -1,15 +1,11 @@
-"""Columns of values as PostgreSQL array literals, for `unnest(%s::uuid[], …)`.
-
-psycopg writes a list item by item, through a dumper and a search for what must be quoted; for the thousands of values
-of a batch that takes as long as the insert.
-"""
+"""Statements in SQL: arrays of values as arguments, rows by name, prepared plans, and a database that goes away."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 from uuid import UUID
 
 import psycopg
@@ -23,6 +19,8 @@ from django.db import (
     connection,
     connections,
 )
+from psycopg.rows import class_row, namedtuple_row
+from psycopg.types.datetime import TimestamptzLoader
 
 
 def _quoted(text: str) -> str:
@@ -39,10 +37,38 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 
 
 def column(values: Iterable[UUID | datetime | int | bool | str | None]) -> str:
-    """The literal of an array of `values`, all of one type or None; datetimes are aware."""
+    """The literal of an array of `values`, for `unnest(%s::uuid[], …)`; all of one type or None; datetimes are aware.
+
+    psycopg writes a list item by item, with a dumper and a search for what to quote. For the thousands of values of a
+    batch, that takes as long as the insert.
+    """
     listed = list(values)
     write = next((_WRITERS[type(value)] for value in listed if value is not None), str)
     return "{" + ",".join(["NULL" if value is None else write(value) for value in listed]) + "}"
+
+
+T = TypeVar("T")
+
+
+@overload
+def query(statement: str, values: Any) -> list[Any]: ...
+@overload
+def query(statement: str, values: Any, kind: type[T]) -> list[T]: ...
+def query(statement: str, values: Any, kind: type[Any] | None = None) -> list[Any]:
+    """The rows that a statement returns, by the names of its columns: as `kind`, or as named tuples."""
+    with connection.cursor() as cursor:
+        cursor.cursor.row_factory = namedtuple_row if kind is None else class_row(kind)
+        # psycopg's own reader of instants, in C; Django's is in Python, and several times as slow.
+        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
+
+
+def change(statement: str, values: Any) -> int:
+    """How many rows a statement changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return int(cursor.rowcount)
 
 
 # Statements that PostgreSQL plans once a connection, for those that every delivery pays for.
@@ -55,21 +81,23 @@ _REMEMBERED = 16
 
 
 def execute(statement: str, values: Mapping[str, Any]) -> Any:
-    """The cursor, as Django's would be after `execute`, with its errors. For few statements, whose text never changes.
+    """The cursor, as Django's would be after `execute`, with its errors; rows are named tuples.
 
-    Where Django keeps a log of statements, they go through its own cursor, which can say what was sent.
+    For few statements, whose text never changes. Where Django logs statements, they go through its own cursor, which
+    knows what was sent.
     """
     database = connections[DEFAULT_DB_ALIAS]
     database.close_if_health_check_failed()
     database.ensure_connection()
     if database.queries_logged:
         logged = database.cursor()
+        logged.cursor.row_factory = namedtuple_row
         logged.execute(statement, values)
         return logged
     own = database.connection
     own.prepare_threshold, own.prepared_max = 0, _REMEMBERED
     with database.wrap_database_errors:
-        return psycopg.Cursor(own).execute(statement, values)
+        return psycopg.Cursor(own, row_factory=namedtuple_row).execute(statement, values)
 
 
 # Live through a database that is away for seconds: restarted, failed over, or ending our connection.
@@ -77,8 +105,6 @@ def execute(statement: str, values: Mapping[str, Any]) -> Any:
 PATIENCE = 25.0  # seconds
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
-
-T = TypeVar("T")
 
 
 def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) -> T:

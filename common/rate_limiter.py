@@ -36,7 +36,7 @@ _MARGIN = 0.1  # seconds
 _SLACK = 1.1
 # A line is forgotten when so many places of it, and so many seconds, have passed without anybody.
 _EMPTY_PLACES = 3
-_UNHEARD = 20.0  # seconds; rescue rings within that for whoever was not rung for
+_UNHEARD = 20.0  # seconds; rescue publishes within that what nobody has claimed
 # How long nobody is asked to wait for a Redis that has just not answered.
 _PAUSE = 5.0  # seconds
 

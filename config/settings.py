@@ -106,6 +106,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "pgtrigger",
     "csp",
     "django_htmx",
     "django_celery_beat",
@@ -245,7 +246,7 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # a queue of its own: rescue must not wait behind a backlog of deliveries
 CELERY_TASK_ROUTES = {"notifications.deliver": {"queue": "deliveries"}}
-CELERY_TASK_ACKS_LATE = True  # the message of a killed worker comes back by itself, sooner than rescue would ring
+CELERY_TASK_ACKS_LATE = True  # the message of a killed worker comes back by itself, sooner than rescue would publish it
 CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the row's count of tries stops a poisoned one
 CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
 CELERY_TASK_SOFT_TIME_LIMIT = 70

@@ -52,7 +52,7 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
         escalate_after=said.escalate_after,
     )
     if again.channels:
-        outbox.ring_after_commit(outbox.record([again]))
+        outbox.publish_after_commit(outbox.record([again]))
     return True
 
 

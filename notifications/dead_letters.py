@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
 
-from common.postgres import column
+from common.postgres import change, column, query
 from notifications import deliveries
 from notifications.deliveries import outbox
 from notifications.models import Delivery, Intervention
@@ -23,8 +23,8 @@ from notifications.models import Delivery, Intervention
 _STATE = Delivery.State
 _WHAT = Intervention.What
 
-# So many are rung for at once; of more than that, and of those due later, rescue rings as fast as workers take them.
-RUNG_AT_ONCE = 1_000
+# So many are published at once; rescue publishes the others, and those due later, as fast as workers take them.
+PUBLISHED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +110,18 @@ def groups(which: Which | None = None) -> list[Group]:
     return [Group(example.cause, *ends[example.cause], example) for example in examples]
 
 
+_NEWEST = """
+SELECT newest.id FROM unnest(%s::text[]) AS wanted(cause), LATERAL (
+    SELECT id FROM notifications_delivery d
+     WHERE d.cause = wanted.cause AND d.state IN ('dead', 'unknown')
+     ORDER BY settled_at DESC LIMIT 1
+) newest
+"""
+
+
 def _newest(causes: list[str]) -> list[UUID]:
     """The key of the newest dead letter of each of the causes, read from the end of its part of the index."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT newest.id FROM unnest(%s::text[]) AS wanted(cause), LATERAL (
-                SELECT id FROM notifications_delivery d
-                 WHERE d.cause = wanted.cause AND d.state IN ('dead', 'unknown')
-                 ORDER BY settled_at DESC LIMIT 1
-            ) newest
-            """,
-            [column(causes)],
-        )
-        return [row[0] for row in cursor.fetchall()]
+    return [row.id for row in query(_NEWEST, [column(causes)])]
 
 
 def stale(max_age: timedelta | None = None) -> Q:
@@ -152,7 +150,7 @@ def replay(
     stale_ones = 0 if skip is None else rows.filter(skip).count()
     changed = set(deliveries.replay(held, 60 / per_minute if per_minute else 0.0))
     again = [key for key in held if key in changed]
-    outbox.ring_after_commit(outbox.Ring(key) for key in again[: 1 if per_minute else RUNG_AT_ONCE])
+    outbox.publish_after_commit(outbox.Wake(key) for key in again[: 1 if per_minute else PUBLISHED_AT_ONCE])
     return Done(again, stale_ones, _keep(who, what, which, cause, again, per_minute=per_minute))
 
 
@@ -192,6 +190,11 @@ def _locked(rows: QuerySet[Delivery]) -> list[UUID]:
     return [key for _, key in sorted(held)]
 
 
+_KEEP = """
+INSERT INTO notifications_intervention_deliveries (intervention_id, delivery_id) SELECT %s, unnest(%s::uuid[])
+"""
+
+
 def _keep(
     who: Who,
     what: Intervention.What,
@@ -214,10 +217,5 @@ def _keep(
         per_minute=per_minute,
         reason=reason[:300],
     )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO notifications_intervention_deliveries (intervention_id, delivery_id)"
-            " SELECT %s, unnest(%s::uuid[])",
-            [kept.pk, column(touched)],
-        )
+    change(_KEEP, [kept.pk, column(touched)])
     return kept

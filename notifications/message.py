@@ -1,4 +1,7 @@
-"""The frozen values that pass between Carillon and a provider; a provider needs no database."""
+"""The frozen values that pass between Carillon and a provider; a provider needs no database.
+
+The `code` of an answer, from `causes.Code`, groups dead letters.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from notifications.causes import Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Retryable:
 
     reason: str
     retry_after: float | None = None
+    code: str = field(default=Code.REFUSED, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,7 @@ class Rejected:
 
     reason: str
     gone: bool = False
+    code: str = field(default=Code.REFUSED, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,7 @@ class Ambiguous:
     """The request was sent and no answer came: the message may have arrived."""
 
     reason: str
+    code: str = field(default=Code.NO_ANSWER, compare=False)
 
 
 Answer = Delivered | Retryable | Rejected | Ambiguous

@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid5
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from common.postgres import is_outage
+from common.postgres import is_outage, query
 from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
 from people import quiet
@@ -43,25 +43,26 @@ class Notice:
 
 
 _DIED = """
-SELECT c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date, max(n.subject), max(d.reason)
+SELECT c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, max(n.subject) AS subject,
+       max(d.reason) AS reason
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id AND n.origin = 'schedule'
   JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
  WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
    AND d.settled_at < '9999-01-01Z'
- GROUP BY c.id, d.cause, 5
+ GROUP BY c.id, d.cause, day
 """
 
 
 def tell_owners(now: datetime) -> int:
     """Record a notice of each death and each disabled channel that its owner has not been told of. Returns how many."""
     with transaction.atomic():
-        rings = record([*_deaths(), *_disabled()], now)
-        outbox.ring_after_commit(rings)
-    return len(rings)
+        wakes = record([*_deaths(), *_disabled()], now)
+        outbox.publish_after_commit(wakes)
+    return len(wakes)
 
 
-def record(notices: Collection[Notice], now: datetime) -> list[outbox.Ring]:
+def record(notices: Collection[Notice], now: datetime) -> list[outbox.Wake]:
     """Record those notices that were not before, within the caller's transaction; returns what to publish after it.
 
     Each goes to a channel of its person that works, one that makes itself heard before the inbox, and not to the
@@ -77,10 +78,10 @@ def record(notices: Collection[Notice], now: datetime) -> list[outbox.Ring]:
         if is_outage(error):
             raise
         log.warning("%d notices were refused (%s): recording them one by one", len(untold), type(error).__name__)
-    return [ring for notice in untold for ring in _record_alone(notice, now)]
+    return [wake for notice in untold for wake in _record_alone(notice, now)]
 
 
-def _record_alone(notice: Notice, now: datetime) -> list[outbox.Ring]:
+def _record_alone(notice: Notice, now: datetime) -> list[outbox.Wake]:
     try:
         return _record([notice], now)
     except Exception as error:
@@ -91,7 +92,7 @@ def _record_alone(notice: Notice, now: datetime) -> list[outbox.Ring]:
 
 
 @transaction.atomic
-def _record(notices: Collection[Notice], now: datetime) -> list[outbox.Ring]:
+def _record(notices: Collection[Notice], now: datetime) -> list[outbox.Wake]:
     if not notices:
         return []
     working = _working_channels({notice.user_id for notice in notices})
@@ -107,17 +108,15 @@ def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
 
 
 def _deaths() -> Iterable[Notice]:
-    with connection.cursor() as cursor:
-        cursor.execute(_DIED, [NEWS.total_seconds()])
-        for channel_id, user_id, label, cause, day, subject, reason in cursor.fetchall():
-            yield Notice(
-                user_id,
-                uuid5(_NOTICES, f"{channel_id} {cause} {day}"),
-                f"“{label}” does not work"[:200],
-                f"“{subject}” did not arrive there. {reason}\n\nThis is said once a day, however many there are. "
-                f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
-                about=channel_id,
-            )
+    for row in query(_DIED, [NEWS.total_seconds()]):
+        yield Notice(
+            row.user_id,
+            uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),
+            f"“{row.label}” does not work"[:200],
+            f"“{row.subject}” did not arrive there. {row.reason}\n\nThis is said once a day, however many there are. "
+            f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
+            about=row.id,
+        )
 
 
 def _disabled() -> Iterable[Notice]:

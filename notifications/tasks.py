@@ -57,7 +57,7 @@ def rescue() -> dict[str, Any]:
         "held": rescued.recovered.held,
         "dead": rescued.recovered.dead,
         "advanced": rescued.advanced,
-        "rung": rescued.rung,
+        "published": rescued.published,
     }
 
 

@@ -190,7 +190,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, run_as: UU
     schedule.timetable()
     if run_as is not None and Occurrence.objects.filter(id=run_as).exists():
         return schedule
-    outbox.ring_after_commit(fire.fire_by_hand(schedule_id, now, run_as or uuid7()))
+    outbox.publish_after_commit(fire.fire_by_hand(schedule_id, now, run_as or uuid7()))
     _note(schedule, What.RUN, now, by)
     return schedule
 

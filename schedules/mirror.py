@@ -1,22 +1,24 @@
-"""Schedule <-> django_celery_beat.PeriodicTask: one mirror row a schedule, for the operator and the stock scheduler.
+"""Project each schedule into a django_celery_beat.PeriodicTask, for the operator and the stock scheduler.
+
+The projection goes one way: each edit of a schedule writes its row in the same transaction, and nothing reads the row
+back. The stock scheduler may change `enabled`, `last_run_at` and `total_run_count`; firing decides by the schedule's
+`next_fire_at`, so a wrong value only delays a slot until the next sweep.
 
 The rows are written by cheap statements, not by `PeriodicTask.save()`, which costs 11 queries and locks one hot row.
-A mirror row may ring more often than its schedule fires (crontab cannot say "the last day of the month"): its task goes
-through the same claim as our own beat, and a claim that finds nothing due does nothing.
+A row may run its task more often than its schedule fires (crontab has no "last day of the month"): the task claims the
+schedule as beat does, and does nothing when no slot is due.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import connection, transaction
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask
 
-from common.postgres import column
+from common.postgres import change
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Rule
 from schedules.rules.cron import Cron
@@ -26,9 +28,44 @@ FIRE = "schedules.fire"
 _SHORTEST_COLUMN = 64
 _EVERY = {"minute": "*", "hour": "*", "day_of_month": "*", "month_of_year": "*", "day_of_week": "*"}
 
+# Indexes on django-celery-beat's tables, which no model of ours can declare: the stock entries among a million rows of
+# schedules, and the timings that rows share.
+_INDEXES = """
+CREATE INDEX IF NOT EXISTS schedules_stock_entries ON django_celery_beat_periodictask (id)
+ WHERE enabled AND task <> 'schedules.fire';
+CREATE INDEX IF NOT EXISTS schedules_clocked ON django_celery_beat_clockedschedule (clocked_time);
+CREATE INDEX IF NOT EXISTS schedules_crontab ON django_celery_beat_crontabschedule (hour, minute, timezone);
+"""
 
-def fields(schedule: Schedule) -> dict[str, Any]:
-    """What the mirror row of `schedule` says; rows of shared timings are made where there are none yet."""
+
+def create_indexes(plan: Sequence[tuple[Any, bool]] = (), **_: Any) -> None:
+    """Create the indexes after the migrations of this app; a receiver of `post_migrate`."""
+    if any(migration.app_label == "schedules" and not backwards for migration, backwards in plan):
+        change(_INDEXES, None)
+
+
+def write(schedule: Schedule) -> None:
+    """Create or update the row of `schedule`; the caller saves the schedule, which refers to it."""
+    fields = _fields(schedule)
+    if schedule.periodic_task_id is None:
+        [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**fields)])
+    else:
+        PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**fields)
+
+
+def disable(task_ids: Sequence[int]) -> None:
+    """Disable the rows of schedules that have no next slot."""
+    if task_ids:
+        PeriodicTask.objects.filter(id__in=task_ids).update(enabled=False)
+
+
+def delete(instance: Schedule, using: str, **_: Any) -> None:
+    """Delete the row of a deleted schedule; a receiver of `post_delete`. Does not tell beat to reload every entry."""
+    PeriodicTask.objects.filter(id=instance.periodic_task_id)._raw_delete(using)
+
+
+def _fields(schedule: Schedule) -> dict[str, Any]:
+    """The row's columns; also inserts the shared row of its timing where it is missing."""
     return {
         "name": f"{schedule.title[:150]} ({schedule.id})",
         "task": FIRE,
@@ -39,57 +76,6 @@ def fields(schedule: Schedule) -> dict[str, Any]:
         "expires": schedule.ends_at,
         "description": schedule.when,
     } | _timing(schedule)
-
-
-def write(schedule: Schedule) -> None:
-    """Create the mirror row of `schedule`, or bring it up to date; the caller saves the schedule's key to it."""
-    if schedule.periodic_task_id is None:
-        [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**fields(schedule))])
-    else:
-        with _own():
-            PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**fields(schedule))
-
-
-def set_enabled(schedule: Schedule) -> None:
-    """Enable or disable the mirror row, as the schedule is."""
-    with _own():
-        PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(enabled=schedule.next_fire_at is not None)
-
-
-def sign_as_beat(connection: Any, **_: Any) -> None:
-    """Say on a database connection that a beat speaks: a stock scheduler disables rows that have run or expired, which
-    is nobody's wish for us to follow. The name holds through a connection pooler too."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET application_name = 'carillon beat'")
-
-
-@contextmanager
-def _own() -> Iterator[None]:
-    """Within it, changes of mirror rows are ours, and not somebody's wish for us to follow (see `following`)."""
-    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('carillon.mirror', 'own', true)")
-        yield
-        cursor.execute("SELECT set_config('carillon.mirror', '', true)")
-
-
-def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
-    """Keep "last run", "run count" and "enabled" true: for each mirror row (None: there is none), how often its
-    schedule fired, and whether it goes on."""
-    with _own(), connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE django_celery_beat_periodictask t
-               SET total_run_count = least(2147483647, t.total_run_count::bigint + r.fired), enabled = r.enabled,
-                   last_run_at = CASE WHEN r.fired > 0 THEN now() ELSE t.last_run_at END
-              FROM unnest(%s::int[], %s::int[], %s::bool[]) AS r(id, fired, enabled)
-             WHERE t.id = r.id
-            """,
-            [
-                column(task_id for task_id, _, _ in runs),
-                column(fired for _, fired, _ in runs),
-                column(enabled for _, _, enabled in runs),
-            ],
-        )
 
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
@@ -136,7 +122,7 @@ def _listed(values: set[int]) -> str:
 
 
 def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
-    """Celery's crontab that rings at every slot of the rule, and where it cannot be exact, on more days than those."""
+    """Celery's crontab that is due at every slot of the rule, and where it cannot be exact, on more days than those."""
     every = _EVERY.copy()
     if kind in {"daily", "weekly", "monthly"}:
         hour, minute = rule["time"].split(":")

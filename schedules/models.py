@@ -263,20 +263,6 @@ class ZoneDigest(models.Model):
         return self.zone
 
 
-class MirrorChange(models.Model):
-    """Somebody has enabled or disabled a mirror row: written by a database trigger, applied by `following`."""
-
-    task_id = models.IntegerField()
-    enabled = models.BooleanField()
-    at = models.DateTimeField()
-
-    class Meta:
-        ordering = ["id"]
-
-    def __str__(self) -> str:
-        return f"{self.task_id} {'enabled' if self.enabled else 'disabled'}"
-
-
 class Heartbeat(models.Model):
     """A time through which one beat process (`host:pid`) was seen, without a gap; see `heartbeat`.
 

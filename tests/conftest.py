@@ -16,9 +16,9 @@ from notifications.deliveries import fair_queue
 
 @pytest.fixture(autouse=True)
 def counted_afresh(settings: Settings) -> None:
-    """What one test counts, such as sign-ins and bells, no other test sees."""
+    """What one test counts, such as sign-ins and messages, no other test sees."""
     settings.CACHES = {"default": settings.CACHES["default"] | {"KEY_PREFIX": uuid4().hex}}
-    fair_queue._Lately.since = -fair_queue.WITHIN  # nobody has had many bells lately
+    fair_queue._Lately.since = -fair_queue.WITHIN  # nobody has had many messages lately
 
 
 @pytest.fixture(autouse=True)

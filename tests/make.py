@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 
 from common.uuid7 import uuid7
+from notifications.causes import Code, cause_of
 from notifications.deliveries import outbox
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
@@ -78,13 +79,16 @@ def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
         "batch_id": uuid7(),
     }
     saying |= {name: overrides.pop(name) for name in list(overrides) if name in outbox.NewNotification.__slots__}
-    [bell] = outbox.record([outbox.NewNotification(**saying)])
+    [new] = outbox.record([outbox.NewNotification(**saying)])
     if overrides.get("state", "pending") not in {"pending", "sending", "cancelled", "expired"}:
-        Delivery.objects.filter(id=bell.delivery_id).update(state="sending", lease_token=uuid7(), lease_until=NOON)
-        overrides = {"lease_token": None, "lease_until": None, "settled_at": NOON} | overrides
+        Delivery.objects.filter(id=new.delivery_id).update(state="sending", lease_token=uuid7(), lease_until=NOON)
+        ended: dict[str, Any] = {"lease_token": None, "lease_until": None, "settled_at": NOON}
+        if overrides["state"] in {"dead", "unknown"}:
+            ended["cause"] = cause_of(channel.provider, Code.REFUSED, overrides["state"])
+        overrides = ended | overrides
     if overrides:
-        Delivery.objects.filter(id=bell.delivery_id).update(**overrides)
-    return Delivery.objects.get(id=bell.delivery_id)
+        Delivery.objects.filter(id=new.delivery_id).update(**overrides)
+    return Delivery.objects.get(id=new.delivery_id)
 
 
 def drop_check(table: str, name: str) -> None:

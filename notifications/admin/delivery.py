@@ -63,7 +63,7 @@ class DeliveryRecord(Record):
     inlines = (AttemptInline, InterventionInline)
     fieldsets = (
         (None, {"fields": (("state_label", "reason"), ("said", "person"), ("to_channel", "provider_name"), "cause")}),
-        ("Counts", {"fields": (("tries", "replays"), ("released", "rings"))}),
+        ("Counts", {"fields": (("tries", "replays"), ("released", "wakes"))}),
         ("Instants", {"fields": (("created", "available"), ("settled", "expires"), ("leased", "read"))}),
         ("Idempotency key", {"fields": ("id",)}),
     )

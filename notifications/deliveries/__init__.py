@@ -14,10 +14,10 @@ from notifications.deliveries.manual import cancel, cancel_unsent, discard, mark
 from notifications.deliveries.recovery import (
     LostRule,
     Recovered,
-    due_for_a_ring,
     expire,
-    forget_rings,
     recover_expired_leases,
+    take_due,
+    wake_all,
 )
 from notifications.deliveries.settlement import deliver, exhaust, hold, postpone, reject
 
@@ -31,10 +31,8 @@ __all__ = [
     "defer",
     "deliver",
     "discard",
-    "due_for_a_ring",
     "exhaust",
     "expire",
-    "forget_rings",
     "hold",
     "mark_read",
     "postpone",
@@ -44,5 +42,7 @@ __all__ = [
     "release",
     "replay",
     "seconds_until_available",
+    "take_due",
     "unreadable",
+    "wake_all",
 ]

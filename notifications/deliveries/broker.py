@@ -1,4 +1,4 @@
-"""What rescue asks of the broker before it rings: how much waits there, and whether it has lost what it held.
+"""What rescue asks of the broker before it publishes: how much waits there, and whether it has lost what it held.
 
 Through kombu, so that it holds for RabbitMQ as for Redis.
 """
@@ -37,7 +37,7 @@ def look(task: str, bulk: str) -> Broker | None:
             waiting = sum(_count(connection, queue) for queue in queues)
             return Broker(waiting, forgot=_count(connection, MARKER) == 0)
         except away as error:
-            log.warning("The broker cannot be reached, so nothing is rung: %s", error)
+            log.warning("The broker cannot be reached, so nothing is published: %s", error)
             return None
 
 

@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import connection
-
 from common import encryption, fault_points, postgres
 from common.postgres import is_outage, persist
 from notifications import providers
+from notifications.causes import Code
 from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Destination, Message
 from notifications.models import Intervention
@@ -36,7 +35,8 @@ LEASE = 90.0  # seconds
 class Claim:
     """A leased delivery with all that a worker needs to send it, so that sending reads no database.
 
-    `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may.
+    `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may, and
+    `unusable_code` is the same as a `causes.Code`.
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
     quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or no reminder's.
     `failing`: nothing has arrived on its channel since a try failed. `withdrawn` says why nothing of it is to go out:
@@ -58,6 +58,7 @@ class Claim:
     sealed_secrets: str
     on_unknown: str
     unusable: str
+    unusable_code: str
     claimed_at: datetime
     quiet: Window | None
     failing: bool
@@ -85,28 +86,35 @@ WITH claimed AS (
     INSERT INTO notifications_attempt (delivery_id, replay, number, token, worker, started_at, outcome, reason)
     SELECT id, replays, tries + released, %(token)s, %(worker)s, now(), '', '' FROM claimed
 )
-SELECT CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END,
-       coalesce(c.link_id, c.id), claimed.tries, claimed.provider, claimed.channel_id, n.subject, n.body,
-       n.slot, p.name, p.email, c.address, c.sealed_secrets, c.on_unknown,
-       CASE WHEN c.removed_at IS NOT NULL THEN 'The channel was removed.'
-            WHEN c.disabled_at IS NOT NULL THEN 'The channel is disabled: ' || c.disabled_reason
-            WHEN c.verified_at IS NULL AND n.origin <> 'test' THEN 'The channel has not been verified.'
-            WHEN jsonb_typeof(c.address) <> 'object' THEN
-                 'The channel''s address is damaged. Remove the channel and add it again.'
-            ELSE '' END,
-       now(), CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END,
-       p.quiet_until, p.time_zone, c.failing_since IS NOT NULL,
-       CASE WHEN n.escalate_after IS NOT NULL THEN n.id END,
-       p.is_active,
-       CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN claimed.replays = 0 THEN n.withdrawn ELSE '' END
-            WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END,
-       p.id, n.origin = 'test', extract(epoch FROM claimed.expires_at - now())::float, claimed.released,
-       claimed.replays
-  FROM claimed
-  JOIN notifications_notification n ON n.id = claimed.notification_id
-  JOIN notifications_channel c ON c.id = claimed.channel_id
+SELECT d.tries, d.replays, d.released, d.provider, d.channel_id, now() AS claimed_at,
+       extract(epoch FROM d.expires_at - now())::float AS seconds_left,
+       n.subject, n.body, n.slot, n.origin = 'test' AS is_test,
+       CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
+       CASE WHEN n.escalate_after IS NOT NULL THEN n.id END AS escalating_id,
+       CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
+            WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END AS withdrawn,
+       coalesce(c.link_id, c.id) AS link_id, c.address, c.sealed_secrets, c.on_unknown, c.disabled_reason,
+       c.failing_since IS NOT NULL AS is_failing,
+       CASE WHEN c.removed_at IS NOT NULL THEN 'removed'
+            WHEN c.disabled_at IS NOT NULL THEN 'disabled'
+            WHEN c.verified_at IS NULL AND n.origin <> 'test' THEN 'unverified'
+            WHEN jsonb_typeof(c.address) <> 'object' THEN 'damaged'
+            ELSE '' END AS unusable,
+       p.id AS person_id, p.name, p.email, p.is_active, p.time_zone,
+       CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END AS quiet_from, p.quiet_until
+  FROM claimed d
+  JOIN notifications_notification n ON n.id = d.notification_id
+  JOIN notifications_channel c ON c.id = d.channel_id
   JOIN people_user p ON p.id = n.user_id
 """
+
+_UNUSABLE = {
+    "": "",
+    Code.REMOVED: "The channel was removed.",
+    Code.DISABLED: "The channel is disabled: ",
+    Code.UNVERIFIED: "The channel has not been verified.",
+    Code.DAMAGED: "The channel's address is damaged. Remove the channel and add it again.",
+}
 
 
 def claim(delivery_id: UUID, worker: str) -> Claim | None:
@@ -136,69 +144,63 @@ def unreadable(error: Exception) -> str:
     )
 
 
-def _read(delivery_id: UUID, token: UUID, row: tuple[Any, ...]) -> Claim:
-    link_id, tries, provider, channel_id, subject, body, slot, name, email, address, sealed, on_unknown, *rest = row
-    unusable, claimed_at, quiet_from, quiet_until, zone, failing, escalating_id, is_active, answered, *about = rest
-    person_id, is_test, left, released, replays = about
-    own_wish = replays > 0 and persist(partial(_sent_again_by, delivery_id)) == person_id
+def _read(delivery_id: UUID, token: UUID, row: Any) -> Claim:
+    own_wish = row.replays > 0 and persist(partial(_sent_again_by, delivery_id)) == row.person_id
     fault_points.reach("claimed")
     return Claim(
         delivery_id=delivery_id,
         token=token,
-        tries=tries,
-        provider=provider,
-        channel_id=channel_id,
-        link_id=link_id,
+        tries=row.tries,
+        provider=row.provider,
+        channel_id=row.channel_id,
+        link_id=row.link_id,
         message=Message(
             key=delivery_id,
-            subject=subject,
-            body=body,
-            recipient=display_name(name, email),
-            slot=slot,
-            unsubscribe_url=UNSUBSCRIBE.address(link_id) if providers.unsubscribes(provider) else "",
-            answer_url="" if escalating_id is None else ANSWER.address(escalating_id),
+            subject=row.subject,
+            body=_body(row),
+            recipient=display_name(row.name, row.email),
+            slot=row.slot,
+            unsubscribe_url=UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.provider) else "",
+            answer_url="" if row.escalating_id is None else ANSWER.address(row.escalating_id),
         ),
         # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
-        address=json.loads(address),
-        sealed_secrets=sealed,
-        on_unknown=on_unknown,
-        unusable=unusable,
-        claimed_at=claimed_at,
-        quiet=None if own_wish else quiet.window(quiet_from, quiet_until, zone),
-        failing=failing,
-        withdrawn=("" if own_wish else answered) if is_active else "The account was switched off.",
-        person_id=person_id,
-        zone=zone,
-        is_test=is_test,
-        released=released,
-        left=left,
+        address=json.loads(row.address),
+        sealed_secrets=row.sealed_secrets,
+        on_unknown=row.on_unknown,
+        unusable=_UNUSABLE[row.unusable] + (row.disabled_reason if row.unusable == Code.DISABLED else ""),
+        unusable_code=row.unusable,
+        claimed_at=row.claimed_at,
+        quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
+        failing=row.is_failing,
+        withdrawn=("" if own_wish else row.withdrawn) if row.is_active else "The account was switched off.",
+        person_id=row.person_id,
+        zone=row.time_zone,
+        is_test=row.is_test,
+        released=row.released,
+        left=row.seconds_left,
     )
 
 
-def _claim(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:
+def _claim(delivery_id: UUID, token: UUID, worker: str) -> Any:
     values = {"id": delivery_id, "token": token, "lease": LEASE, "worker": worker[:120]}
-    row: tuple[Any, ...] | None = postgres.execute(_CLAIM, values).fetchone()
-    return None if row is None else _with_code(*row)
+    return postgres.execute(_CLAIM, values).fetchone()
 
 
-def _with_code(
-    nonce: str | None, link_id: UUID, tries: int, provider: str, channel_id: UUID, subject: str, body: str, *rest: Any
-) -> tuple[Any, ...]:
-    """No table holds the code that verifies a channel: it is put into the message here.
-
-    So is the link that ends it, which a mail carries beside its text: whoever gets a code may be a stranger to it all.
-    """
-    if nonce is not None:
-        body = f"{codes.reveal(body, channel_id, nonce)}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(link_id)}"
-    return (link_id, tries, provider, channel_id, subject, body, *rest)
+def _body(row: Any) -> str:
+    """The text, with the code that verifies a channel, which stands in no table, and a link that ends the messages."""
+    body: str = row.body
+    if row.nonce is None:
+        return body
+    revealed = codes.reveal(body, row.channel_id, row.nonce)
+    return f"{revealed}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(row.link_id)}"
 
 
 def _sent_again_by(delivery_id: UUID) -> int | None:
-    """The account of whoever sent the dead letter again: their own wish passes where an operator's replay waits."""
+    """The account that replayed the dead letter: an owner's replay skips quiet hours, an operator's does not."""
     return Intervention.objects.filter(deliveries=delivery_id).values_list("by_id", flat=True).first()
 
 
-def _claim_again(delivery_id: UUID, token: UUID, worker: str) -> tuple[Any, ...] | None:
+def _claim_again(delivery_id: UUID, token: UUID, worker: str) -> Any:
     """The connection that broke may have committed the claim before it did; nothing was sent under it."""
     release(delivery_id, token, "The database went away while this try was being opened.")
     return _claim(delivery_id, token, worker)
@@ -209,7 +211,7 @@ WITH given_back AS (
     UPDATE notifications_delivery
        SET state = 'pending', tries = tries - 1, released = released + 1, lease_token = NULL, lease_until = NULL,
            available_at = now() + %(wait)s * interval '1 second',
-           ring_at = now() + %(ring)s * interval '1 second', rings = 0, reason = coalesce(%(note)s, reason)
+           wake_at = now() + %(wake)s * interval '1 second', wakes = 0, reason = coalesce(%(note)s, reason)
      WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
  RETURNING id
 )
@@ -226,28 +228,26 @@ def release(delivery_id: UUID, token: UUID, reason: str) -> bool:
     return _give_back(delivery_id, token, reason, None, 0.0, 0.0)
 
 
-def defer(claim: Claim, wait: float, ring: float, note: str) -> bool:
+def defer(claim: Claim, wait: float, wake: float, note: str) -> bool:
     """sending -> pending: it must not go out now (a rate limit, quiet hours), but `wait` seconds later, and says why.
 
-    Nothing was sent, so the try does not count. Rescue rings after `ring` seconds. False when the claim's lease is no
-    longer there.
+    Nothing was sent, so the try does not count. Rescue publishes it after `wake` seconds. False when the claim's lease
+    is no longer there.
     """
     # A database that is away for a moment must not let the lease expire: that would count as sent, for all we know.
-    return persist(partial(_give_back, claim.delivery_id, claim.token, note, note, wait, ring))
+    return persist(partial(_give_back, claim.delivery_id, claim.token, note, note, wait, wake))
 
 
-def _give_back(delivery_id: UUID, token: UUID, reason: str, note: str | None, wait: float, ring: float) -> bool:
-    values: dict[str, Any] = {"id": delivery_id, "token": token, "reason": reason[:500], "wait": wait, "ring": ring}
-    with connection.cursor() as cursor:
-        cursor.execute(_GIVE_BACK, values | {"note": note and note[:500]})
-        closed: int = cursor.rowcount
-        return closed == 1
+def _give_back(delivery_id: UUID, token: UUID, reason: str, note: str | None, wait: float, wake: float) -> bool:
+    values = {"id": delivery_id, "token": token, "reason": reason[:500], "wait": wait, "wake": wake}
+    return postgres.change(_GIVE_BACK, values | {"note": note and note[:500]}) == 1
 
 
 _REFUSE = """
 WITH refused AS (
     UPDATE notifications_delivery
-       SET state = 'dead', reason = %(reason)s, lease_token = NULL, lease_until = NULL, settled_at = now(), rings = 0
+       SET state = 'dead', reason = %(reason)s, cause = %(cause)s, lease_token = NULL, lease_until = NULL,
+           settled_at = now(), wakes = 0
      WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
  RETURNING id
 )
@@ -258,19 +258,15 @@ UPDATE notifications_attempt SET finished_at = clock_timestamp(), outcome = 'rej
 
 def refuse(delivery_id: UUID, token: UUID, reason: str) -> bool:
     """sending -> dead: it cannot be read, so nothing was sent. False when the lease of `token` is no longer there."""
-    with connection.cursor() as cursor:
-        cursor.execute(_REFUSE, {"id": delivery_id, "token": token, "reason": reason})
-        closed: int = cursor.rowcount
-        return closed == 1
+    values = {"id": delivery_id, "token": token, "reason": reason, "cause": Code.DAMAGED}
+    return postgres.change(_REFUSE, values) == 1
 
 
 def seconds_until_available(delivery_id: UUID) -> float | None:
     """How long a pending delivery has yet to wait, on the database's clock; None when it is not pending."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT extract(epoch FROM available_at - now())::float FROM notifications_delivery"
-            " WHERE id = %s AND state = 'pending'",
-            [delivery_id],
-        )
-        row = cursor.fetchone()
-    return None if row is None else max(0.0, row[0])
+    rows = postgres.query(
+        "SELECT extract(epoch FROM available_at - now())::float AS wait FROM notifications_delivery"
+        " WHERE id = %s AND state = 'pending'",
+        [delivery_id],
+    )
+    return max(0.0, rows[0].wait) if rows else None

@@ -1,5 +1,5 @@
-"""The queue for one person's many bells: workers take from it and from the deliveries' own in turn, so that nobody
-waits behind another's thousands.
+"""A queue of its own for a person's many deliveries: workers take from both queues in turn, so that nobody waits behind
+another's thousands.
 """
 
 from __future__ import annotations
@@ -8,21 +8,21 @@ import time
 from collections import Counter
 
 QUEUE = "bulk"
-# So many bells of one person in so many seconds are few; beat rings for thousands in batches, one right after another.
+# Up to FEW messages of one person within so many seconds go to the usual queue; beat publishes thousands in batches.
 FEW = 20
 WITHIN = 2.0
 
 
 class _Lately:
-    """What this process has rung for, by person, since an instant on the monotonic clock."""
+    """How much this process has published, by person, since an instant on the monotonic clock."""
 
     since = 0.0
-    rung: Counter[int | None] = Counter()
+    published: Counter[int | None] = Counter()
 
 
 def queue_for(person_id: int | None) -> str | None:
-    """The queue for one more bell of this person: None is the deliveries' own. Those of nobody known count together."""
+    """The queue for one more message of this person; None is the usual one. Unknown persons count as one."""
     if time.monotonic() - _Lately.since > WITHIN:
-        _Lately.since, _Lately.rung = time.monotonic(), Counter()
-    _Lately.rung[person_id] += 1
-    return QUEUE if _Lately.rung[person_id] > FEW else None
+        _Lately.since, _Lately.published = time.monotonic(), Counter()
+    _Lately.published[person_id] += 1
+    return QUEUE if _Lately.published[person_id] > FEW else None

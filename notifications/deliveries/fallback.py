@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from common import fault_points
-from common.postgres import column
+from common.postgres import column, query
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.models import Delivery, Notification
@@ -56,10 +56,10 @@ class Step:
 
 
 _TAKE = """
-SELECT n.id, n.escalate_after, now(), newest.label, newest.state, newest.reason,
+SELECT n.id AS notification_id, n.escalate_after, now() AS now, newest.label, newest.state, newest.reason,
        CASE WHEN newest.state = 'pending' AND newest.tries = 0 AND newest.available_at > now()
-            THEN newest.available_at END,
-       newest.expires_at, following.id, following.provider
+            THEN newest.available_at END AS waits_until,
+       newest.expires_at, following.id AS next_id, following.provider AS next_provider
   FROM notifications_notification n
   JOIN LATERAL (
        SELECT c.label, d.state, d.reason, d.tries, d.available_at, d.expires_at
@@ -88,13 +88,13 @@ WITH step AS (
        SET advance_at = step.look_at, outcome = CASE WHEN step.id IS NULL THEN n.outcome ELSE 'open' END
       FROM step WHERE n.id = step.notification_id
 )
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at, rings,
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
                                     expires_at, tries, replays, reason, because)
 SELECT id, notification_id, channel_id, provider, 'pending', now(), now() + %s * interval '1 second', 0, expires_at,
        0, 0, '', because
   FROM step WHERE id IS NOT NULL
 ON CONFLICT (notification_id, channel_id) DO NOTHING
-RETURNING id, (SELECT user_id FROM notifications_notification n WHERE n.id = notification_id)
+RETURNING id, (SELECT user_id FROM notifications_notification n WHERE n.id = notification_id) AS person_id
 """
 
 
@@ -118,33 +118,30 @@ def decide(standing: Standing) -> Step:
 def advance(limit: int = BATCH) -> int:
     """(none) -> pending: record a delivery to the next channel of up to `limit` notifications whose time has come.
 
-    Any number of processes may call it at once. Returns how many deliveries were recorded; they are rung for after the
+    Any number of processes may call it at once. Returns how many deliveries were recorded; they are published after the
     commit, and wait for the end of quiet hours like all others.
     """
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(_TAKE, [limit])
-            taken = [Standing._make(row) for row in cursor.fetchall()]
-            if not taken:
-                return 0
-            steps = [(standing, decide(standing)) for standing in taken]
-            cursor.execute(
-                _WRITE,
-                [
-                    column(standing.notification_id for standing, _ in steps),
-                    column(step.look_at for _, step in steps),
-                    column(uuid7() if step.go else None for _, step in steps),
-                    column(standing.next_id for standing, _ in steps),
-                    column(standing.next_provider for standing, _ in steps),
-                    column(standing.expires_at for standing, _ in steps),
-                    column(step.because[:500] for _, step in steps),
-                    outbox.UNHEARD,
-                ],
-            )
-            rings = [outbox.Ring(delivery_id, 0.0, person_id) for delivery_id, person_id in cursor.fetchall()]
+        taken = query(_TAKE, [limit], Standing)
+        if not taken:
+            return 0
+        steps = [(standing, decide(standing)) for standing in taken]
+        rows = query(
+            _WRITE,
+            [
+                column(standing.notification_id for standing, _ in steps),
+                column(step.look_at for _, step in steps),
+                column(uuid7() if step.go else None for _, step in steps),
+                column(standing.next_id for standing, _ in steps),
+                column(standing.next_provider for standing, _ in steps),
+                column(standing.expires_at for standing, _ in steps),
+                column(step.because[:500] for _, step in steps),
+                outbox.CLAIM_WITHIN,
+            ],
+        )
         fault_points.reach("advancing")
-        outbox.ring_after_commit(rings)
-    return len(rings)
+        outbox.publish_after_commit(outbox.Wake(row.id, 0.0, row.person_id) for row in rows)
+    return len(rows)
 
 
 def stop(origin_id: UUID) -> int:

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
+from common.postgres import query
 from notifications.models import Delivery, Notification
 
 _STATE = Delivery.State
@@ -43,30 +44,28 @@ def cancel_unsent(origin_id: UUID, reason: str) -> int:
     )
 
 
+_REPLAY = """
+UPDATE notifications_delivery d
+   SET state = 'pending', available_at = now() + (chosen.place - 1) * %(gap)s * interval '1 second',
+       wake_at = now() + (chosen.place - 1) * %(gap)s * interval '1 second', wakes = 0, tries = 0, released = 0,
+       replays = replays + 1, reason = '', settled_at = NULL,
+       expires_at = CASE WHEN expires_at > now() THEN expires_at END
+  FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS chosen(id, place)
+ WHERE d.id = chosen.id AND d.state IN ('dead', 'unknown')
+RETURNING d.id
+"""
+
+
 @transaction.atomic
 def replay(deliveries: Iterable[UUID], gap: float = 0.0) -> list[UUID]:
     """dead, unknown -> pending: a person sends them again, with the same idempotency key. Returns those changed.
 
     The first is due at once, each after it `gap` seconds later, so that nothing has to stay alive to keep the rate.
-    One that is not stale yet can still become it; one that is has been chosen all the same.
+    One that is not stale yet can still expire; one that is stale was chosen to be sent.
     """
     ids = list(deliveries)
     _lock_notifications_of(Delivery.objects.filter(id__in=ids))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE notifications_delivery d
-               SET state = 'pending', available_at = now() + (chosen.place - 1) * %(gap)s * interval '1 second',
-                   ring_at = now() + (chosen.place - 1) * %(gap)s * interval '1 second', rings = 0, tries = 0,
-                   released = 0, replays = replays + 1, reason = '', settled_at = NULL,
-                   expires_at = CASE WHEN expires_at > now() THEN expires_at END
-              FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS chosen(id, place)
-             WHERE d.id = chosen.id AND d.state IN ('dead', 'unknown')
-         RETURNING d.id
-            """,
-            {"ids": ids, "gap": gap},
-        )
-        return [row[0] for row in cursor.fetchall()]
+    return [row.id for row in query(_REPLAY, {"ids": ids, "gap": gap})]
 
 
 @transaction.atomic

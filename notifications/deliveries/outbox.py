@@ -1,7 +1,7 @@
-"""Record what is to be delivered, and ring the doorbell.
+"""Record what is to be delivered, and publish it.
 
 The rows are the outbox. A Celery message only says "look at delivery X": losing one costs time, never a delivery, for
-`rescue.py` rings for whatever nobody has claimed.
+`rescue.py` publishes again what nobody has claimed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from datetime import datetime
 from uuid import UUID
 
 from celery import current_app
-from django.db import connection, transaction
+from django.db import transaction
 
 from common import fault_points
-from common.postgres import column
+from common.postgres import column, query
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.deliveries import fair_queue, publisher
@@ -29,9 +29,9 @@ DELIVER = "notifications.deliver"
 
 # A longer wait stays in the table: a worker keeps each message that counts down in memory, at 9 KiB, until it is due.
 LONGEST_COUNTDOWN = 10.0
-# Seconds that a rung delivery may stay unclaimed before rescue rings again.
-UNHEARD = 10.0
-# Seconds before a wait in the table is over at which rescue, which comes by every 5 s, rings with a countdown.
+# Seconds that a published delivery may stay unclaimed before rescue publishes it again.
+CLAIM_WITHIN = 10.0
+# Seconds before a wait in the table is over at which rescue, which runs every 5 s, publishes with a countdown.
 EARLY = 6.0
 
 
@@ -60,8 +60,8 @@ class NewNotification:
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
-    """A delivery to ring for, `wait` seconds from now. `person_id` is whose it is, None where nobody has looked."""
+class Wake:
+    """A delivery to publish, with a countdown of `wait` seconds. `person_id` is whose it is, None where not known."""
 
     delivery_id: UUID
     wait: float = 0.0
@@ -81,7 +81,7 @@ WITH said AS (
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id
 )
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at, rings,
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
                                     expires_at, tries, replays, reason)
 SELECT d.id, d.notification_id, d.channel_id, d.provider, 'pending', greatest(d.available_at, now()),
        CASE WHEN d.available_at > now() + %s * interval '1 second' THEN d.available_at - %s * interval '1 second'
@@ -90,15 +90,15 @@ SELECT d.id, d.notification_id, d.channel_id, d.provider, 'pending', greatest(d.
   FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[], %s::text[])
        AS d(id, notification_id, channel_id, provider, available_at, expires_at, reason)
   JOIN said ON said.id = d.notification_id
-RETURNING id, extract(epoch FROM available_at - now())::float, notification_id
+RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notification_id
 """
 
 
-def record(sayings: Iterable[NewNotification]) -> list[Ring]:
+def record(sayings: Iterable[NewNotification]) -> list[Wake]:
     """Write notifications and their deliveries, pending, in one statement, within the caller's transaction.
 
     A saying whose batch has already spoken to that person is left out: recording twice says nothing twice. Returns what
-    to ring for once the transaction has been committed.
+    to publish once the transaction has been committed.
     """
     told = [(uuid7(), saying) for saying in sayings]
     if not told:
@@ -108,30 +108,29 @@ def record(sayings: Iterable[NewNotification]) -> list[Ring]:
         for notification_id, saying in told
         for channel_id, provider in (saying.channels[:1] if saying.in_order else saying.channels)
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _RECORD,
-            [
-                column(notification_id for notification_id, _ in told),
-                column(saying.batch_id for _, saying in told),
-                column(saying.user_id for _, saying in told),
-                column(str(saying.origin) for _, saying in told),
-                column(saying.origin_id for _, saying in told),
-                column(saying.slot for _, saying in told),
-                column(saying.subject for _, saying in told),
-                column(saying.body for _, saying in told),
-                column(saying.urgent for _, saying in told),
-                column(_order(saying) for _, saying in told),
-                column(saying.escalate_after for _, saying in told),
-                column(_wait(saying, saying.channels[0][1])[0] if saying.in_order else None for _, saying in told),
-                LONGEST_COUNTDOWN,
-                EARLY,
-                UNHEARD,
-                *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 7),
-            ],
-        )
-        whose = {notification_id: saying.user_id for notification_id, saying in told}
-        return [Ring(delivery_id, wait, whose[said]) for delivery_id, wait, said in cursor.fetchall()]
+    rows = query(
+        _RECORD,
+        [
+            column(notification_id for notification_id, _ in told),
+            column(saying.batch_id for _, saying in told),
+            column(saying.user_id for _, saying in told),
+            column(str(saying.origin) for _, saying in told),
+            column(saying.origin_id for _, saying in told),
+            column(saying.slot for _, saying in told),
+            column(saying.subject for _, saying in told),
+            column(saying.body for _, saying in told),
+            column(saying.urgent for _, saying in told),
+            column(_order(saying) for _, saying in told),
+            column(saying.escalate_after for _, saying in told),
+            column(_wait(saying, saying.channels[0][1])[0] if saying.in_order else None for _, saying in told),
+            LONGEST_COUNTDOWN,
+            EARLY,
+            CLAIM_WITHIN,
+            *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 7),
+        ],
+    )
+    whose = {notification_id: saying.user_id for notification_id, saying in told}
+    return [Wake(row.id, row.wait, whose[row.notification_id]) for row in rows]
 
 
 def _order(saying: NewNotification) -> str:
@@ -146,39 +145,39 @@ def _wait(saying: NewNotification, provider: str) -> tuple[datetime | None, date
     return saying.quiet_hours.until, saying.expires_at, saying.quiet_hours.note
 
 
-def ring(rings: Iterable[Ring]) -> bool:
-    """Publish one task a delivery, in one pipeline a queue. False when the broker is away: rescue will ring again."""
-    near = [ring for ring in rings if ring.wait <= LONGEST_COUNTDOWN]
+def publish(wakes: Iterable[Wake]) -> bool:
+    """Publish one task a delivery, in one pipeline a queue. False when the broker is away: rescue publishes them."""
+    near = [wake for wake in wakes if wake.wait <= LONGEST_COUNTDOWN]
     if not near:
         return True
-    fault_points.reach("ringing")
+    fault_points.reach("waking")
     queues: dict[str | None, list[tuple[UUID, float]]] = {}
-    for bell in near:
-        queues.setdefault(fair_queue.queue_for(bell.person_id), []).append((bell.delivery_id, bell.wait))
+    for wake in near:
+        queues.setdefault(fair_queue.queue_for(wake.person_id), []).append((wake.delivery_id, wake.wait))
     try:
         for queue, calls in queues.items():
             publisher.publish(current_app, DELIVER, calls, queue)
     except publisher.Unreachable as error:
-        log.warning("The broker cannot be reached; %d deliveries wait for rescue to ring: %s", len(near), error)
+        log.warning("The broker cannot be reached; %d deliveries wait for rescue: %s", len(near), error)
         return False
     return True
 
 
-def ring_after_commit(rings: Iterable[Ring]) -> None:
-    """Ring once the current transaction is committed; an error in it cannot harm what was committed."""
-    bells = list(rings)
+def publish_after_commit(wakes: Iterable[Wake]) -> None:
+    """Publish once the current transaction is committed; an error in it cannot harm what was committed."""
+    committed = list(wakes)
 
-    def ring_them() -> None:  # not a partial: Django names a robust hook that failed by its __qualname__
-        ring(bells)
+    def publish_them() -> None:  # not a partial: Django names a robust hook that failed by its __qualname__
+        publish(committed)
 
-    transaction.on_commit(ring_them, robust=True)
+    transaction.on_commit(publish_them, robust=True)
 
 
 def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, origin: Notification.Origin) -> UUID:
     """Say something to one person outside of any schedule, now. Returns the batch's id."""
     batch_id = uuid7()
     with transaction.atomic():
-        rings = record(
+        wakes = record(
             [
                 NewNotification(
                     user_id=user_id,
@@ -190,5 +189,5 @@ def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, o
                 )
             ]
         )
-        ring_after_commit(rings)
+        publish_after_commit(wakes)
     return batch_id

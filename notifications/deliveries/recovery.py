@@ -10,74 +10,70 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
+from common import postgres
+from notifications.causes import Code, cause_of
+
+_EXPIRE = """
+UPDATE notifications_delivery
+   SET state = 'expired', reason = 'It was stale before it could be sent.', settled_at = now()
+ WHERE id = ANY(ARRAY(
+    SELECT d.id FROM notifications_delivery d
+      JOIN notifications_notification n ON n.id = d.notification_id
+     WHERE d.state = 'pending' AND d.expires_at IS NOT NULL AND d.expires_at <= now()
+     ORDER BY d.expires_at LIMIT %s FOR UPDATE OF d SKIP LOCKED FOR NO KEY UPDATE OF n SKIP LOCKED
+ ))
+"""
 
 
 def expire(limit: int) -> int:
     """pending -> expired: up to `limit` of what is past its `expires_at`."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE notifications_delivery
-               SET state = 'expired', reason = 'It was stale before it could be sent.', settled_at = now()
-             WHERE id = ANY(ARRAY(
-                SELECT d.id FROM notifications_delivery d
-                  JOIN notifications_notification n ON n.id = d.notification_id
-                 WHERE d.state = 'pending' AND d.expires_at IS NOT NULL AND d.expires_at <= now()
-                 ORDER BY d.expires_at LIMIT %s FOR UPDATE OF d SKIP LOCKED FOR NO KEY UPDATE OF n SKIP LOCKED
-             ))
-            """,
-            [limit],
-        )
-        expired: int = cursor.rowcount
-        return expired
+    return postgres.change(_EXPIRE, [limit])
 
 
-def due_for_a_ring(limit: int) -> list[tuple[UUID, float, int]]:
-    """Take up to `limit` pending deliveries that nobody rang for, and set their next ring, with growing gaps.
+class Unclaimed(NamedTuple):
+    """A pending delivery that nobody has claimed; `wait` is in seconds, 0 where it is available."""
 
-    Returns each with the seconds until it is available (0: it is), and with its person's id.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE notifications_delivery d
-               SET rings = least(rings + 1, 30),
-                   ring_at = greatest(available_at, now())
-                           + least(interval '5 minutes', interval '10 seconds' * 2 ^ rings)
-              FROM notifications_notification n
-             WHERE n.id = d.notification_id AND d.id = ANY(ARRAY(
-                SELECT id FROM notifications_delivery WHERE state = 'pending' AND ring_at <= now()
-                 ORDER BY ring_at LIMIT %s FOR UPDATE SKIP LOCKED
-             ))
-         RETURNING d.id, extract(epoch FROM greatest(available_at, now()) - now())::float, n.user_id
-            """,
-            [limit],
-        )
-        return [(row[0], row[1], row[2]) for row in cursor.fetchall()]
+    delivery_id: UUID
+    wait: float
+    person_id: int
 
 
-def forget_rings() -> int:
-    """Have every due delivery rung anew: the broker has lost what it held. Returns how many were thought rung.
+_TAKE_DUE = """
+UPDATE notifications_delivery d
+   SET wakes = least(wakes + 1, 30),
+       wake_at = greatest(available_at, now()) + least(interval '5 minutes', interval '10 seconds' * 2 ^ wakes)
+  FROM notifications_notification n
+ WHERE n.id = d.notification_id AND d.id = ANY(ARRAY(
+    SELECT id FROM notifications_delivery WHERE state = 'pending' AND wake_at <= now()
+     ORDER BY wake_at LIMIT %s FOR UPDATE SKIP LOCKED
+ ))
+RETURNING d.id AS delivery_id, extract(epoch FROM greatest(available_at, now()) - now())::float AS wait,
+          n.user_id AS person_id
+"""
 
-    A gap is 5 minutes at the most, so the range of `ring_at` leaves out what waits in the table for longer.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE notifications_delivery SET ring_at = now(), rings = 0
-             WHERE id = ANY(ARRAY(
-                SELECT id FROM notifications_delivery
-                 WHERE state = 'pending' AND ring_at > now() AND ring_at <= now() + interval '6 minutes'
-                   AND available_at <= now()
-                   FOR UPDATE SKIP LOCKED
-             ))
-            """
-        )
-        forgotten: int = cursor.rowcount
-        return forgotten
+
+def take_due(limit: int) -> list[Unclaimed]:
+    """Take up to `limit` pending deliveries whose `wake_at` has come, and set their next one, with growing gaps."""
+    return postgres.query(_TAKE_DUE, [limit], Unclaimed)
+
+
+# A gap is 5 minutes at the most, so the range of `wake_at` leaves out what waits in the table for longer.
+_WAKE_ALL = """
+UPDATE notifications_delivery SET wake_at = now(), wakes = 0
+ WHERE id = ANY(ARRAY(
+    SELECT id FROM notifications_delivery
+     WHERE state = 'pending' AND wake_at > now() AND wake_at <= now() + interval '6 minutes' AND available_at <= now()
+       FOR UPDATE SKIP LOCKED
+ ))
+"""
+
+
+def wake_all() -> int:
+    """Have every due delivery published anew: the broker has lost its messages. Returns how many had been published."""
+    return postgres.change(_WAKE_ALL, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,33 +94,36 @@ class Recovered:
 
 _RECOVER = """
 WITH expired AS (
-    SELECT d.id, d.lease_token,
+    SELECT d.id, d.lease_token, rule.dead_cause, rule.unknown_cause,
            CASE WHEN c.on_unknown = 'retry' OR (c.on_unknown = '' AND coalesce(rule.repeatable, false)) THEN
                      CASE WHEN d.tries >= coalesce(rule.tries, 1) THEN 'dead' ELSE 'pending' END
                 ELSE 'unknown' END AS state
       FROM notifications_delivery d
       JOIN notifications_channel c ON c.id = d.channel_id
       JOIN notifications_notification n ON n.id = d.notification_id
-      LEFT JOIN unnest(%(providers)s::text[], %(repeatable)s::bool[], %(tries)s::int[])
-           AS rule(provider, repeatable, tries) ON rule.provider = d.provider
+      LEFT JOIN unnest(%(providers)s::text[], %(repeatable)s::bool[], %(tries)s::int[], %(dead_causes)s::text[],
+                       %(unknown_causes)s::text[])
+           AS rule(provider, repeatable, tries, dead_cause, unknown_cause) ON rule.provider = d.provider
      WHERE d.state = 'sending' AND d.lease_until <= now()
      ORDER BY d.lease_until LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED FOR NO KEY UPDATE OF n SKIP LOCKED
 ), recovered AS (
     UPDATE notifications_delivery d
-       SET state = expired.state, lease_token = NULL, lease_until = NULL, rings = 0,
+       SET state = expired.state, lease_token = NULL, lease_until = NULL, wakes = 0,
            available_at = CASE expired.state WHEN 'pending' THEN now() ELSE d.available_at END,
-           ring_at = CASE expired.state WHEN 'pending' THEN now() ELSE d.ring_at END,
+           wake_at = CASE expired.state WHEN 'pending' THEN now() ELSE d.wake_at END,
            settled_at = CASE expired.state WHEN 'pending' THEN NULL ELSE now() END,
            reason = CASE expired.state WHEN 'unknown' THEN %(reason)s || ' It may have arrived; send it again?'
-                                       ELSE %(reason)s END
+                                       ELSE %(reason)s END,
+           cause = coalesce(CASE expired.state WHEN 'unknown' THEN expired.unknown_cause
+                                               WHEN 'dead' THEN expired.dead_cause ELSE '' END, %(no_provider)s)
       FROM expired WHERE d.id = expired.id
  RETURNING d.id, d.state, expired.lease_token
 ), closed AS (
     UPDATE notifications_attempt a SET finished_at = now(), outcome = 'lost', reason = %(reason)s
       FROM recovered WHERE a.delivery_id = recovered.id AND a.token = recovered.lease_token AND a.finished_at IS NULL
 )
-SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'unknown'),
-       count(*) FILTER (WHERE state = 'dead')
+SELECT count(*) FILTER (WHERE state = 'pending') AS again, count(*) FILTER (WHERE state = 'unknown') AS held,
+       count(*) FILTER (WHERE state = 'dead') AS dead
   FROM recovered
 """
 
@@ -136,15 +135,15 @@ def recover_expired_leases(rules: Iterable[LostRule], limit: int) -> Recovered:
     kills every worker) is dead, so that it cannot go round for ever.
     """
     rules = list(rules)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _RECOVER,
-            {
-                "providers": [rule.provider for rule in rules],
-                "repeatable": [rule.repeatable for rule in rules],
-                "tries": [rule.tries for rule in rules],
-                "limit": limit,
-                "reason": "The worker was lost while it was sending.",
-            },
-        )
-        return Recovered(*cursor.fetchone())
+    values = {
+        "providers": [rule.provider for rule in rules],
+        "repeatable": [rule.repeatable for rule in rules],
+        "tries": [rule.tries for rule in rules],
+        "dead_causes": [cause_of(rule.provider, Code.LOST, "dead") for rule in rules],
+        "unknown_causes": [cause_of(rule.provider, Code.LOST, "unknown") for rule in rules],
+        "no_provider": Code.NO_PROVIDER,
+        "limit": limit,
+        "reason": "The worker was lost while it was sending.",
+    }
+    [recovered] = postgres.query(_RECOVER, values, Recovered)
+    return recovered

@@ -13,6 +13,7 @@ from django.db import transaction
 from common import encryption, fault_points
 from common.postgres import is_outage, lend_connection
 from notifications import deliveries, providers, retry
+from notifications.causes import Code
 from notifications.channels import lifecycle
 from notifications.deliveries import Claim, fallback, limits, outbox
 from notifications.deliveries.limits import Limited
@@ -48,8 +49,8 @@ def send(delivery_id: UUID, worker: str) -> None:
     claim = deliveries.claim(delivery_id, worker)
     if claim is None:
         wait = deliveries.seconds_until_available(delivery_id)
-        if wait:  # the doorbell rang before its time: clocks differ, or the row was put off since
-            outbox.ring([outbox.Ring(delivery_id, wait)])
+        if wait:  # the message came before its time: clocks differ, or the row was put off since
+            outbox.publish([outbox.Wake(delivery_id, wait)])
         return
     if claim.withdrawn:
         _withdraw(claim)
@@ -74,7 +75,7 @@ def ask_provider(claim: Claim) -> Answer:
     A worker that is told to stop now (SystemExit) first gives back what it holds.
     """
     if claim.unusable:
-        return NotAsked(claim.unusable)
+        return NotAsked(claim.unusable, code=claim.unusable_code)
     asked = False
     try:
         provider = providers.get(claim.provider)
@@ -84,8 +85,10 @@ def ask_provider(claim: Claim) -> Answer:
         answer = provider.send(claim.message, destination)
         fault_points.reach("sent")
         return answer
-    except (providers.UnknownProvider, encryption.Unreadable) as error:
-        return NotAsked(str(error))
+    except providers.UnknownProvider as error:
+        return NotAsked(str(error), code=Code.NO_PROVIDER)
+    except encryption.Unreadable as error:
+        return NotAsked(str(error), code=Code.UNREADABLE)
     except Exception as error:
         if not asked and is_outage(error):
             _let_go(claim, asked)
@@ -96,7 +99,8 @@ def ask_provider(claim: Claim) -> Answer:
         log.error("Provider %s raised %s for delivery %s", claim.provider, type(error).__name__, claim.delivery_id)
         return OurFault(
             f"Carillon itself failed while it was sending ({claim.provider}: {type(error).__name__})."
-            " The channel is not to blame."
+            " The channel is not to blame.",
+            f"{Code.FAULT}-{type(error).__name__}",
         )
     except (SystemExit, KeyboardInterrupt):
         _let_go(claim, asked)
@@ -108,7 +112,7 @@ def _let_go(claim: Claim, asked: bool) -> None:
         deliveries.release(claim.delivery_id, claim.token, "The worker was stopped before it had sent anything.")
         return
     try:
-        settle(claim, OurFault("The worker was stopped while it was sending."))
+        settle(claim, OurFault("The worker was stopped while it was sending.", Code.STOPPED))
     except SendAgain as again:
         put_off(again, chosen=0.0)
 
@@ -120,10 +124,10 @@ def settle(claim: Claim, answer: Answer) -> None:
             settled = deliveries.deliver(claim, receipt)
             if moved_to:
                 lifecycle.move(claim.channel_id, claim.address, moved_to)
-        case Rejected(reason, gone):
-            settled = deliveries.reject(claim, reason, gone, tells=_tells(answer))
-        case Ambiguous(reason) if not _may_repeat(claim):
-            settled = deliveries.hold(claim, reason, tells=_tells(answer))
+        case Rejected(reason, gone, code):
+            settled = deliveries.reject(claim, reason, gone, _tells(answer), code)
+        case Ambiguous(reason, code) if not _may_repeat(claim):
+            settled = deliveries.hold(claim, reason, _tells(answer), code)
         case Ambiguous() | Retryable():
             raise SendAgain(claim, answer)
         case _:
@@ -162,12 +166,12 @@ def _quiet_hours(claim: Claim, wait: float = 0.0) -> quiet.Wait | None:
 
 
 def _defer(claim: Claim, wait: float, note: str) -> None:
-    """Give it back until its time comes; the bell for a near one travels as a message, rescue rings for the others."""
+    """Give it back until its time comes: a near one is published with a countdown, rescue publishes the others."""
     near = wait <= outbox.EARLY
     fault_points.reach("deferring")
-    deferred = deliveries.defer(claim, wait, wait + outbox.UNHEARD if near else wait - outbox.EARLY, note)
+    deferred = deliveries.defer(claim, wait, wait + (outbox.CLAIM_WITHIN if near else -outbox.EARLY), note)
     if near and deferred:
-        outbox.ring([outbox.Ring(claim.delivery_id, wait, claim.person_id)])
+        outbox.publish([outbox.Wake(claim.delivery_id, wait, claim.person_id)])
 
 
 def _withdraw(claim: Claim) -> None:
@@ -187,7 +191,7 @@ def put_off(again: SendAgain, chosen: float) -> float | None:
     """Settle for another try in the row, before any message is published. `chosen` is Celery's countdown, in seconds.
 
     Returns the wait in seconds, None when no message is to be published: the tries are used up, another worker has
-    taken over, or the wait is so long that it stays in the table and rescue rings when it is due.
+    taken over, or the wait is so long that it stays in the table and rescue publishes it when it is due.
     """
     claim, answer = again.claim, again.answer
     retry_after = answer.retry_after if isinstance(answer, Retryable) else None
@@ -195,13 +199,13 @@ def put_off(again: SendAgain, chosen: float) -> float | None:
     jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
     wait = retry.next_wait(providers.get(claim.provider).policy, claim.tries, chosen, retry_after, jitter)
     if wait is None:
-        deliveries.exhaust(claim, outcome, answer.reason, tells=_tells(answer))
+        deliveries.exhaust(claim, outcome, answer.reason, _tells(answer), answer.code)
         fallback.advance()
         return None
     note = ""
     if (quiet_hours := _quiet_hours(claim, wait)) is not None:
         wait, note = (quiet_hours.until - claim.claimed_at).total_seconds(), quiet_hours.note
     published = wait <= outbox.LONGEST_COUNTDOWN
-    unheard = outbox.UNHEARD if published else -outbox.EARLY
-    settled = deliveries.postpone(claim, outcome, answer.reason, wait, unheard, note, tells=_tells(answer))
+    wake_after = outbox.CLAIM_WITHIN if published else -outbox.EARLY
+    settled = deliveries.postpone(claim, outcome, answer.reason, wait, wake_after, note, tells=_tells(answer))
     return wait if settled and published else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from common import fault_points, postgres
 from common.postgres import persist
+from notifications.causes import Code, cause_of
 from notifications.deliveries import channel_health
 from notifications.deliveries.claims import Claim
 from notifications.models import Attempt, Delivery
@@ -23,8 +24,8 @@ WITH settled AS (
        SET state = %(state)s, reason = %(reason)s, lease_token = NULL, lease_until = NULL,
            settled_at = CASE WHEN %(wait)s::float IS NULL THEN now() END,
            available_at = coalesce(now() + %(wait)s::float * interval '1 second', available_at),
-           ring_at = coalesce(now() + (%(wait)s::float + %(unheard)s::float) * interval '1 second', ring_at),
-           rings = 0
+           wake_at = coalesce(now() + (%(wait)s::float + %(wake_after)s::float) * interval '1 second', wake_at),
+           wakes = 0, cause = %(cause)s
      WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
  RETURNING id, channel_id
 )"""
@@ -45,14 +46,15 @@ def _settle(
     *,
     ask: str = "",
     wait: float | None = None,
-    unheard: float = 0.0,
+    wake_after: float = 0.0,
+    code: str = "",
     gone: bool = False,
     tells: bool = True,
 ) -> bool:
     """Settle the row and close its attempt under the token; False when another worker has taken over since.
 
-    `ask` is what the row tells or asks a person, beside what was said. `tells`: the try says something about
-    its channel, because its service was asked.
+    `code` is the cause of a dead letter. `ask` is what the row tells or asks a person, beside what was said. `tells`:
+    the try says something about its channel, because its service was asked.
     """
     values: dict[str, Any] = {
         "id": claim.delivery_id,
@@ -62,7 +64,8 @@ def _settle(
         "outcome": outcome,
         "said": said[:500],
         "wait": wait,
-        "unheard": unheard,
+        "wake_after": wake_after,
+        "cause": cause_of(claim.provider, code, state) if code else "",
         "gone": gone,
         "died": state == _STATE.DEAD,
         "patience": channel_health.PATIENCE,
@@ -100,17 +103,17 @@ def deliver(claim: Claim, receipt: str) -> bool:
     return _settle(claim, _STATE.DELIVERED, _OUTCOME.DELIVERED, receipt)
 
 
-def reject(claim: Claim, reason: str, gone: bool = False, tells: bool = True) -> bool:
+def reject(claim: Claim, reason: str, gone: bool = False, tells: bool = True, code: str = Code.REFUSED) -> bool:
     """sending -> dead: it will never work as it stands.
 
     Where the address is `gone`, its channel is disabled; where the try `tells` nothing, nothing is held against it.
     """
-    return _settle(claim, _STATE.DEAD, _OUTCOME.REJECTED, reason, gone=gone, tells=tells)
+    return _settle(claim, _STATE.DEAD, _OUTCOME.REJECTED, reason, code=code, gone=gone, tells=tells)
 
 
-def exhaust(claim: Claim, outcome: Attempt.Outcome, reason: str, tells: bool = True) -> bool:
+def exhaust(claim: Claim, outcome: Attempt.Outcome, reason: str, tells: bool = True, code: str = Code.REFUSED) -> bool:
     """sending -> dead: it failed once more, and the tries that the provider allows are used up."""
-    return _settle(claim, _STATE.DEAD, outcome, reason, tells=tells)
+    return _settle(claim, _STATE.DEAD, outcome, reason, code=code, tells=tells)
 
 
 def postpone(
@@ -118,19 +121,20 @@ def postpone(
     outcome: Attempt.Outcome,
     reason: str,
     wait: float,
-    unheard: float,
+    wake_after: float,
     note: str = "",
     tells: bool = True,
 ) -> bool:
-    """sending -> pending: try again after `wait` seconds; rescue rings if it is unclaimed `unheard` seconds later.
+    """sending -> pending: try again after `wait` seconds. Rescue publishes it if it is unclaimed `wake_after` seconds
+    later, or before that, with a countdown, where `wake_after` is negative.
 
-    A negative `unheard` has rescue ring before that, with a countdown. `note` says why the wait is longer than usual.
+    `note` says why the wait is longer than usual.
     """
     ask = note and f" {note}"
-    return _settle(claim, _STATE.PENDING, outcome, reason, ask=ask, wait=wait, unheard=unheard, tells=tells)
+    return _settle(claim, _STATE.PENDING, outcome, reason, ask=ask, wait=wait, wake_after=wake_after, tells=tells)
 
 
-def hold(claim: Claim, reason: str, tells: bool = True) -> bool:
+def hold(claim: Claim, reason: str, tells: bool = True, code: str = Code.NO_ANSWER) -> bool:
     """sending -> unknown: it may have arrived; a person decides whether to send it again."""
     ask = " It may have arrived; send it again?"
-    return _settle(claim, _STATE.UNKNOWN, _OUTCOME.AMBIGUOUS, reason, ask=ask, tells=tells)
+    return _settle(claim, _STATE.UNKNOWN, _OUTCOME.AMBIGUOUS, reason, ask=ask, code=code, tells=tells)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pgtrigger
 from django.db import models
 from django.db.models import F, Q
 
+from common.triggers import changed, refuse
 from notifications.models.delivery import Delivery
 
 
@@ -45,6 +47,28 @@ class Attempt(models.Model):
             models.CheckConstraint(
                 condition=Q(finished_at=None) | Q(finished_at__gte=F("started_at")),
                 name="attempt_ends_after_start",
+            ),
+        ]
+        triggers = [
+            refuse(
+                "attempt_closed_once",
+                pgtrigger.Update,
+                "An attempt is closed once, and nothing else of it changes.",
+                condition="OLD.finished_at IS NOT NULL OR NEW.finished_at IS NULL OR "
+                + changed("id", "delivery_id", "replay", "number", "token", "worker", "started_at"),
+            ),
+            # Deferred: an attempt is deleted before its delivery.
+            pgtrigger.Trigger(
+                name="attempt_kept",
+                when=pgtrigger.After,
+                operation=pgtrigger.Delete,
+                timing=pgtrigger.Deferred,
+                func="""
+                IF EXISTS (SELECT FROM notifications_delivery WHERE id = OLD.delivery_id) THEN
+                    RAISE EXCEPTION 'An attempt is kept for as long as its delivery.' USING ERRCODE = 'check_violation';
+                END IF;
+                RETURN NULL;
+                """,
             ),
         ]
 

@@ -1,14 +1,17 @@
-"""What a person did to dead letters: who, when, what, to which, and why. Rows are only added; a trigger holds it."""
+"""What a person did to dead letters: who, when, what, to which, and why."""
 
 from __future__ import annotations
 
+import pgtrigger
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from common.triggers import changed, refuse
+
 
 class Intervention(models.Model):
-    """One act, and the deliveries that it touched.
+    """One act, and the deliveries that it touched. Rows are never changed or deleted.
 
     `who` names the person as they were called then, an e-mail address or, at the command line, a login name; `by` is
     their account while it exists. `which` says in words what was chosen. `per_minute` is the rate of a replay, None
@@ -25,7 +28,7 @@ class Intervention(models.Model):
     who = models.CharField(max_length=254)
     what = models.CharField(max_length=9, choices=What.choices)
     which = models.CharField(max_length=500)
-    cause = models.CharField(max_length=12, blank=True)
+    cause = models.CharField(max_length=64, blank=True)
     count = models.PositiveIntegerField()
     per_minute = models.PositiveIntegerField(null=True, blank=True)
     reason = models.CharField(max_length=300, blank=True)
@@ -36,6 +39,17 @@ class Intervention(models.Model):
         indexes = [
             # what has been done about one cause
             models.Index(fields=["cause", "-id"], condition=~models.Q(cause=""), name="intervention_of_cause"),
+        ]
+        triggers = [
+            # `by` may become null: an account can be deleted.
+            refuse(
+                "intervention_never_changes",
+                pgtrigger.Update,
+                "An intervention never changes.",
+                condition="NEW.by_id IS NOT NULL OR "
+                + changed("id", "at", "who", "what", "which", "cause", "count", "per_minute", "reason"),
+            ),
+            refuse("intervention_kept", pgtrigger.Delete, "An intervention is never deleted."),
         ]
 
     def __str__(self) -> str:

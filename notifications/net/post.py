@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from notifications import retry
+from notifications.causes import Code
 from notifications.message import Ambiguous, Answer, Rejected, Retryable
 from notifications.net import http
 from notifications.net.http import Response
@@ -42,8 +43,10 @@ def post_json(
 def failed(failure: http.NotSent | http.Unanswered) -> Answer:
     """Return the answer for a request without a response."""
     if isinstance(failure, http.Unanswered):
-        return Ambiguous(failure.reason)
-    return Rejected(failure.reason) if failure.refused else Retryable(failure.reason)
+        return Ambiguous(failure.reason, failure.code)
+    if failure.refused:
+        return Rejected(failure.reason, code=failure.code)
+    return Retryable(failure.reason, code=failure.code)
 
 
 def refused(service: str, response: Response, retry_after: object = None) -> Retryable | Rejected:
@@ -52,7 +55,7 @@ def refused(service: str, response: Response, retry_after: object = None) -> Ret
     `retry_after` is the number of seconds in the response's body; without one, the Retry-After header counts.
     """
     return retry_later(service, response, retry_after) or Rejected(
-        f"{service} refused the message: {status_text(response.status)}."
+        f"{service} refused the message: {status_text(response.status)}.", code=status_code(response.status)
     )
 
 
@@ -63,12 +66,12 @@ def retry_later(service: str, response: Response, retry_after: object = None) ->
     wait = retry_after if isinstance(retry_after, int | float) and not isinstance(retry_after, bool) else None
     if wait is None:
         wait = retry.parse_retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
-    return Retryable(f"{service} answered {status_text(response.status)}.", retry_after=wait)
+    return Retryable(f"{service} answered {status_text(response.status)}.", wait, status_code(response.status))
 
 
 def damaged(part: str) -> Rejected:
     """Return the answer for a channel whose row was damaged, for example by hand."""
-    return Rejected(f"This channel's {part} is damaged. Remove the channel and add it again.")
+    return Rejected(f"This channel's {part} is damaged. Remove the channel and add it again.", code=Code.DAMAGED)
 
 
 def json_object(response: Response) -> dict[str, Any]:
@@ -78,6 +81,11 @@ def json_object(response: Response) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def status_code(status: int) -> str:
+    """Return the code of an answer that only its status describes, such as "http-404"."""
+    return f"{Code.HTTP}-{status}"
 
 
 def status_text(status: int) -> str:

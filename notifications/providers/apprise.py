@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from django import forms
 
+from notifications.causes import Code
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import PROBE_SECONDS
@@ -179,9 +180,10 @@ def _judge(done: bool, calls: apprise_requests.Calls, name: str) -> Answer:
     if isinstance(calls.failure, Unanswered):
         return post.failed(calls.failure)
     if any(200 <= response.status < 300 for response in calls.responses):
-        return Ambiguous(f"{name} accepted only a part of it, or its answer is not understood.")
+        reason = f"{name} accepted only a part of it, or its answer is not understood."
+        return Ambiguous(reason, Code.PARTIAL)
     if calls.failure is not None:
         return post.failed(calls.failure)
     if not calls.responses:
-        return Rejected(f"{name} has no recipient at this address.")
+        return Rejected(f"{name} has no recipient at this address.", code=Code.NO_RECIPIENT)
     return post.refused(name, calls.responses[-1])

@@ -8,6 +8,7 @@ from typing import ClassVar
 from django import forms
 from django.conf import settings
 
+from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
@@ -96,9 +97,10 @@ def _judge(response: Response) -> Answer:
     document = post.json_object(response)
     code = document.get("code")
     if response.status == 404 and code in _GONE:
-        return Rejected(_GONE[code], gone=True)
+        return Rejected(_GONE[code], gone=True, code=f"{Code.ANSWER}-{code}")
     if response.status == 400 and code in _REFUSED:
-        return Rejected(_REFUSED[code])
+        return Rejected(_REFUSED[code], code=f"{Code.ANSWER}-{code}")
     if response.status == 401:
-        return Rejected("Discord does not accept the webhook's token. Copy its URL again, and change the channel.")
+        reason = "Discord does not accept the webhook's token. Copy its URL again, and change the channel."
+        return Rejected(reason, code=Code.TOKEN)
     return post.refused("Discord", response, document.get("retry_after"))

@@ -20,6 +20,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
 
+from notifications.causes import Code
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.net import deadline, post
 from notifications.providers.base import Provider, Rate
@@ -95,14 +96,14 @@ class Email(Provider):
         try:
             composed.message().as_bytes()
         except (ValueError, MessageError) as error:  # also BadHeaderError and UnicodeError
-            return Rejected(f"This cannot be written as an email: {type(error).__name__}.")
+            return Rejected(f"This cannot be written as an email: {type(error).__name__}.", code=Code.NOT_WRITABLE)
         connection = mail.get_connection()
         try:
             with deadline.within(self.deadline - QUIT_SECONDS):
                 try:
                     connection.open()
                 except OSError as error:  # also every error of smtplib
-                    return Retryable(_describe(error))
+                    return _retry_later(error)
                 try:
                     connection.send_messages([composed])
                 except OSError as error:
@@ -163,8 +164,8 @@ def _judge(error: OSError, in_doubt: bool) -> Answer:
     if 500 <= code < 600 and code not in _CONFIGURATION_ERRORS:
         # RFC 3463: no such mailbox, mailbox moved, recipient's domain takes no mail
         gone = re.search(r"\b5\.1\.(1|6|10)\b", text) is not None
-        return Rejected(f"The mail server refused the email: {code} {text}".rstrip(), gone=gone)
-    return Retryable(_describe(error))
+        return Rejected(f"The mail server refused the email: {code} {text}".rstrip(), gone, _code(code, text))
+    return _retry_later(error)
 
 
 def _reply(error: OSError) -> tuple[int, str]:
@@ -179,20 +180,31 @@ def _reply(error: OSError) -> tuple[int, str]:
     return code, line.strip()[:200]
 
 
-def _describe(error: OSError) -> str:
+def _code(status: int, text: str) -> str:
+    """Return the code of a reply, with the enhanced status of RFC 3463 if the text starts with one."""
+    enhanced = re.match(r"[245]\.\d{1,3}\.\d{1,3}\b", text)
+    return f"{Code.SMTP}-{status}" + (f"-{enhanced[0]}" if enhanced else "")
+
+
+def _retry_later(error: OSError) -> Retryable:
+    reason, code = _describe(error)
+    return Retryable(reason, code=code)
+
+
+def _describe(error: OSError) -> tuple[str, str]:
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return "The mail server refused Carillon's sign-in. The operator must correct EMAIL_URL."
+        return "The mail server refused Carillon's sign-in. The operator must correct EMAIL_URL.", Code.MAIL_ACCOUNT
     if isinstance(error, smtplib.SMTPNotSupportedError):
-        return "The mail server does not offer the encryption or sign-in that EMAIL_URL requires."
+        return "The mail server does not offer the encryption or sign-in that EMAIL_URL requires.", Code.MAIL_ACCOUNT
     code, text = _reply(error)
     if code:
-        return f"The mail server asked to try later: {code} {text}".rstrip()
+        return f"The mail server asked to try later: {code} {text}".rstrip(), _code(code, text)
     if isinstance(error, ssl.SSLCertVerificationError):
-        return "The mail server's certificate is not valid."
+        return "The mail server's certificate is not valid.", Code.CERTIFICATE
     if isinstance(error, ssl.SSLError):
-        return "The secure connection to the mail server failed."
+        return "The secure connection to the mail server failed.", Code.TLS
     if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
-        return "The mail server did not answer in time."
+        return "The mail server did not answer in time.", Code.TIMEOUT
     if isinstance(error, smtplib.SMTPServerDisconnected):
-        return "The connection to the mail server broke."
-    return "The mail server could not be reached."
+        return "The connection to the mail server broke.", Code.BROKEN
+    return "The mail server could not be reached.", Code.UNREACHABLE

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django import forms
 
+from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import AddressField
@@ -135,5 +136,6 @@ def _judge(response: Response) -> Answer:
     if response.status == 200:
         return Delivered()
     if response.status in (401, 403):
-        return Rejected("The server does not let this channel write to its topic. Give the channel an access token.")
+        reason = "The server does not let this channel write to its topic. Give the channel an access token."
+        return Rejected(reason, code=Code.TOKEN)
     return post.refused("The ntfy server", response)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from django import forms
 from django.conf import settings
 
+from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
@@ -100,7 +101,7 @@ def _judge(response: Response) -> Answer:
     error = response.body[:100].decode("ascii", "replace").strip()
     # Before 2016 some of these came with the status 500; they are final all the same.
     if error in _GONE:
-        return Rejected(_GONE[error], gone=True)
+        return Rejected(_GONE[error], gone=True, code=f"{Code.ANSWER}-{error}")
     if error in _REFUSED:
-        return Rejected(_REFUSED[error])
+        return Rejected(_REFUSED[error], code=f"{Code.ANSWER}-{error}")
     return post.refused("Slack", response)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
+from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
@@ -114,17 +115,20 @@ def _judge(response: Response) -> Answer:
         return answer
     description = str(post.json_object(response).get("description", ""))
     if response.status in (401, 404):
-        return Rejected("Telegram does not know this bot token. Enter a new one on the channel's page.")
+        reason = "Telegram does not know this bot token. Enter a new one on the channel's page."
+        return Rejected(reason, code=Code.TOKEN)
     if response.status == 403:
         if "initiate" in description:
-            return Rejected("The bot cannot write first. Send it a message in Telegram, then try again.")
+            reason = "The bot cannot write first. Send it a message in Telegram, then try again."
+            return Rejected(reason, code=Code.NOT_WRITTEN_FIRST)
         if "not enough rights" in description:
-            return Rejected(_NO_RIGHTS)
+            return Rejected(_NO_RIGHTS, code=Code.NO_RIGHTS)
         if "deactivated" in description:
-            return Rejected("The recipient's Telegram account no longer exists.", gone=True)
-        return Rejected("The bot was blocked or removed from the chat.", gone=True)
+            return Rejected("The recipient's Telegram account no longer exists.", gone=True, code=Code.NO_RECIPIENT)
+        return Rejected("The bot was blocked or removed from the chat.", gone=True, code=Code.BLOCKED)
     if "rights to send" in description:
-        return Rejected(_NO_RIGHTS)
+        return Rejected(_NO_RIGHTS, code=Code.NO_RIGHTS)
     if "chat not found" in description:
-        return Rejected("The bot finds no chat with this id. First send the bot a message, or add it to the group.")
+        reason = "The bot finds no chat with this id. First send the bot a message, or add it to the group."
+        return Rejected(reason, code=Code.NO_RECIPIENT)
     return post.refused("Telegram", response)

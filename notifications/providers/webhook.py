@@ -222,13 +222,15 @@ def _document(message: Message, now: datetime) -> str:
 
 
 def _judge(response: Response) -> Answer:
+    code = post.status_code(response.status)
     answered = f"The receiver answered {post.status_text(response.status)}"
     if 200 <= response.status < 300:
         return Delivered(post.status_text(response.status))
     if answer := post.retry_later("The receiver", response):
         return answer
     if response.status == 410:
-        return Rejected(f"{answered}: it wants no more messages.", gone=True)
+        return Rejected(f"{answered}: it wants no more messages.", gone=True, code=code)
     if 300 <= response.status < 400:
-        return Rejected(f"{answered}. Carillon follows no redirects: give this channel the final address.")
-    return Rejected(f"{answered}.")
+        reason = f"{answered}. Carillon follows no redirects: give this channel the final address."
+        return Rejected(reason, code=code)
+    return Rejected(f"{answered}.", code=code)

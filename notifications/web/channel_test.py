@@ -50,6 +50,6 @@ def _result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     context = {
         "delivery": delivery,
         "watch": delivery.state in Delivery.OPEN and age < _WATCHED,
-        "unheard": delivery.state == Delivery.State.PENDING and delivery.tries == 0 and age > 10,
+        "unclaimed": delivery.state == Delivery.State.PENDING and delivery.tries == 0 and age > 10,
     }
     return render(request, "notifications/_test_result.html", context)

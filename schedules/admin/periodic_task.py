@@ -1,7 +1,7 @@
-"""Periodic tasks: what the stock loop of beat runs, and the mirror rows of our schedules.
+"""Periodic tasks: the stock entries of beat, and one read-only row for each schedule.
 
-A mirror row says what its schedule does. Enabling one resumes its schedule and disabling it pauses that, by whichever
-form or action it is done; nothing else of it can be changed, for the next edit of the schedule would overwrite it.
+The row of a schedule is a projection (see `schedules.mirror`), so this admin shows the schedule's own numbers and links
+to it. To stop it, pause the schedule.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from common.admin import columns
 from common.admin.base import BaseAdmin, as_uuid
 from notifications.admin import cells
 from schedules import mirror
-from schedules.admin import schedule_actions
 from schedules.beat import stock_entries
+from schedules.models import Schedule
 
 admin.site.unregister(PeriodicTask)
 
@@ -81,9 +81,9 @@ class Which(admin.SimpleListFilter):
 class PeriodicTaskAdmin(BaseAdmin):
     form = PeriodicTaskForm
     celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it here
-    list_display = ("label", "enabled", "to_schedule", "timing", "last_run", "total_run_count", "one_off")
+    list_display = ("label", "is_enabled", "to_schedule", "timing", "last_run", "runs", "one_off")
     list_filter = (Which,)
-    list_disable_select_all = True  # each schedule is paused in a transaction of its own
+    list_disable_select_all = True  # there may be a million
     ordering = ("-id",)
     search_fields = ("name",)
     search_help_text = "The beginning of a name, or a schedule's id."
@@ -111,10 +111,10 @@ class PeriodicTaskAdmin(BaseAdmin):
     actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
     nothing = "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
 
-    mirror_fieldsets = (
-        (None, {"fields": ("label", "to_schedule", "enabled")}),
+    schedule_fieldsets = (
+        (None, {"fields": ("label", "to_schedule", "is_enabled")}),
         ("When", {"fields": ("description", "timing", ("start_time", "expires"), "one_off")}),
-        ("Runs", {"fields": (("last_run", "total_run_count"),)}),
+        ("Runs", {"fields": (("last_run", "runs"),)}),
         ("What beat sends", {"fields": ("task", "args")}),
     )
 
@@ -141,72 +141,55 @@ class PeriodicTaskAdmin(BaseAdmin):
         return rows.filter(name__startswith=term) if key is None else rows.filter(mirrored_schedule=key)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        if _mirrors(obj):
-            kwargs["form"] = forms.ModelForm
+        if _schedule(obj):
+            kwargs["form"] = forms.ModelForm  # stock's form cannot do without its fields
         return super().get_form(request, obj, change, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self.mirror_fieldsets if _mirrors(obj) else super().get_fieldsets(request, obj)
+        return self.schedule_fieldsets if _schedule(obj) else super().get_fieldsets(request, obj)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        if not _mirrors(obj):
-            return self.readonly_fields
-        shown = [name for _, part in self.mirror_fieldsets for line in part["fields"] for name in _names(line)]
-        return [name for name in shown if name != "enabled"]
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        allowed: bool = super().has_change_permission(request, obj)
+        return allowed and not _schedule(obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         allowed: bool = super().has_delete_permission(request, obj)
-        return allowed and not _mirrors(obj)
+        return allowed and not _schedule(obj)
 
     def get_actions(self, request: HttpRequest) -> Any:
         actions = super().get_actions(request)
-        actions.pop("delete_selected", None)  # would delete mirror rows; one of the stock loop has a button of its own
+        actions.pop("delete_selected", None)  # would delete rows of schedules; a stock entry has its own button
         return actions
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        if not _mirrors(obj):
-            super().save_model(request, obj, form, change)
-        elif "enabled" in form.changed_data:
-            self._switch(request, [obj.mirrored_schedule.pk], obj.enabled)
-
-    @admin.action(description="Enable", permissions=["change"])
+    @admin.action(description="Enable (stock entries)", permissions=["change"])
     def enable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._switch_all(request, queryset.filter(enabled=False), on=True)
-        if (others := queryset.exclude(mirrored_schedule__isnull=False)).exists():
-            stock.PeriodicTaskAdmin.enable_tasks(self, request, others)
+        if (entries := self._stock_entries(request, queryset)).exists():
+            stock.PeriodicTaskAdmin.enable_tasks(self, request, entries)
 
-    @admin.action(description="Disable", permissions=["change"])
+    @admin.action(description="Disable (stock entries)", permissions=["change"])
     def disable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._switch_all(request, queryset.filter(enabled=True), on=False)
-        if (others := queryset.exclude(mirrored_schedule__isnull=False)).exists():
-            stock.PeriodicTaskAdmin.disable_tasks(self, request, others)
+        if (entries := self._stock_entries(request, queryset)).exists():
+            stock.PeriodicTaskAdmin.disable_tasks(self, request, entries)
 
-    @admin.action(description="Enable those disabled, disable those enabled", permissions=["change"])
+    @admin.action(description="Enable those disabled, disable those enabled (stock entries)", permissions=["change"])
     def toggle_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        mirrors = dict(queryset.filter(mirrored_schedule__isnull=False).values_list("mirrored_schedule", "enabled"))
-        for on in (True, False):
-            if keys := [key for key, enabled in mirrors.items() if enabled is not on]:
-                self._switch(request, keys, on)
-        if (others := queryset.exclude(mirrored_schedule__isnull=False)).exists():
-            stock.PeriodicTaskAdmin.toggle_tasks(self, request, others)
+        if (entries := self._stock_entries(request, queryset)).exists():
+            stock.PeriodicTaskAdmin.toggle_tasks(self, request, entries)
+
+    def _stock_entries(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The selected rows that are no schedule's; a message says what to do about the others."""
+        if schedules := queryset.filter(mirrored_schedule__isnull=False).count():
+            words = f"{schedules} unchanged: pause or resume a schedule in the list of schedules."
+            self.message_user(request, words, messages.WARNING)
+        return queryset.filter(mirrored_schedule=None)
 
     @admin.action(description="Run now (a schedule only if it is due)", permissions=["change"])
     def run_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Publish each task. A mirror row's goes through the same claim as beat's, so it fires nothing twice."""
+        """Publish each task. A schedule's task claims it as beat does, so that it fires nothing twice."""
         try:
             stock.PeriodicTaskAdmin.run_tasks(self, request, queryset)
         except OperationalError:
             self.message_user(request, "The broker cannot be reached; try again.", messages.ERROR)
-
-    def _switch_all(self, request: HttpRequest, rows: QuerySet[Any], *, on: bool) -> None:
-        keys = list(rows.filter(mirrored_schedule__isnull=False).values_list("mirrored_schedule", flat=True))
-        if keys:
-            self._switch(request, keys, on)
-
-    def _switch(self, request: HttpRequest, keys: list[Any], on: bool) -> None:
-        switched = schedule_actions.resume(request, keys) if on else schedule_actions.pause(request, keys)
-        words = switched.said("resumed" if on else "paused")
-        self.message_user(request, words, messages.WARNING if switched.left else messages.SUCCESS)
 
     _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
     crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
@@ -215,13 +198,17 @@ class PeriodicTaskAdmin(BaseAdmin):
     def label(self, task: PeriodicTask) -> SafeString:
         return cells.short(task.name)
 
+    @admin.display(description="enabled", boolean=True)
+    def is_enabled(self, task: PeriodicTask) -> bool:
+        schedule = _schedule(task)
+        return bool(task.enabled) if schedule is None else schedule.next_fire_at is not None
+
     @admin.display(description="schedule")
     def to_schedule(self, task: PeriodicTask) -> SafeString:
-        if not _mirrors(task):
+        schedule = _schedule(task)
+        if schedule is None:
             return SafeString(columns.NONE)
-        return columns.to_row(
-            "schedules.schedule", task.mirrored_schedule.pk, cells.short(task.mirrored_schedule.title)
-        )
+        return columns.to_row("schedules.schedule", schedule.pk, cells.short(schedule.title))
 
     @admin.display(description="timing")
     def timing(self, task: PeriodicTask) -> str:
@@ -233,12 +220,15 @@ class PeriodicTaskAdmin(BaseAdmin):
 
     @admin.display(description="last run")
     def last_run(self, task: PeriodicTask) -> SafeString:
-        return columns.instant(task.last_run_at)
+        schedule = _schedule(task)
+        return columns.instant(task.last_run_at if schedule is None else schedule.last_fired_at)
+
+    @admin.display(description="runs")
+    def runs(self, task: PeriodicTask) -> int:
+        schedule = _schedule(task)
+        return int(task.total_run_count) if schedule is None else schedule.fired_count
 
 
-def _mirrors(task: Any) -> bool:
-    return task is not None and hasattr(task, "mirrored_schedule")
-
-
-def _names(line: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (line,) if isinstance(line, str) else line
+def _schedule(task: Any) -> Schedule | None:
+    """The schedule that a periodic task is the row of; None for a stock entry."""
+    return getattr(task, "mirrored_schedule", None)

@@ -1,4 +1,4 @@
-"""Pause and resume schedules for an operator, from their own list or from their mirror rows."""
+"""Pause and resume schedules for an operator."""
 
 from __future__ import annotations
 

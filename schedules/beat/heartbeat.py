@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection
 from django.db.models import Max
 
+from common.postgres import change, query
 from schedules.models import Heartbeat
 
 # Seconds between two signs of life.
@@ -29,6 +29,13 @@ class Outage:
 
     began: datetime
     ended: datetime | None
+
+
+_SIGN = """
+UPDATE schedules_heartbeat SET last_seen_at = greatest(last_seen_at, now()), work = %s, total = total + %s
+ WHERE id = %s AND last_seen_at > now() - %s * interval '1 second'
+RETURNING id
+"""
 
 
 class Pulse:
@@ -50,24 +57,11 @@ class Pulse:
         self._next = time.monotonic() + EVERY
 
     def _sign(self) -> int | None:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                UPDATE schedules_heartbeat
-                   SET last_seen_at = greatest(last_seen_at, now()), work = %s, total = total + %s
-                 WHERE id = %s AND last_seen_at > now() - %s * interval '1 second'
-                RETURNING id
-                """,
-                [self._work, self._work, self._row, GAP],
-            )
-            row = cursor.fetchone()
-            return None if row is None else int(row[0])
+        rows = query(_SIGN, [self._work, self._work, self._row, GAP])
+        return rows[0].id if rows else None
 
     def _begin(self) -> int:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "DELETE FROM schedules_heartbeat WHERE last_seen_at < now() - %s * interval '1 day'", [KEPT_DAYS]
-            )
+        change("DELETE FROM schedules_heartbeat WHERE last_seen_at < now() - %s * interval '1 day'", [KEPT_DAYS])
         return Heartbeat.objects.create(process=self.process, work=self._work, total=self._work).id
 
 
@@ -77,21 +71,18 @@ def beat_last_seen() -> datetime | None:
     return seen
 
 
+_OUTAGES = """
+SELECT seen AS began, next AS ended FROM (
+    SELECT max(last_seen_at) OVER (ORDER BY started_at, id ROWS UNBOUNDED PRECEDING) AS seen,
+           lead(started_at) OVER (ORDER BY started_at, id) AS next
+      FROM schedules_heartbeat WHERE started_at <= %(now)s
+) spans
+ WHERE coalesce(next, %(now)s) > seen + %(gap)s * interval '1 second' AND coalesce(next, %(now)s) > %(since)s
+ ORDER BY seen
+"""
+
+
 def outages(since: datetime, now: datetime) -> Iterator[Outage]:
     """The times between `since` and `now` in which no beat was seen, oldest first. Nothing is said of the time before
     the first beat that is remembered (90 days)."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT seen, next FROM (
-                SELECT max(last_seen_at) OVER (ORDER BY started_at, id ROWS UNBOUNDED PRECEDING) AS seen,
-                       lead(started_at) OVER (ORDER BY started_at, id) AS next
-                  FROM schedules_heartbeat WHERE started_at <= %(now)s
-            ) spans
-             WHERE coalesce(next, %(now)s) > seen + %(gap)s * interval '1 second'
-               AND coalesce(next, %(now)s) > %(since)s
-             ORDER BY seen
-            """,
-            {"now": now, "since": since, "gap": GAP},
-        )
-        yield from (Outage(began, ended) for began, ended in cursor.fetchall())
+    yield from query(_OUTAGES, {"now": now, "since": since, "gap": GAP}, Outage)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection
-
+from common.postgres import query
 from schedules.beat.heartbeat import Outage
 from schedules.firing import fire
 from schedules.firing.misfire import MOST_SENT
@@ -36,30 +35,29 @@ class Handled:
 
 
 def waiting(now: datetime) -> Waiting:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*), min(next_fire_at) FROM schedules_schedule"
-            " WHERE next_fire_at < %(now)s AND next_fire_at < %(now)s - grace * interval '1 second'",
-            {"now": now},
-        )
-        return Waiting(*cursor.fetchone())
+    statement = (
+        "SELECT count(*) AS schedules, min(next_fire_at) AS since FROM schedules_schedule"
+        " WHERE next_fire_at < %(now)s AND next_fire_at < %(now)s - grace * interval '1 second'"
+    )
+    [found] = query(statement, {"now": now}, Waiting)
+    return found
+
+
+_HANDLED = """
+SELECT s.misfire AS policy, count(*) FILTER (WHERE o.reason = 'late') AS sent,
+       count(*) FILTER (WHERE o.reason = 'misfire') AS skipped
+  FROM schedules_occurrence o JOIN schedules_schedule s ON s.id = o.schedule_id
+ WHERE o.id BETWEEN %s AND %s AND o.scheduled_for BETWEEN %s AND %s AND o.reason IN ('late', 'misfire')
+ GROUP BY s.misfire ORDER BY s.misfire
+"""
 
 
 def handled(outage: Outage, now: datetime) -> list[Handled]:
     """By policy, what became of the slots between the outage's beginning and its end; policies of which none was missed
     are left out."""
     end = outage.ended or now
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT s.misfire, count(*) FILTER (WHERE o.reason = 'late'), count(*) FILTER (WHERE o.reason = 'misfire')
-              FROM schedules_occurrence o JOIN schedules_schedule s ON s.id = o.schedule_id
-             WHERE o.id BETWEEN %s AND %s AND o.scheduled_for BETWEEN %s AND %s AND o.reason IN ('late', 'misfire')
-             GROUP BY s.misfire ORDER BY s.misfire
-            """,
-            [_first_id(outage.began), _first_id(end + CAUGHT_UP), outage.began, end],
-        )
-        return [Handled(Schedule.Misfire(policy), sent, skipped) for policy, sent, skipped in cursor.fetchall()]
+    rows = query(_HANDLED, [_first_id(outage.began), _first_id(end + CAUGHT_UP), outage.began, end])
+    return [Handled(Schedule.Misfire(row.policy), row.sent, row.skipped) for row in rows]
 
 
 def settle(now: datetime, policy: Schedule.Misfire, seconds: float) -> int:

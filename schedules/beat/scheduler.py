@@ -20,7 +20,7 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
 
 from common.postgres import is_outage
-from schedules import following, mirror
+from schedules import mirror
 from schedules.beat import stock_entries, zone_updates
 from schedules.beat.beat_log import Minute
 from schedules.beat.heartbeat import Pulse
@@ -62,7 +62,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._is_set_up = True
 
     def enabled_models_qs(self) -> QuerySet[Any]:
-        """The periodic tasks of the stock loop: not our mirror rows, which it would compare one by one.
+        """The periodic tasks of the stock loop: not those of schedules, which it would compare one by one.
 
         The stock query also leaves out crontabs whose hour is not near, by offsets frozen in 2023; with a few entries
         there is nothing to gain by that.
@@ -108,7 +108,6 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         try:
             if not self._is_set_up:
                 self._set_up()
-            self._apart(following.follow, "Changes of mirror rows cannot be followed")
             self._apart(self._reclock, "What the zone database moves cannot be computed")
             wait = self._fire_due()
             looked = time.monotonic()

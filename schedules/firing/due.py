@@ -10,10 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
-from psycopg.types.datetime import TimestamptzLoader
-
-from common.postgres import column
+from common.postgres import column, query
 from people import quiet
 from people.models import DISPLAY_NAME_SQL
 from schedules import rules
@@ -83,10 +80,10 @@ def _timetable(
 
 
 _READ = f"""
-SELECT s.id, s.user_id, {DISPLAY_NAME_SQL}, s.title, s.body, s.kind,
-       s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
+SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
+       s.rule::text AS rule, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
-       u.quiet_until, u.time_zone, s.channel_order, s.escalate_after
+       u.quiet_until, u.time_zone AS persons_zone, s.channel_order, s.escalate_after
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """  # noqa: S608 - a constant
 _TAKE = """s.next_fire_at <= %(now)s {only}
@@ -97,14 +94,8 @@ _TAKE = """s.next_fire_at <= %(now)s {only}
 
 def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
     """Lock up to `limit` schedules that are due at `now` and that nobody else holds, oldest first; `only` this one."""
-    with connection.cursor() as cursor:
-        # psycopg's own reader of instants, in C; Django's is in Python, and several times as slow.
-        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
-        cursor.execute(
-            _READ + _TAKE.format(only="" if only is None else "AND s.id = %(only)s"),
-            {"now": now, "only": only, "limit": limit},
-        )
-        return [Due._make(row) for row in cursor.fetchall()]
+    statement = _READ + _TAKE.format(only="" if only is None else "AND s.id = %(only)s")
+    return query(statement, {"now": now, "only": only, "limit": limit}, Due)
 
 
 def ids(now: datetime, limit: int) -> list[UUID]:
@@ -118,24 +109,20 @@ def as_if_due(schedule_id: UUID, slot: datetime) -> Due:
 
     Raises IndexError when there is none.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_READ + "s.id = %s", [schedule_id])
-        return Due._make(cursor.fetchall()[0])._replace(next_fire_at=slot, urgent=True)
+    return query(_READ + "s.id = %s", [schedule_id], Due)[0]._replace(next_fire_at=slot, urgent=True)
+
+
+_CHANNELS = """
+SELECT link.schedule_id, c.id, c.provider
+  FROM unnest(%s::uuid[]) AS due(id)
+  JOIN schedules_schedule_channels link ON link.schedule_id = due.id
+  JOIN notifications_channel c ON c.id = link.channel_id AND c.removed_at IS NULL
+"""
 
 
 def channels_of(schedules: Iterable[Due]) -> dict[UUID, list[tuple[UUID, str]]]:
     """The channels (id, provider) of each, less those that have been removed."""
     channels: dict[UUID, list[tuple[UUID, str]]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT link.schedule_id, c.id, c.provider
-              FROM unnest(%s::uuid[]) AS due(id)
-              JOIN schedules_schedule_channels link ON link.schedule_id = due.id
-              JOIN notifications_channel c ON c.id = link.channel_id AND c.removed_at IS NULL
-            """,
-            [column(schedule.id for schedule in schedules)],
-        )
-        for schedule_id, channel_id, provider in cursor.fetchall():
-            channels[schedule_id].append((channel_id, provider))
+    for row in query(_CHANNELS, [column(schedule.id for schedule in schedules)]):
+        channels[row.schedule_id].append((row.id, row.provider))
     return channels

@@ -2,7 +2,7 @@
 
 All of it happens in one transaction for a batch of schedules, by statements that take arrays: their number does not
 depend on how many schedules there are. Whatever dies before the commit leaves every slot to be found again; after it,
-the rows are there, and `rescue.py` rings for those that nobody was told of.
+the rows are there, and `rescue.py` publishes those that nobody has claimed.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from common import fault_points, zones
-from common.postgres import column, is_outage
+from common.postgres import change, column, is_outage, query
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.deliveries import outbox
-from notifications.deliveries.outbox import NewNotification, Ring
+from notifications.deliveries.outbox import NewNotification, Wake
 from notifications.models import Notification
 from notifications.owner_notices import Notice
 from schedules import mirror
@@ -70,13 +70,13 @@ class Move:
 
 
 def read_clock() -> Clock:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT clock_timestamp(),"
-            " (SELECT greatest(next_fire_at, '1970-01-01Z') FROM schedules_schedule WHERE next_fire_at < '9999-01-01Z'"
-            "   ORDER BY next_fire_at LIMIT 1)"  # no instant that Python cannot read: every beat would stop
-        )
-        return Clock(*cursor.fetchone())
+    statement = (
+        "SELECT clock_timestamp() AS now,"
+        " (SELECT greatest(next_fire_at, '1970-01-01Z') FROM schedules_schedule WHERE next_fire_at < '9999-01-01Z'"
+        "   ORDER BY next_fire_at LIMIT 1) AS next_slot"  # no instant that Python cannot read: every beat would stop
+    )
+    [clock] = query(statement, [], Clock)
+    return clock
 
 
 def fire_due(
@@ -91,7 +91,7 @@ def fire_due(
     try:
         with transaction.atomic():
             taken = due.take(now, only, limit)
-            outbox.ring_after_commit(_fire(taken, now, policy))
+            outbox.publish_after_commit(_fire(taken, now, policy))
             fault_points.reach("recorded")
             return len(taken)
     except Exception as error:
@@ -113,7 +113,7 @@ def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | Non
         return 0
 
 
-def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None) -> list[Ring]:
+def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None) -> list[Wake]:
     """Fire the slots of `locked` schedules that are due at `now`, within the caller's transaction.
 
     Returns the deliveries to publish after the commit.
@@ -142,7 +142,7 @@ def _notices(move: Move) -> Iterator[Notice]:
         yield quarantine.damaged_zone(schedule.user_id, schedule.persons_zone)
 
 
-def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Ring]:
+def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
     """Fire a locked schedule at `now`, beside its timetable, as the batch of that id, which is new. At an instant that
     has an occurrence, nothing more."""
     schedule = due.as_if_due(schedule_id, now)
@@ -212,51 +212,55 @@ def _record(moves: Sequence[Move]) -> list[tuple[UUID, Move, Decision]]:
     occurrences = [(uuid7(), move, decision) for move in moves for decision in move.decisions]
     new = _insert_occurrences(occurrences)
     _advance(moves)
-    mirror.record_runs([(move.schedule.periodic_task_id, move.fired, move.next_fire_at is not None) for move in moves])
+    mirror.disable([task for move in moves if move.next_fire_at is None and (task := move.schedule.periodic_task_id)])
     return [occurrence for occurrence in occurrences if occurrence[2].fire and occurrence[0] in new]
 
 
+_INSERT_OCCURRENCES = """
+INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
+SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
+ON CONFLICT (schedule_id, scheduled_for) DO NOTHING
+RETURNING id
+"""
+
+
 def _insert_occurrences(occurrences: Sequence[tuple[UUID, Move, Decision]]) -> set[UUID]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
-            SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
-            ON CONFLICT (schedule_id, scheduled_for) DO NOTHING
-            RETURNING id
-            """,
-            [
-                column(batch_id for batch_id, _, _ in occurrences),
-                column(move.schedule.id for _, move, _ in occurrences),
-                column(decision.slot for _, _, decision in occurrences),
-                column("fired" if decision.fire else "skipped" for _, _, decision in occurrences),
-                column(str(decision.reason) for _, _, decision in occurrences),
-                column(move.schedule.version for _, move, _ in occurrences),
-            ],
-        )
-        return {row[0] for row in cursor.fetchall()}
+    rows = query(
+        _INSERT_OCCURRENCES,
+        [
+            column(batch_id for batch_id, _, _ in occurrences),
+            column(move.schedule.id for _, move, _ in occurrences),
+            column(decision.slot for _, _, decision in occurrences),
+            column("fired" if decision.fire else "skipped" for _, _, decision in occurrences),
+            column(str(decision.reason) for _, _, decision in occurrences),
+            column(move.schedule.version for _, move, _ in occurrences),
+        ],
+    )
+    return {row.id for row in rows}
+
+
+_ADVANCE = """
+UPDATE schedules_schedule s
+   SET next_fire_at = m.next_fire_at, state = m.state, error = m.error,
+       fired_count = least(2147483647, s.fired_count::bigint + m.fired),
+       last_fired_at = CASE WHEN m.fired > 0 THEN now() ELSE s.last_fired_at END
+  FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
+       AS m(id, next_fire_at, state, error, fired)
+ WHERE s.id = m.id
+"""
 
 
 def _advance(moves: Sequence[Move]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE schedules_schedule s
-               SET next_fire_at = m.next_fire_at, state = m.state, error = m.error,
-                   fired_count = least(2147483647, s.fired_count::bigint + m.fired),
-                   last_fired_at = CASE WHEN m.fired > 0 THEN now() ELSE s.last_fired_at END
-              FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
-                   AS m(id, next_fire_at, state, error, fired)
-             WHERE s.id = m.id
-            """,
-            [
-                column(move.schedule.id for move in moves),
-                column(move.next_fire_at for move in moves),
-                column(str(move.state) for move in moves),
-                column(move.error for move in moves),
-                column(move.fired for move in moves),
-            ],
-        )
+    change(
+        _ADVANCE,
+        [
+            column(move.schedule.id for move in moves),
+            column(move.next_fire_at for move in moves),
+            column(str(move.state) for move in moves),
+            column(move.error for move in moves),
+            column(move.fired for move in moves),
+        ],
+    )
 
 
 def _saying(

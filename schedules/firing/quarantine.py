@@ -12,10 +12,10 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.urls import reverse
 
-from common.postgres import is_outage
+from common.postgres import is_outage, query
 from common.uuid7 import uuid7
 from notifications import owner_notices
 from notifications.deliveries import outbox
@@ -57,14 +57,12 @@ def described(error: Exception) -> str:
 def quarantine(schedule_id: UUID, now: datetime, error: Exception) -> bool:
     """Mark a schedule that is due as broken; its slot is recorded as skipped. False when it is not due any more."""
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            values: dict[str, Any] = {"id": schedule_id, "now": now, "error": described(error), "batch_id": uuid7()}
-            cursor.execute(_QUARANTINE, values | {"first": READABLE[0], "last": READABLE[1]})
-            row = cursor.fetchone()
-        if row is None:
+        values: dict[str, Any] = {"id": schedule_id, "now": now, "error": described(error), "batch_id": uuid7()}
+        rows = query(_QUARANTINE, values | {"first": READABLE[0], "last": READABLE[1]})
+        if not rows:
             return False
         log.error("Schedule %s is broken: %s", schedule_id, type(error).__name__)
-        mirror.record_runs([(row[0], 0, False)])
+        mirror.disable([row.periodic_task_id for row in rows if row.periodic_task_id])
         tell_broken([schedule_id])
     return True
 
@@ -112,7 +110,7 @@ def tell(found: Collection[Notice]) -> None:
         return
     try:
         with transaction.atomic():
-            outbox.ring_after_commit(owner_notices.record(found, datetime.now(UTC)))
+            outbox.publish_after_commit(owner_notices.record(found, datetime.now(UTC)))
     except Exception as error:
         if is_outage(error):
             raise

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from django.contrib.contenttypes.models import ContentType
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
@@ -68,7 +69,7 @@ def values_of(owner: User) -> dict[str, object]:
         # the admin's, allauth's, and what a signature must hold for
         "object_id": owner.pk,
         "id": owner.pk,
-        "content_type_id": 1,
+        "content_type_id": ContentType.objects.get_for_model(User).id,
         "app_label": "people",
         "cause": "0",
         "url": "nowhere/",

@@ -41,11 +41,12 @@ INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reaso
 SELECT occurrence, schedule, now(), 'fired', '', 1 FROM many;
 INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
 SELECT notification, occurrence, person, 'schedule', schedule, now(), 'Many', '' FROM many;
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, rings, tries, replays, reason)
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, reason)
 SELECT delivery, notification, channel, 'email', 'pending', 0, 0, 0, '' FROM many;
 UPDATE notifications_delivery SET state = 'sending', lease_token = uuidv7(), lease_until = now(), tries = 1
  WHERE id IN (SELECT delivery FROM many);
-UPDATE notifications_delivery SET state = 'dead', lease_token = NULL, lease_until = NULL, settled_at = now()
+UPDATE notifications_delivery
+   SET state = 'dead', cause = 'email-refused', lease_token = NULL, lease_until = NULL, settled_at = now()
  WHERE id IN (SELECT delivery FROM many);
 INSERT INTO django_celery_results_taskresult
        (task_id, task_name, status, content_type, content_encoding, date_created, date_done)

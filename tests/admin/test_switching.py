@@ -1,4 +1,4 @@
-"""Schedules and their mirror rows switch together, from whichever list; channels are disabled with a reason."""
+"""Schedules are paused and resumed, their rows in celery-beat are read-only; channels are disabled with a reason."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def act(client: Client, where: str, action: str, keys: Iterable[Any], **fields: 
 
 
 def both(schedule: Schedule) -> tuple[str, bool, bool]:
-    """The schedule's state, whether it has a next slot, and whether its mirror row is enabled."""
+    """The schedule's state, whether it has a next slot, and whether its row is enabled."""
     found = Schedule.objects.select_related("periodic_task").get(pk=schedule.pk)
     assert found.periodic_task is not None
     return found.state, found.next_fire_at is not None, found.periodic_task.enabled
@@ -51,7 +51,7 @@ def both(schedule: Schedule) -> tuple[str, bool, bool]:
 ON, OFF = ("active", True, True), ("paused", False, False)
 
 
-def test_pausing_and_resuming_a_schedule_takes_its_mirror_row_along(operator: Client, schedule: Schedule) -> None:
+def test_pausing_and_resuming_a_schedule_switches_its_row(operator: Client, schedule: Schedule) -> None:
     assert act(operator, SCHEDULES, "pause", [schedule.pk]) == "1 paused."
     assert both(schedule) == OFF
     assert act(operator, SCHEDULES, "resume", [schedule.pk]) == "1 resumed."
@@ -82,39 +82,38 @@ def test_a_broken_schedule_that_still_cannot_be_read_stays_broken(operator: Clie
     assert Schedule.objects.get(pk=schedule.pk).state == "broken"
 
 
-def test_disabling_and_enabling_a_mirror_row_pauses_and_resumes_its_schedule(
-    operator: Client, schedule: Schedule, stock: PeriodicTask
+@pytest.mark.parametrize(
+    ("action", "enabled"), [("disable_tasks", False), ("toggle_tasks", False), ("enable_tasks", True)]
+)
+def test_the_row_of_a_schedule_is_not_switched_and_the_message_says_what_to_do(
+    operator: Client, schedule: Schedule, stock: PeriodicTask, action: str, enabled: bool
 ) -> None:
-    rows = [schedule.periodic_task_id, stock.pk]
-    act(operator, TASKS, "disable_tasks", rows)
+    assert "resume a schedule in the list of schedules" in act(operator, TASKS, action, [schedule.periodic_task_id])
+    act(operator, TASKS, action, [schedule.periodic_task_id, stock.pk])
     stock.refresh_from_db()
-    assert (both(schedule), stock.enabled) == (OFF, False)
-    act(operator, TASKS, "enable_tasks", rows)
-    stock.refresh_from_db()
-    assert (both(schedule), stock.enabled) == (ON, True)
+    assert (both(schedule), stock.enabled) == (ON, enabled)
 
 
-def test_toggling_turns_each_row_the_other_way(operator: Client, schedule: Schedule, stock: PeriodicTask) -> None:
-    paused = make_schedule(schedule.user, [])
-    act(operator, SCHEDULES, "pause", [paused.pk])
-    act(operator, TASKS, "toggle_tasks", [schedule.periodic_task_id, paused.periodic_task_id, stock.pk])
-    stock.refresh_from_db()
-    assert (both(schedule), both(paused), stock.enabled) == (OFF, ON, False)
-
-
-def test_the_form_of_a_mirror_row_switches_its_schedule_and_changes_nothing_else(
+def test_the_page_of_a_schedules_row_is_read_only_and_links_to_the_schedule(
     operator: Client, schedule: Schedule
 ) -> None:
     page = f"{TASKS}{schedule.periodic_task_id}/change/"
-    before = PeriodicTask.objects.values("name", "task", "crontab", "args").get()
-    assert operator.post(page, {"name": "Mine", "task": "evil", "args": "[1]"}).status_code == 302
-    assert both(schedule) == OFF
-    assert operator.post(page, {"enabled": "on"}).status_code == 302
-    assert both(schedule) == ON
-    assert PeriodicTask.objects.values("name", "task", "crontab", "args").get() == before
+    before = PeriodicTask.objects.values().get()
+    shown = operator.get(page).content.decode()
+    assert f"{SCHEDULES}{schedule.pk}/change/" in shown
+    assert 'name="enabled"' not in shown
+    assert operator.post(page, {"name": "Mine", "task": "evil", "args": "[1]"}).status_code == 403
+    assert PeriodicTask.objects.values().get() == before
 
 
-def test_a_mirror_row_is_not_deleted_by_hand(operator: Client, schedule: Schedule, stock: PeriodicTask) -> None:
+def test_a_schedules_row_shows_the_schedules_own_numbers(operator: Client, schedule: Schedule) -> None:
+    Schedule.objects.filter(pk=schedule.pk).update(fired_count=4321)
+    PeriodicTask.objects.filter(pk=schedule.periodic_task_id).update(enabled=False, total_run_count=77)
+    row = operator.get(TASKS).content.decode()
+    assert "4321" in row and ">77<" not in row
+
+
+def test_a_schedules_row_is_not_deleted_by_hand(operator: Client, schedule: Schedule, stock: PeriodicTask) -> None:
     assert operator.post(f"{TASKS}{schedule.periodic_task_id}/delete/", {"post": "yes"}).status_code == 403
     operator.post(TASKS, {"action": "delete_selected", "_selected_action": schedule.periodic_task_id, "post": "yes"})
     assert PeriodicTask.objects.count() == 2
@@ -122,7 +121,7 @@ def test_a_mirror_row_is_not_deleted_by_hand(operator: Client, schedule: Schedul
     assert PeriodicTask.objects.count() == 1
 
 
-def test_running_a_mirror_row_goes_through_the_claim_and_fires_a_slot_once(
+def test_running_a_schedules_row_goes_through_the_claim_and_fires_a_slot_once(
     operator: Client, schedule: Schedule
 ) -> None:
     due = fire.read_clock().now - timedelta(seconds=1)

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SPEED = 400.0
 BEATS = 3
 # Where beats are killed, in turn: the barriers lie before and after the commit.
-WHERE = ("recorded", "ringing", "anywhere", "anywhere")
+WHERE = ("recorded", "waking", "anywhere", "anywhere")
 GIVEN_UP_AFTER = 240.0  # seconds
 
 

@@ -54,7 +54,7 @@ DAMAGES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("change", DAMAGES, ids=str)
+@pytest.mark.parametrize("change", DAMAGES, ids=" ".join)
 def test_an_entry_that_cannot_run_is_disabled_alone_with_the_reason(change: dict[str, Any]) -> None:
     sound = make_stock_entry(last_run_at=hours_ago(2))
     damaged = make_stock_entry(name="damaged", description="Mine.", last_run_at=hours_ago(3))
@@ -114,7 +114,7 @@ def test_an_entry_that_no_broker_would_take_is_disabled_and_stops_no_other(monke
 
 
 @pytest.mark.parametrize(
-    "change", [{"kwargs": "[1]"}, {"headers": "[1]"}, {"interval": DAMAGES[9]["interval"]}, {"args": "{}"}], ids=str
+    "change", [{"kwargs": "[1]"}, {"headers": "[1]"}, {"interval": DAMAGES[9]["interval"]}, {"args": "{}"}], ids=" ".join
 )
 def test_rescue_gets_its_definition_back(change: dict[str, Any]) -> None:
     beat = make_beat()

@@ -166,13 +166,13 @@ def test_the_number_of_statements_does_not_grow_with_the_batch() -> None:
     assert counts[0] == counts[1] <= 10
 
 
-def test_the_mirror_row_shows_the_run() -> None:
-    schedule = make_schedule(make_user())
+def test_firing_the_last_slot_disables_the_row_of_its_schedule() -> None:
+    schedule, last = make_schedule(make_user()), make_schedule(make_user(), max_count=1)
     fire.fire_due(NINE)
-    assert schedule.periodic_task is not None
+    assert schedule.periodic_task is not None and last.periodic_task is not None
     schedule.periodic_task.refresh_from_db()
-    assert schedule.periodic_task.total_run_count == 1
-    assert schedule.periodic_task.last_run_at is not None
+    last.periodic_task.refresh_from_db()
+    assert (schedule.periodic_task.enabled, last.periodic_task.enabled) == (True, False)
 
 
 @pytest.mark.django_db(transaction=True)

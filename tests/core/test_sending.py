@@ -92,7 +92,7 @@ def test_a_failure_goes_back_to_pending_with_celerys_countdown(
     assert (delivery.state, delivery.reason) == ("pending", "The receiver answered 503.")
     wait = (delivery.available_at - timezone.now()).total_seconds()
     assert 6 < wait <= 8
-    assert delivery.ring_at > delivery.available_at
+    assert delivery.wake_at > delivery.available_at
     assert outcomes(delivery) == ["retryable"]
 
 
@@ -188,7 +188,7 @@ def test_a_long_wait_stays_in_the_table_and_is_rung_just_before_it_is_over(
     assert try_once(delivery) is None
     assert delivery.state == "pending"
     assert delivery.available_at > timezone.now() + timedelta(seconds=seconds - 5)
-    assert delivery.available_at - delivery.ring_at == timedelta(seconds=outbox.EARLY)
+    assert delivery.available_at - delivery.wake_at == timedelta(seconds=outbox.EARLY)
 
 
 def test_a_worker_whose_lease_was_taken_over_writes_nothing(channel: Channel) -> None:
@@ -231,12 +231,12 @@ def test_rescue_rings_for_what_nobody_claimed_with_growing_gaps(channel: Channel
     delivery = make_delivery(channel)
     gaps = []
     for _ in range(7):
-        Delivery.objects.filter(id=delivery.id).update(ring_at=NOON)
-        assert deliveries.due_for_a_ring(10) == [(delivery.id, 0.0, channel.user_id)]
+        Delivery.objects.filter(id=delivery.id).update(wake_at=NOON)
+        assert deliveries.take_due(10) == [(delivery.id, 0.0, channel.user_id)]
         delivery.refresh_from_db()
-        gaps.append(round((delivery.ring_at - timezone.now()).total_seconds()))
+        gaps.append(round((delivery.wake_at - timezone.now()).total_seconds()))
     assert gaps == [10, 20, 40, 80, 160, 300, 300]
-    assert deliveries.due_for_a_ring(10) == []
+    assert deliveries.take_due(10) == []
 
 
 def test_a_replay_tries_afresh_under_the_same_key(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:

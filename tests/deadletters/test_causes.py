@@ -1,85 +1,139 @@
-"""What died of the same is one group: ids, numbers, addresses and times aside."""
+"""Dead letters of one provider, one code and one end are one group; each way to end a delivery gives a code."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 from notifications import dead_letters, deliveries
+from notifications.causes import Code, cause_of
 from notifications.dead_letters import Which
-from notifications.deliveries import LostRule
-from notifications.models import Delivery
+from notifications.deliveries import LostRule, sender
+from notifications.message import Ambiguous, Answer, Rejected, Retryable
+from notifications.models import Attempt, Channel, Delivery
+from notifications.net import http, post
+from notifications.providers import discord, email, slack, telegram
 from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
 
 
-def cause(reason: str, provider: str = "email", state: str = "dead") -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT notifications_cause(%s::text, %s::text, %s::text)", [provider, state, reason])
-        return str(cursor.fetchone()[0])
+def answered(status: int, body: bytes = b"") -> http.Response:
+    return http.Response(status, {}, body)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("answer", "code"),
     [
-        ("550 5.1.1 <ada@example.org>: no such user", "550 5.1.1 <bob@example.com>: no such user"),
-        ("The receiver answered 503 Service Unavailable.", "The receiver answered  503 service unavailable"),
-        ("No chat 123456.", "No chat -99."),
-        ("Cannot reach hooks.example.org: refused", "Cannot reach www.example.com:8443: refused"),
-        ("Cannot reach https://a.example/x?y=1: refused", "Cannot reach http://b.example: refused"),
-        ("Down since Sun, 01 Jun 2026 12:00:00 GMT", "Down since Thu, 24 Dec 2026 09:30:00 GMT"),
-        ("Down since 2026-06-01T12:00Z", "Down since 2026-12-24T09:30Z"),
-        ("Message 5d3f6b1e-2f0b-4c58-9d0e refused", "Message 01890a5d-ac96-774b-bcce refused"),
-        ("Timed out after 20.0 s", "Timed out after 19.98 s"),
-        ("Refused: qhVdkwPqhVdkwPqhVdkwPqhVdkwPqhVdkwP", "Refused: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"),
+        (post.refused("The receiver", answered(404)), "http-404"),
+        (post.later("The receiver", answered(503)), "http-503"),
+        (post.meaning(http.NotSent("It is inside.", Code.FORBIDDEN, refused=True)), "forbidden-address"),
+        (post.meaning(http.NotSent("It has no name.", Code.NAME)), "name"),
+        (post.meaning(http.Unanswered("It timed out.", Code.TIMEOUT)), "timeout"),
+        (discord._judge(answered(404, b'{"code": 10015}')), "answer-10015"),
+        (slack._judge(answered(404, b"no_service")), "answer-no_service"),
+        (telegram._judge(answered(403, b'{"description": "bot was blocked by the user"}')), "blocked"),
+        (telegram._judge(answered(400, b'{"description": "chat not found"}')), "no-recipient"),
     ],
 )
-def test_what_differs_from_letter_to_letter_is_left_out(one: str, other: str) -> None:
-    assert cause(one) == cause(other)
+def test_an_answer_has_the_code_of_what_the_service_did(answer: Answer, code: str) -> None:
+    assert getattr(answer, "code", None) == code
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("status", "text", "code"),
     [
-        ("The receiver answered 503 Service Unavailable.", "The receiver answered 500 Internal Server Error."),
-        ("The mail server refused the mail: 550 no", "The mail server refused the mail: 552 no"),
-        ("The receiver answered 404.", "The receiver answered 410."),
-        ("The bot was blocked.", "The bot finds no chat."),
-        ("Адрес неверен", "Ящик переполнен"),
+        (550, "5.1.1 <ada@example.org>: no such user", "smtp-550-5.1.1"),
+        (550, "5.1.1 <bob@example.com>: no such user", "smtp-550-5.1.1"),
+        (552, "5.2.2 mailbox full", "smtp-552-5.2.2"),
+        (554, "no", "smtp-554"),
     ],
 )
-def test_the_status_and_the_words_are_kept(one: str, other: str) -> None:
-    assert cause(one) != cause(other)
+def test_a_mail_servers_reply_is_told_by_its_status_alone(status: int, text: str, code: str) -> None:
+    assert email._code(status, text) == code
 
 
-def test_a_cause_is_of_one_provider_and_one_end() -> None:
-    assert len({cause("No."), cause("No.", provider="webhook"), cause("No.", state="unknown")}) == 3
+def test_a_cause_is_of_one_provider_one_code_and_one_end() -> None:
+    assert cause_of("email", "smtp-550-5.1.1", "dead") == "email-smtp-550-5-1-1"
+    assert cause_of("email", Code.LOST, "unknown") == "email-lost-unknown"
+    assert cause_of("Pi/geon\n", "?", "unknown") == "pi-geon----unknown"
+    assert len(cause_of("x" * 500, "y", "unknown")) == 64
 
 
-@pytest.mark.parametrize("reason", ["", "\n" * 500, "�" * 500, "1" * 500, "a." * 250, "\\1 \\y %s $$", "ß İ ǅ"])
-def test_any_reason_has_a_cause(reason: str) -> None:
-    assert len(cause(reason)) == 12
+def end(channel: Channel, answer: Answer, tries: int = 0) -> Delivery:
+    delivery = make_delivery(channel, tries=tries)
+    claim = deliveries.claim(delivery.id, "worker")
+    assert claim is not None
+    try:
+        sender.settle(claim, answer)
+    except sender.SendAgain as again:
+        sender.put_off(again, 0.0)
+    delivery.refresh_from_db()
+    return delivery
 
 
-def test_every_verb_that_ends_a_delivery_names_its_cause_and_a_replay_leads_out_of_the_group() -> None:
+@pytest.mark.parametrize(
+    ("answer", "tries", "cause"),
+    [
+        (Rejected("No.", code="http-404"), 0, "email-http-404"),
+        (Rejected("No."), 0, "email-refused"),
+        (Ambiguous("Hm.", Code.TIMEOUT), 0, "email-timeout-unknown"),
+        (Retryable("Later.", code="http-503"), 99, "email-http-503"),
+        (Retryable("Later.", code="http-503"), 0, ""),
+    ],
+)
+def test_the_verb_that_ends_a_delivery_writes_its_cause(answer: Answer, tries: int, cause: str) -> None:
+    assert end(make_channel(make_user(), "email"), answer, tries).cause == cause
+
+
+@pytest.mark.parametrize(
+    ("unusable", "code"),
+    [
+        ({"removed_at": NOON}, "removed"),
+        ({"disabled_at": NOON, "disabled_reason": "It bounces."}, "disabled"),
+        ({"verified_at": None}, "unverified"),
+        ({"address": ["damaged"]}, "damaged"),
+        ({"provider": "pigeon"}, "no-provider"),
+        ({"sealed_secrets": "nonsense"}, "unreadable"),
+    ],
+)
+def test_a_channel_that_cannot_be_used_gives_its_own_code(unusable: dict[str, object], code: str) -> None:
+    channel = make_channel(make_user(), "webhook")
+    delivery = make_delivery(channel, **{key: unusable[key] for key in unusable if key == "provider"})
+    Channel.objects.filter(id=channel.id).update(**unusable)
+    sender.send(delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.cause == f"{delivery.provider}-{code}"
+
+
+@pytest.mark.parametrize(
+    ("provider", "repeatable", "cause"),
+    [("email", False, "email-lost-unknown"), ("email", True, "email-lost"), ("pigeon", False, "no-provider")],
+)
+def test_a_lost_worker_gives_a_cause(provider: str, repeatable: bool, cause: str) -> None:
+    delivery = make_delivery(make_channel(make_user(), "email"), provider=provider, tries=5)
+    deliveries.claim(delivery.id, "worker")
+    Delivery.objects.update(lease_until=NOON - timedelta(days=9999))
+    deliveries.recover_expired_leases([LostRule("email", repeatable, 5)], 10)
+    delivery.refresh_from_db()
+    assert delivery.cause == cause
+    assert delivery.history.get().outcome == Attempt.Outcome.LOST
+
+
+def test_no_dead_letter_is_without_a_cause() -> None:
+    with pytest.raises(IntegrityError, match="A dead letter has a cause"):
+        make_delivery(make_channel(make_user()), state="dead", cause="")
+
+
+def test_a_replay_leads_out_of_the_group() -> None:
     channel = make_channel(make_user(), "email")
-    rejected, held, lost = (make_delivery(channel) for _ in range(3))
-    for delivery, end in ((rejected, deliveries.reject), (held, deliveries.hold)):
-        claim = deliveries.claim(delivery.id, "worker")
-        assert claim is not None
-        end(claim, "No such box.")
-    deliveries.claim(lost.id, "worker")
-    Delivery.objects.filter(id=lost.id).update(lease_until=NOON - timedelta(days=9999))
-    deliveries.recover_expired_leases([LostRule("email", False, 5)], 10)
-    causes = dict(Delivery.objects.values_list("id", "cause"))
-    assert all(causes.values()) and len(set(causes.values())) == 3
-    assert {group.cause for group in dead_letters.groups()} == set(causes.values())
-    deliveries.replay([held.id])
-    assert {group.cause for group in dead_letters.groups()} == set(causes.values()) - {causes[held.id]}
+    one, other = end(channel, Rejected("No.")), end(channel, Rejected("No.", code="http-404"))
+    assert {group.cause for group in dead_letters.groups()} == {one.cause, other.cause}
+    deliveries.replay([one.id])
+    assert {group.cause for group in dead_letters.groups()} == {other.cause}
 
 
 def test_a_group_has_its_count_its_first_and_last_death_and_its_newest_letter() -> None:

@@ -55,7 +55,7 @@ def test_another_cause_another_channel_and_another_day_are_told_apart(ada: User,
     make_channel(ada)
     other = make_channel(ada, "webhook", label="Other")
     make_dead(chat)
-    make_dead(chat, "It was the cat.")
+    make_dead(chat, cause="webhook-http-404")
     make_dead(other)
     make_dead(chat, settled_at=timezone.now() - timedelta(hours=23, minutes=59))
     make_dead(chat, settled_at=timezone.now() - timedelta(hours=25))

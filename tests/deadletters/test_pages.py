@@ -181,7 +181,7 @@ def test_the_pages_cost_the_same_with_more_letters(operator: Client, letters: li
     few = [statements(url) for url in pages]
     for n in range(10):
         channel = make_channel(make_user(), "email")
-        make_delivery(channel, state="dead", reason=f"{'abcdefghij'[n]} box.")
+        make_delivery(channel, state="dead", cause=f"email-smtp-55{n}")
         make_delivery(letters[0].channel, state="dead", reason="No <b>box</b> 9.")
     assert [statements(url) for url in pages] == few
     assert max(few) <= 9

@@ -13,7 +13,7 @@ from django.db import connection
 
 @pytest.fixture
 def broker() -> Iterator[redis.Redis]:
-    """The broker's own client, emptied; only what the test itself rings is in it."""
+    """The broker's own client, emptied; only what the test itself publishes is in it."""
     client = redis.Redis.from_url(settings.REDIS_URL)
     client.flushdb()
     yield client

@@ -90,7 +90,7 @@ def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> No
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries, attempts(delivery)) == ("pending", 0, [(1, "released")])
     assert delivery.reason == delivery.history.get().reason == "Telegram takes 30 messages a second; this one waits."
-    assert delivery.available_at - delivery.ring_at == timedelta(seconds=6)
+    assert delivery.available_at - delivery.wake_at == timedelta(seconds=6)
     wait = deliveries.seconds_until_available(delivery.id)
     assert wait is not None and 55 < wait <= 60
 

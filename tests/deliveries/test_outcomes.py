@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.db.migrations.executor import MigrationExecutor
 
 from common.uuid7 import uuid7
 from notifications import acknowledge, dead_letters, deliveries
@@ -306,21 +305,3 @@ def expected_of(states: list[str]) -> str:
     if "delivered" in found:
         return "partial" if found & {"dead", "unknown", "expired"} else "full"
     return "failed" if found & {"dead", "unknown"} else "dropped"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_migration_gives_every_old_notification_its_outcome() -> None:
-    made = [(ended(*states.split()), expected) for states, expected in OUTCOMES]
-    made.append((make_notification(1), "open"))
-    ordered, _ = make_fired()
-    end(ordered.deliveries.get(), "dead")
-    fallback.advance()
-    end(ordered.deliveries.get(state="pending"), "delivered")
-    made.append((ordered, "full"))
-    executor = MigrationExecutor(connection)
-    leaves = [key for key in executor.loader.graph.leaf_nodes() if key[0] == "notifications"]
-    try:
-        executor.migrate([("notifications", "0018_withdrawn")])
-    finally:
-        MigrationExecutor(connection).migrate(leaves)
-    assert [(outcome(one), expected) for one, expected in made] == [(expected, expected) for _, expected in made]

@@ -61,7 +61,7 @@ def test_a_worker_holds_no_more_connections_than_fit_its_pool(
     worker.start()
     seen, deadline = 0, time.monotonic() + 60
     try:
-        outbox.ring(outbox.Ring(letter.id) for letter in letters)
+        outbox.publish(outbox.Wake(letter.id) for letter in letters)
         while Delivery.objects.exclude(state="delivered").exists():
             assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason"))
             seen = max(seen, connections_of_others())

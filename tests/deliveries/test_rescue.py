@@ -1,4 +1,4 @@
-"""Rescue rings for what nobody was told of, within seconds, and never floods the broker."""
+"""Rescue publishes what nobody has claimed, within seconds, and never floods the broker."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def channel() -> Channel:
     return make_channel(make_user())
 
 
-def rung(broker: redis.Redis) -> set[UUID]:
+def published(broker: redis.Redis) -> set[UUID]:
     messages = broker.lrange(QUEUE, 0, -1)
     assert isinstance(messages, list)
     return {UUID(json.loads(message)["headers"]["argsrepr"].strip("()[]',")) for message in messages}
 
 
-def test_the_bell_is_rung_only_for_what_is_due_and_unheard(broker: redis.Redis, channel: Channel) -> None:
+def test_only_what_is_due_and_unclaimed_is_published(broker: redis.Redis, channel: Channel) -> None:
     broker_module.mark()
-    unheard = make_delivery(channel, ring_at=NOON - timedelta(days=365))
+    unclaimed = make_delivery(channel, wake_at=NOON - timedelta(days=365))
     make_delivery(channel)
-    assert rescue.rescue().rung == 1
-    assert rung(broker) == {unheard.id}
+    assert rescue.rescue().published == 1
+    assert published(broker) == {unclaimed.id}
 
 
 def test_a_deep_queue_is_not_made_deeper(
@@ -51,11 +51,11 @@ def test_a_deep_queue_is_not_made_deeper(
     monkeypatch.setattr(rescue, "BATCH", 2)
     broker_module.mark()
     for _ in range(9):
-        make_delivery(channel, ring_at=timezone.now() - timedelta(seconds=1))
-    assert [rescue.rescue().rung for _ in range(3)] == [5, 0, 0]
+        make_delivery(channel, wake_at=timezone.now() - timedelta(seconds=1))
+    assert [rescue.rescue().published for _ in range(3)] == [5, 0, 0]
     assert broker.llen(QUEUE) == 5
     broker.ltrim(QUEUE, 0, 2)
-    assert rescue.rescue().rung == 2
+    assert rescue.rescue().published == 2
 
 
 def test_what_waits_in_bulk_counts_too(broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,8 +63,8 @@ def test_what_waits_in_bulk_counts_too(broker: redis.Redis, channel: Channel, mo
     monkeypatch.setattr(rescue, "BATCH", 25)
     broker_module.mark()
     for _ in range(40):
-        make_delivery(channel, ring_at=timezone.now() - timedelta(seconds=1))
-    assert [rescue.rescue().rung for _ in range(2)] == [30, 0]
+        make_delivery(channel, wake_at=timezone.now() - timedelta(seconds=1))
+    assert [rescue.rescue().published for _ in range(2)] == [30, 0]
     assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (20, 10)
 
 
@@ -72,26 +72,24 @@ def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel
     broker_module.mark()
     deliveries = {make_delivery(channel).id for _ in range(3)}
     later = make_delivery(channel, available_at=timezone.now() + timedelta(seconds=60))
-    outbox.ring([outbox.Ring(delivery_id) for delivery_id in deliveries])
-    assert rescue.rescue().rung == 0
+    outbox.publish([outbox.Wake(delivery_id) for delivery_id in deliveries])
+    assert rescue.rescue().published == 0
     broker.flushdb()
-    assert rescue.rescue().rung == 3
-    assert rung(broker) == deliveries
+    assert rescue.rescue().published == 3
+    assert published(broker) == deliveries
     later.refresh_from_db()
-    assert later.rings == 0
-    assert rescue.rescue().rung == 0
+    assert later.wakes == 0
+    assert rescue.rescue().published == 0
 
 
-def test_a_broker_that_is_away_leaves_the_rows_due_for_a_ring(
-    channel: Channel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    delivery = make_delivery(channel, ring_at=timezone.now() - timedelta(seconds=1))
+def test_a_broker_that_is_away_leaves_the_rows_due(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery = make_delivery(channel, wake_at=timezone.now() - timedelta(seconds=1))
     monkeypatch.setattr(app, "connection_for_write", partial(app.connection_for_write, "redis://127.0.0.1:1/0"))
     started = time.monotonic()
-    assert rescue.rescue().rung == 0
+    assert rescue.rescue().published == 0
     assert time.monotonic() - started < 5
     delivery.refresh_from_db()
-    assert (delivery.rings, delivery.ring_at <= timezone.now()) == (0, True)
+    assert (delivery.wakes, delivery.wake_at <= timezone.now()) == (0, True)
 
 
 def test_an_unknown_wish_of_a_channel_is_held_for_a_person(channel: Channel) -> None:
@@ -113,16 +111,16 @@ def plan_of(statement: str) -> str:
 @pytest.mark.parametrize(
     ("condition", "index"),
     [
-        ("state = 'pending' AND ring_at <= now() ORDER BY ring_at LIMIT 2000", "delivery_to_ring"),
+        ("state = 'pending' AND wake_at <= now() ORDER BY wake_at LIMIT 2000", "delivery_to_wake"),
         ("state = 'sending' AND lease_until <= now() ORDER BY lease_until LIMIT 2000", "delivery_leased"),
         (
             "state = 'pending' AND expires_at IS NOT NULL AND expires_at <= now() ORDER BY expires_at LIMIT 2000",
             "delivery_to_expire",
         ),
         (
-            "state = 'pending' AND ring_at > now() AND ring_at <= now() + interval '6 minutes'"
+            "state = 'pending' AND wake_at > now() AND wake_at <= now() + interval '6 minutes'"
             " AND available_at <= now()",
-            "delivery_to_ring",
+            "delivery_to_wake",
         ),
     ],
 )

@@ -39,6 +39,7 @@ def fields_of(state: str) -> dict[str, object]:
         "lease_token": uuid4() if sender else None,
         "lease_until": NOON if sender else None,
         "settled_at": None if state in {"pending", "sending"} else NOON,
+        "cause": "inbox-lost" if state in {"dead", "unknown"} else "",
     }
 
 
@@ -98,7 +99,7 @@ def test_a_row_edited_by_hand_into_nonsense_is_refused_with_words(channel: Chann
         )
 
 
-@pytest.mark.parametrize("nonsense", ["tries = 0", "replays = 0, tries = 0", "ring_at = 'infinity'"])
+@pytest.mark.parametrize("nonsense", ["tries = 0", "replays = 0, tries = 0", "wake_at = 'infinity'"])
 def test_counts_do_not_fall_and_instants_are_of_this_world(channel: Channel, nonsense: str) -> None:
     delivery = make_delivery(channel, tries=3, replays=1)
     with connection.cursor() as cursor, pytest.raises(IntegrityError):

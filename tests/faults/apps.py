@@ -34,7 +34,7 @@ def _shorten() -> None:
 
     claims.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
     postgres.PATIENCE = claims.LEASE / 2
-    outbox.UNHEARD = 2.0
+    outbox.CLAIM_WITHIN = 2.0
     Webhook.deadline = 1.5
     Webhook.policy = retry.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
 

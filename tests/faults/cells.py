@@ -68,12 +68,12 @@ def kill_workers(scene: Scene) -> None:
 
 def kill_beats(scene: Scene) -> None:
     """Before the commit, after it, while publishing; then at random instants."""
-    for barrier in ("recorded", "ringing", "publishing"):
+    for barrier in ("recorded", "waking", "publishing"):
         scene.house.order("beat", barrier, "kill-group")
         time.sleep(0.4)
     for _ in scene.moments(every=2.0):
         if scene.rng.random() < 0.5:
-            scene.house.order("beat", scene.rng.choice(("recorded", "ringing", "publishing")), "kill-group")
+            scene.house.order("beat", scene.rng.choice(("recorded", "waking", "publishing")), "kill-group")
         else:
             scene.house.kill(scene.rng.choice(scene.house.beats[:2]))
 

@@ -21,10 +21,10 @@ pytestmark = pytest.mark.django_db
 def test_one_persons_many_are_rung_in_bulk_and_another_ones_few_beside_them(ada: User, broker: redis.Redis) -> None:
     inbox, other = make_channel(ada), make_channel(make_user())
     many, few = [make_delivery(inbox) for _ in range(50)], [make_delivery(other) for _ in range(2)]
-    Delivery.objects.update(ring_at=NOON)
-    Delivery.objects.filter(id__in=[one.id for one in few]).update(ring_at=NOON + timedelta(seconds=1))
+    Delivery.objects.update(wake_at=NOON)
+    Delivery.objects.filter(id__in=[one.id for one in few]).update(wake_at=NOON + timedelta(seconds=1))
     broker_module.mark()
-    assert rescue.rescue().rung == len(many) + len(few)
+    assert rescue.rescue().published == len(many) + len(few)
     assert broker.llen("carillon:deliveries") == fair_queue.FEW + len(few)
     assert broker.llen("carillon:bulk") == len(many) - fair_queue.FEW
 
@@ -33,17 +33,17 @@ def test_many_are_many_in_batches_too_and_few_again_after_a_while(
     ada: User, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(6):
-        outbox.ring([outbox.Ring(uuid7(), 0.0, ada.id) for _ in range(10)])
+        outbox.publish([outbox.Wake(uuid7(), 0.0, ada.id) for _ in range(10)])
     assert (broker.llen("carillon:deliveries"), broker.llen("carillon:bulk")) == (fair_queue.FEW, 60 - fair_queue.FEW)
     monkeypatch.setattr(fair_queue._Lately, "since", fair_queue._Lately.since - fair_queue.WITHIN)
-    outbox.ring([outbox.Ring(uuid7(), 0.0, ada.id)])
+    outbox.publish([outbox.Wake(uuid7(), 0.0, ada.id)])
     assert broker.llen("carillon:deliveries") == fair_queue.FEW + 1
 
 
 def test_what_a_schedule_records_is_rung_by_person_too(ada: User) -> None:
     inbox, other = make_channel(ada), make_channel(make_user())
     sayings = [saying(channel) for channel in (inbox, other)]
-    assert [bell.person_id for bell in outbox.record(sayings)] == [ada.id, other.user_id]
+    assert [wake.person_id for wake in outbox.record(sayings)] == [ada.id, other.user_id]
 
 
 def saying(channel: Channel) -> outbox.NewNotification:

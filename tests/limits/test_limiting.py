@@ -65,7 +65,7 @@ def test_what_comes_too_soon_waits_its_turn_and_counts_no_try(ada: User, monkeyp
     [attempt] = second.history.all()
     assert (attempt.outcome, attempt.reason) == ("released", second.reason)
     assert timedelta(seconds=25) < second.available_at - timezone.now() < timedelta(seconds=31)
-    assert second.available_at - second.ring_at == timedelta(seconds=outbox.EARLY)
+    assert second.available_at - second.wake_at == timedelta(seconds=outbox.EARLY)
 
 
 def test_a_near_turn_is_rung_for_by_a_message_and_a_far_one_by_rescue_in_time(
@@ -76,14 +76,14 @@ def test_a_near_turn_is_rung_for_by_a_message_and_a_far_one_by_rescue_in_time(
     first, near, far = (make_delivery(chat) for _ in range(3))
     assert send(first, near, far) == ["delivered", "pending", "pending"]
     assert broker.llen("carillon:deliveries") == 1  # near
-    assert near.ring_at - near.available_at == timedelta(seconds=outbox.UNHEARD)
-    assert far.ring_at < far.available_at
-    Delivery.objects.filter(id=far.id).update(ring_at=NOON)
-    [(rung, wait, person_id)] = deliveries.due_for_a_ring(10)
-    assert (rung, person_id) == (far.id, ada.id)
+    assert near.wake_at - near.available_at == timedelta(seconds=outbox.CLAIM_WITHIN)
+    assert far.wake_at < far.available_at
+    Delivery.objects.filter(id=far.id).update(wake_at=NOON)
+    [(delivery_id, wait, person_id)] = deliveries.take_due(10)
+    assert (delivery_id, person_id) == (far.id, ada.id)
     assert 0 < wait < 12
     far.refresh_from_db()
-    assert far.ring_at > far.available_at
+    assert far.wake_at > far.available_at
 
 
 def test_its_turn_survives_a_broker_that_forgets_everything(
@@ -95,8 +95,8 @@ def test_its_turn_survives_a_broker_that_forgets_everything(
     send(first, second)
     assert broker.llen("carillon:deliveries") == 1
     broker.flushdb()
-    Delivery.objects.filter(id=second.id).update(available_at=NOON, ring_at=NOON)
-    assert rescue.rescue().rung == 1
+    Delivery.objects.filter(id=second.id).update(available_at=NOON, wake_at=NOON)
+    assert rescue.rescue().published == 1
     assert broker.llen("carillon:deliveries") == 1
     assert send(second) == ["delivered"]
 
@@ -257,6 +257,8 @@ def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire
         return give_back(*args)
 
     monkeypatch.setattr(claims, "_give_back", breaking)
-    monkeypatch.setattr("common.postgres.connection", SimpleNamespace(in_atomic_block=False, close=int))
+    monkeypatch.setattr(
+        "common.postgres.connection", SimpleNamespace(in_atomic_block=False, close=int, cursor=connection.cursor)
+    )
     assert send(delivery) == ["pending"]
     assert (delivery.tries, delivery.history.get().outcome) == (0, "released")

@@ -78,8 +78,8 @@ def workers(broker: redis.Redis, discord: HTTPReceiver) -> Iterator[list[Child]]
 @pytest.mark.usefixtures("workers")
 def test_two_workers_never_send_more_than_a_webhook_takes(discord: HTTPReceiver) -> None:
     channel = make_webhook()
-    bells = [outbox.Ring(make_delivery(channel).id, 0.0, channel.user_id) for _ in range(15)]
-    outbox.ring(bells)
+    wakes = [outbox.Wake(make_delivery(channel).id, 0.0, channel.user_id) for _ in range(15)]
+    outbox.publish(wakes)
     deadline = time.monotonic() + 60
     while Delivery.objects.exclude(state="delivered").exists():
         assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason"))

@@ -34,7 +34,7 @@ def fired(**overrides: Any) -> list[Delivery]:
 
 def test_a_slot_in_quiet_hours_waits_for_their_end_and_the_inbox_does_not() -> None:
     email, inbox = fired()
-    assert (email.available_at, email.ring_at) == (MORNING, MORNING - timedelta(seconds=outbox.EARLY))
+    assert (email.available_at, email.wake_at) == (MORNING, MORNING - timedelta(seconds=outbox.EARLY))
     assert email.reason == "Waits until 07:00: your quiet hours."
     assert (inbox.available_at, inbox.reason) == (SLOT, "")
     assert {email.state, inbox.state} == {"pending"}

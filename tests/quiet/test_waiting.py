@@ -48,7 +48,7 @@ def test_what_is_claimed_in_quiet_hours_waits_and_counts_no_try(answers: list[An
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("pending", 0)
     assert abs(delivery.available_at - end) < timedelta(seconds=1)
-    assert delivery.available_at - delivery.ring_at == timedelta(seconds=outbox.EARLY)
+    assert delivery.available_at - delivery.wake_at == timedelta(seconds=outbox.EARLY)
     assert delivery.reason == f"Waits until {end:%H:%M}: your quiet hours."
     assert Attempt.objects.get().outcome == Attempt.Outcome.RELEASED
 
@@ -89,7 +89,8 @@ def test_what_a_person_sends_again_passes_and_an_operators_replay_waits(
     delivery = make_delivery(make_channel(user, "email"), state="dead")
     for by in (user, make_user())[:: -1 if own else 1]:  # the last one counts
         Delivery.objects.exclude(state="dead").update(state="sending", lease_token=uuid4(), lease_until=NOON)
-        Delivery.objects.exclude(state="dead").update(state="dead", lease_token=None, lease_until=None, settled_at=NOON)
+        ended = {"state": "dead", "cause": "email-refused", "settled_at": NOON}
+        Delivery.objects.exclude(state="dead").update(lease_token=None, lease_until=None, **ended)
         dead_letters.replay(Delivery.objects.all(), "", Who(by.pk, by.email))
     answers.append(Delivered())
     sender.send(delivery.id, "worker")

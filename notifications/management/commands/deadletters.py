@@ -88,9 +88,10 @@ class Command(BaseCommand):
                 self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
             return
         found = dead_letters.groups(which)
+        width = max((len(group.cause) for group in found), default=0)
         for group in found:
             self.stdout.write(
-                f"{group.cause}  {group.count:>8,}  {_said(group.first)} – {_said(group.last)}"
+                f"{group.cause:{width}}  {group.count:>8,}  {_said(group.first)} – {_said(group.last)}"
                 f"  {group.example.provider}, {group.example.state}: {group.example.reason}"
             )
         if not found:

@@ -1,4 +1,4 @@
-"""The doorbell's messages are those that Celery itself would have sent."""
+"""The publisher's messages are those that Celery itself would have sent."""
 
 from __future__ import annotations
 

@@ -1,0 +1,80 @@
+"""The schema is what the models declare: nothing lives only in a migration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db import models
+
+from common.postgres import query
+
+pytestmark = pytest.mark.django_db
+
+APPS = ("common", "people", "notifications", "schedules")
+
+# On django-celery-beat's tables, by `schedules.mirror.create_indexes`.
+FOREIGN = {"schedules_stock_entries", "schedules_clocked", "schedules_crontab"}
+
+
+# Django names what a field implies (keys, unique columns, positive numbers) with a hash, PostgreSQL with a suffix.
+OF_FIELDS = re.compile(r"_[0-9a-f]{8}(_|$)|_(pkey|key|check)$")
+
+
+def tables() -> Iterator[type[models.Model]]:
+    for app in APPS:
+        for model in apps.get_app_config(app).get_models(include_auto_created=True):
+            if not model._meta.proxy:
+                yield model
+
+
+def declared(model: type[models.Model]) -> set[str]:
+    meta = model._meta
+    triggers = {trigger.get_pgid(model) for trigger in getattr(meta, "triggers", [])}
+    return {index.name for index in meta.indexes} | {constraint.name for constraint in meta.constraints} | triggers
+
+
+def stored(table: str) -> set[str]:
+    """Its indexes, constraints and triggers, without those that PostgreSQL makes for NOT NULL and foreign keys."""
+    rows = query(
+        """
+        SELECT indexname AS name FROM pg_indexes WHERE tablename = %(table)s
+         UNION SELECT conname FROM pg_constraint WHERE conrelid = %(table)s::regclass AND contype NOT IN ('n', 't')
+         UNION SELECT tgname FROM pg_trigger WHERE tgrelid = %(table)s::regclass AND NOT tgisinternal
+        """,
+        {"table": table},
+    )
+    return {row.name for row in rows}
+
+
+@pytest.mark.parametrize("model", list(tables()), ids=lambda model: model._meta.label)
+def test_a_table_has_what_its_model_declares_and_nothing_else(model: type[models.Model]) -> None:
+    assert {name for name in stored(model._meta.db_table) if not OF_FIELDS.search(name)} == declared(model)
+
+
+def test_a_function_belongs_to_a_declared_trigger() -> None:
+    rows = query("SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'", [])
+    functions = {row.proname for row in rows if not row.proname.startswith("uuid")}
+    triggers = {name for model in tables() for name in declared(model) if name.startswith("pgtrigger_")}
+    assert functions - {"_pgtrigger_should_ignore"} == triggers
+
+
+def test_the_tables_of_others_have_our_indexes() -> None:
+    rows = query("SELECT indexname FROM pg_indexes WHERE tablename LIKE %s", ["django_celery_beat_%"])
+    ours = {row.indexname for row in rows if not row.indexname.startswith("django_celery_beat_")}
+    assert ours == FOREIGN
+
+
+def test_the_migrations_are_what_the_models_declare() -> None:
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+def test_no_permitted_change_of_a_delivery_calls_a_function() -> None:
+    rows = query(
+        "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgqual IS NULL AND tgrelid = %s::regclass",
+        ["notifications_delivery"],
+    )
+    assert rows == []
