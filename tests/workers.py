@@ -1,4 +1,4 @@
-"""Gives each worker of pytest-xdist its own engines. Loaded by `-p` in pyproject.toml, before Django's settings are."""
+"""Gives each worker of pytest-xdist its own engines. `script/test` loads it, before Django's settings are read."""
 
 from __future__ import annotations
 
