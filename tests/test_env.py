@@ -200,7 +200,11 @@ def test_encryption_keys_are_separated_by_commas() -> None:
     assert env.encryption_keys(f"{KEY}, {KEY},") == [KEY, KEY]
 
 
-@pytest.mark.parametrize("value", [f"{KEY},planted", "planted", f"{KEY[:-2]}", "schlüssel", ","])
+@pytest.mark.parametrize(
+    "value",
+    [f"{KEY},planted", "planted", f"{KEY[:-2]}", "schlüssel", ","],
+    ids=["second", "only", "short", "unicode", "empty"],
+)
 def test_a_wrong_encryption_key_is_said_by_its_place_and_never_shown(value: str) -> None:
     with pytest.raises(env.Misconfigured) as wrong:
         env.encryption_keys(value)

@@ -99,13 +99,13 @@ def test_the_status_counts_if_the_body_breaks_off() -> None:
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        (f"http://127.0.0.1:{closed_port()}/", "refused the connection"),
+        ("http://127.0.0.1:CLOSED/", "refused the connection"),
         ("http://nowhere.invalid/", "could not be resolved"),
     ],
 )
 def test_a_request_without_a_connection_is_not_sent(url: str, reason: str) -> None:
     with pytest.raises(NotSent, match=reason) as failure:
-        post(url)
+        post(url.replace("CLOSED", str(closed_port())))
     assert not failure.value.refused
 
 
