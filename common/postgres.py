@@ -133,9 +133,14 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
+# A session that stood still in its transaction was ended, or the server became a read-only standby.
+_INVALID_TRANSACTION_STATE = "25"
+
+
 def is_outage(error: Exception) -> bool:
-    """Whether no row is to blame: the database is away or not migrated, or this process was told to stop."""
-    return isinstance(
+    """Whether no row is to blame: the database is away, read-only or not migrated, or this process was told to stop."""
+    state = getattr(error.__cause__, "sqlstate", None) or ""
+    return state.startswith(_INVALID_TRANSACTION_STATE) or isinstance(
         error, OperationalError | InterfaceError | NotSupportedError | ProgrammingError | SoftTimeLimitExceeded
     )
 
