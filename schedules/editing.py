@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import cast
 from uuid import UUID
 
@@ -20,9 +20,10 @@ from notifications import deliveries
 from notifications.deliveries import fallback, outbox
 from notifications.models import Channel
 from people.models import User
-from schedules import mirror
+from schedules import mirror, slots
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent
+from schedules.rules.civil import TICK
 
 What = ScheduleEvent.What
 
@@ -74,7 +75,7 @@ def create(user: User, draft: Draft, now: datetime, made_as: UUID | None = None,
     """
     schedule = Schedule(user=user, id=made_as or uuid7())
     _apply(schedule, draft)
-    aim(schedule, now)
+    set_next_slot(schedule, now)
     _insert(schedule, draft.channels)
     _note(schedule, What.CREATED, now, by or user)
     return schedule
@@ -99,7 +100,7 @@ def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by:
     was = {name: getattr(schedule, name) for name in _TIMING}
     _apply(schedule, draft)
     if schedule.state != Schedule.State.PAUSED:
-        aim(schedule, now)
+        set_next_slot(schedule, now)
     _save(schedule, now)
     schedule.channels.set(draft.channels)
     timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
@@ -123,7 +124,7 @@ def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     """Go on with the next slot after `now`, and end a snooze: what lay in between is never fired."""
     schedule = _lock(schedule_id, now)
     schedule.snoozed_until = None
-    aim_or_break(schedule, now)
+    set_next_slot_or_break(schedule, now)
     _note(_save(schedule, now), What.RESUMED, now, by)
     return schedule
 
@@ -135,7 +136,7 @@ def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = 
     if schedule.next_fire_at is None:
         raise Conflict(schedule)
     schedule.snoozed_until = until
-    aim_or_break(schedule, now)
+    set_next_slot_or_break(schedule, now)
     _note(_save(schedule, now), What.SNOOZED, now, by, until=until.isoformat())
     return schedule
 
@@ -154,7 +155,9 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
         version=schedule.version,
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
-    aim_or_break(schedule, slot)  # not from now: a clock that was set back would open what lies between once more
+    set_next_slot_or_break(
+        schedule, slot
+    )  # not from now: a clock that was set back would open what lies between once more
     _note(_save(schedule, now), What.SKIPPED, now, by, slot=slot.isoformat())
     return schedule
 
@@ -173,7 +176,7 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
     skipped.delete()
     if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         # Not from now, as in skip_next; and not at the slot itself, which an edit may have made none.
-        aim_or_break(schedule, min(slot, schedule.next_fire_at or slot) - timedelta(microseconds=1))
+        set_next_slot_or_break(schedule, min(slot, schedule.next_fire_at or slot) - TICK)
     _note(_save(schedule, now), What.UNSKIPPED, now, by, slot=slot.isoformat())
     return schedule
 
@@ -212,7 +215,7 @@ def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedul
     schedule = _lock(schedule_id, now)
     schedule.deleted_at = None
     if schedule.state == Schedule.State.ACTIVE:
-        aim_or_break(schedule, now)
+        set_next_slot_or_break(schedule, now)
     _note(_save(schedule, now), What.RESTORED, now, by)
     return schedule
 
@@ -235,26 +238,17 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.escalate_after = draft.escalate_after
 
 
-def aim(schedule: Schedule, now: datetime) -> None:
-    """Set the next slot after `now`, and the state that follows from it. A slot that has its occurrence is passed by:
-    it was skipped ahead of its time, or the clock has been set back."""
-    timetable = schedule.timetable()
-    used_up = schedule.max_count is not None and schedule.fired_count >= schedule.max_count
-    after = max(now, schedule.snoozed_until - timedelta(microseconds=1)) if schedule.snoozed_until else now
-    slot = None if used_up else timetable.next_after(after)
-    if slot is not None and not schedule._state.adding:
-        taken = set(schedule.occurrences.filter(scheduled_for__gte=slot).values_list("scheduled_for", flat=True))
-        while slot in taken:
-            slot = timetable.next_after(slot)
-    schedule.next_fire_at = slot
-    schedule.state = Schedule.State.FINISHED if slot is None else Schedule.State.ACTIVE
+def set_next_slot(schedule: Schedule, now: datetime) -> None:
+    """Set the next slot after `now`, and the state that follows from it. Raises InvalidRule."""
+    schedule.next_fire_at = slots.of(schedule, now).next_after(now)
+    schedule.state = Schedule.State.FINISHED if schedule.next_fire_at is None else Schedule.State.ACTIVE
     schedule.error = ""
 
 
-def aim_or_break(schedule: Schedule, now: datetime) -> None:
-    """Like `aim`, for a rule that nobody has just checked: one that cannot be read any more is quarantined."""
+def set_next_slot_or_break(schedule: Schedule, now: datetime) -> None:
+    """Like `set_next_slot`, for a rule that nobody has just checked: one that cannot be read any more is quarantined."""
     try:
-        aim(schedule, now)
+        set_next_slot(schedule, now)
     except Exception as error:
         if isinstance(error, Error):
             raise

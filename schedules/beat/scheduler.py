@@ -44,7 +44,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._pulse = Pulse()
         self._minute = Minute(log)
         self._broker_rests_until = 0.0
-        self._reclocking = zone_updates.reclock_changed()
+        self._zone_updates = zone_updates.recompute_changed()
         self._is_set_up = False
         log.info("Zones are read from %s", zone_updates.source())
         super().__init__(*args, **kwargs)
@@ -109,7 +109,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             if not self._is_set_up:
                 self._set_up()
             self._apart(following.follow, "Changes of mirror rows cannot be followed")
-            self._apart(self._reclock, "What the zone database moves cannot be computed")
+            self._apart(self._recompute_moved, "What the zone database moves cannot be computed")
             wait = self._fire_due()
             looked = time.monotonic()
             stock = self._stock_tick(*args, **kwargs)
@@ -143,9 +143,9 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._pulse.tell(fired)
         return 0.0 if fired else HELD
 
-    def _reclock(self) -> None:
+    def _recompute_moved(self) -> None:
         """One batch a tick, from the start on: what a new zone database moves."""
-        for moved in next(self._reclocking, []):
+        for moved in next(self._zone_updates, []):
             log.warning("The zone database moves schedule %s from %s to %s", moved.schedule_id, moved.old, moved.new)
 
     def _stock_tick(self, *args: Any, **kwargs: Any) -> float:
@@ -207,5 +207,5 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def _database_away(self, error: Error) -> None:
         self._minute.complain("Schedules cannot be read or written", error)
         self._read_afresh()
-        self._reclocking = zone_updates.reclock_changed()
+        self._zone_updates = zone_updates.recompute_changed()
         close_old_connections()

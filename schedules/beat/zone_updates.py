@@ -10,7 +10,7 @@ import logging
 import zoneinfo
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from importlib import metadata, resources
 from pathlib import Path
 from uuid import UUID
@@ -19,7 +19,7 @@ from django.db import transaction
 
 from common import zones
 from common.postgres import is_outage
-from schedules import editing, mirror
+from schedules import editing, mirror, slots
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
 
@@ -38,14 +38,14 @@ class Moved:
     new: datetime | None
 
 
-def reclock_changed() -> Iterator[list[Moved]]:
+def recompute_changed() -> Iterator[list[Moved]]:
     """One batch a step: what moves in the zones whose data differs from what was remembered. The end remembers it."""
     digests = {zone: _digest(zone) for zone in zones.known()}
     known = dict(ZoneDigest.objects.values_list("zone", "digest"))
     changed = [zone for zone, digest in digests.items() if known and known.get(zone) != digest]
     changed += [zone for zone in known if zone not in digests]
     if changed:
-        yield from reclock(changed)
+        yield from recompute(changed)
     if known != digests:
         rows = [ZoneDigest(zone=zone, digest=digest) for zone, digest in digests.items()]
         with transaction.atomic():
@@ -55,7 +55,7 @@ def reclock_changed() -> Iterator[list[Moved]]:
             )
 
 
-def reclock(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
+def recompute(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
     """One batch a step, through all active schedules of `zones` (None: of every zone)."""
     last = UUID(int=0)
     while True:
@@ -68,27 +68,28 @@ def reclock(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
             if not batch:
                 return
             last = batch[-1].id
-            moved = [one for schedule in batch if (one := _reclock_alone(schedule, now)) is not None]
+            settled = slots.settled([schedule.id for schedule in batch], now)
+            moved = [one for row in batch if (one := _recompute_alone(row, settled[row.id], now)) is not None]
         yield moved
 
 
-def _reclock_alone(schedule: Schedule, now: datetime) -> Moved | None:
+def _recompute_alone(schedule: Schedule, settled: Collection[datetime], now: datetime) -> Moved | None:
     try:
         with transaction.atomic():
-            return _reclock(schedule, now)
+            return _recompute(schedule, settled, now)
     except Exception as error:
         if is_outage(error):
             raise
-        log.error("Schedule %s cannot be aimed anew: %s", schedule.id, type(error).__name__)
+        log.error("The next slot of schedule %s cannot be recomputed: %s", schedule.id, type(error).__name__)
         return None
 
 
-def _reclock(schedule: Schedule, now: datetime) -> Moved | None:
+def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime) -> Moved | None:
     old = schedule.next_fire_at
-    if old is None or _stays(schedule, now):
+    if old is None or _stays(schedule, settled, now):
         return None
-    # A slot that has come by the new data, and would not have by the old, is fired late.
-    editing.aim_or_break(schedule, min(now, _last_said(schedule)))
+    # With the new data, a slot may already have passed that was still ahead with the old: it fires late.
+    editing.set_next_slot_or_break(schedule, min(now, _settled_until(schedule)))
     if schedule.next_fire_at == old:
         return None
     mirror.write(schedule)
@@ -101,18 +102,17 @@ def _reclock(schedule: Schedule, now: datetime) -> Moved | None:
     return Moved(schedule.id, old, new)
 
 
-def _stays(schedule: Schedule, now: datetime) -> bool:
-    after = max(now, schedule.snoozed_until - timedelta(microseconds=1)) if schedule.snoozed_until else now
+def _stays(schedule: Schedule, settled: Collection[datetime], now: datetime) -> bool:
     try:
-        return schedule.timetable().next_after(after) == schedule.next_fire_at
-    except Exception:  # whatever it is, aiming meets it again and quarantines the schedule
+        return slots.with_settled(schedule, settled).next_after(now) == schedule.next_fire_at
+    except Exception:  # whatever it is, `set_next_slot_or_break` meets it again and quarantines the schedule
         return False
 
 
-def _last_said(schedule: Schedule) -> datetime:
+def _settled_until(schedule: Schedule) -> datetime:
     """The last instant whose slots are settled: that of the newest slot, or of the newest change of the timetable."""
-    slots = schedule.occurrences.exclude(reason=Occurrence.Reason.MANUAL).order_by("-scheduled_for")
-    slot = slots.values_list("scheduled_for", flat=True).first()
+    occurrences = schedule.occurrences.exclude(reason=Occurrence.Reason.MANUAL).order_by("-scheduled_for")
+    slot = occurrences.values_list("scheduled_for", flat=True).first()
     changes = schedule.events.exclude(what__in=[What.RUN, What.RECLOCKED]).order_by("-id")
     change = changes.values_list("at", flat=True).first()
     return max(instant for instant in (slot, change, schedule.created_at) if instant is not None)

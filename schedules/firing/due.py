@@ -18,13 +18,15 @@ from people import quiet
 from people.models import DISPLAY_NAME_SQL
 from schedules import rules
 from schedules.models import Schedule
+from schedules.slots import Slots
 
 
 class Due(NamedTuple):
     """A schedule whose next slot has come, locked by the current transaction. Instants are aware UTC.
 
     `rule` is JSON, `name` what its person is called, `spread`, `grace` and `stale_after` are seconds. `persons_zone` is
-    the zone of the quiet hours, `escalate_after` in minutes.
+    the zone of the quiet hours, `escalate_after` in minutes. `settled` are the slots from the next one on that have an
+    occurrence already.
     """
 
     id: UUID
@@ -53,10 +55,14 @@ class Due(NamedTuple):
     persons_zone: str
     channel_order: list[UUID]
     escalate_after: int | None
+    settled: list[datetime]
 
-    def timetable(self) -> rules.Timetable:
-        """Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
-        return _timetable(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, frozenset(self.excluded))
+    def slots(self) -> Slots:
+        """Without a limit: only firing knows which slots count. Raises InvalidRule for an unreadable rule."""
+        timetable = _timetable(
+            self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, frozenset(self.excluded)
+        )
+        return Slots(timetable, settled=self.settled)
 
     def place(self, channel: tuple[UUID, str]) -> int:
         """Where a channel (id, provider) stands in the order; one that was added beside the order comes last."""
@@ -86,7 +92,9 @@ _READ = f"""
 SELECT s.id, s.user_id, {DISPLAY_NAME_SQL}, s.title, s.body, s.kind,
        s.rule::text, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
-       u.quiet_until, u.time_zone, s.channel_order, s.escalate_after
+       u.quiet_until, u.time_zone, s.channel_order, s.escalate_after,
+       ARRAY(SELECT o.scheduled_for FROM schedules_occurrence o
+              WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at)
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """  # noqa: S608 - a constant
 _TAKE = """s.next_fire_at <= %(now)s {only}

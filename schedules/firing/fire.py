@@ -24,7 +24,7 @@ from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification, Ring
 from notifications.models import Notification
 from notifications.owner_notices import Notice
-from schedules import mirror
+from schedules import mirror, slots
 from schedules.firing import due, quarantine
 from schedules.firing.due import Due
 from schedules.firing.misfire import Decision, decide
@@ -157,18 +157,13 @@ def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Ring]
 def _move(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None) -> Move:
     """Decide, without writing. A rule that raises quarantines its schedule and nothing else."""
     try:
-        timetable = schedule.timetable()
-        slots: list[datetime] = []
-        slot: datetime | None = schedule.next_fire_at
-        while slot is not None and slot <= now and len(slots) < 2 * SLOTS_A_STEP:
-            slots.append(slot)
-            slot = timetable.next_after(slot)
-        if slot is not None and slot <= now:
-            # More wait than one step takes. Those of this step are older than any that a policy would still send.
-            missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in slots[:SLOTS_A_STEP]]
-            return Move(schedule, missed, slots[SLOTS_A_STEP])
+        due_slots, next_slot = schedule.slots().due(schedule.next_fire_at, now, 2 * SLOTS_A_STEP)
+        if next_slot is not None and next_slot <= now:
+            # More are due than one step handles. No policy sends any of this step: they are too old.
+            missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in due_slots[:SLOTS_A_STEP]]
+            return Move(schedule, missed, due_slots[SLOTS_A_STEP])
         decisions = decide(
-            slots,
+            due_slots,
             now,
             policy or Schedule.Misfire(schedule.misfire),
             timedelta(seconds=schedule.grace),
@@ -180,11 +175,12 @@ def _move(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
         return _quarantined(schedule, error)
     if not has_channels:
         decisions = [replace(decision, fire=False, reason=Occurrence.Reason.NO_CHANNEL) for decision in decisions]
-    if schedule.max_count is not None:
-        decisions = _up_to(schedule.max_count - schedule.fired_count, decisions)
-        if schedule.fired_count + sum(decision.fire for decision in decisions) >= schedule.max_count:
-            slot = None
-    return Move(schedule, decisions, slot)
+    left = slots.left(schedule.max_count, schedule.fired_count)
+    if left is not None:
+        decisions = _up_to(left, decisions)
+        if sum(decision.fire for decision in decisions) >= left:
+            next_slot = None
+    return Move(schedule, decisions, next_slot)
 
 
 def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:

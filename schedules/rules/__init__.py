@@ -23,11 +23,11 @@ from schedules.rules.monthly import Monthly
 from schedules.rules.once import Once
 from schedules.rules.rrule import RRule
 from schedules.rules.rule import Rule
-from schedules.rules.timetable import Timetable, upcoming
+from schedules.rules.timetable import Timetable
 from schedules.rules.weekly import Weekly
 from schedules.rules.work import Work
 
-__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored", "upcoming"]
+__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored"]
 
 KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 

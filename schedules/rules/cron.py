@@ -14,7 +14,7 @@ from cronsim.explain import Expression
 
 from schedules.rules import civil, cron_text, fields, words
 from schedules.rules.invalid import InvalidRule
-from schedules.rules.rule import CivilRule
+from schedules.rules.rule import CivilRule, ClockChange
 from schedules.rules.work import Work
 
 # Any start does for the test of reach: the calendar repeats, and cronsim looks fifty years ahead.
@@ -108,12 +108,10 @@ class Cron(CivilRule):
         said = re.sub(r"\b(\d+)th\b", lambda match: words.ordinal(int(match[1])), said)
         return f"{said}, {words.place_time(self.timezone)} (cron {self.expression})"
 
-    def explain(self, slot: datetime) -> str:
+    def clock_change(self, slot: datetime) -> ClockChange | None:
         if not self.is_elapsed:
-            return super().explain(slot)
+            return super().clock_change(slot)
         if not civil.FIRST_INSTANT < slot < civil.LAST_INSTANT:
-            return ""
+            return None
         shown = civil.local(self.zone, slot)
-        if not civil.happens_twice(self.zone, shown):
-            return ""
-        return f"{words.clock(shown)} happens twice on {shown.date()} in {words.place(self.timezone)}: fires both times"
+        return ClockChange("both", [shown], shown, self.timezone) if civil.happens_twice(self.zone, shown) else None

@@ -75,5 +75,5 @@ class Interval(Rule):
         shown = civil.local(self.zone, self.anchor)
         return f"{often} from {words.day(shown)} {words.clock(shown)} {words.place_time(self.timezone)}"
 
-    def explain(self, slot: datetime) -> str:
-        return ""
+    def clock_change(self, slot: datetime) -> None:
+        return None

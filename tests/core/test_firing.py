@@ -11,6 +11,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from notifications.models import Delivery, Notification
+from schedules import editing
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user
@@ -105,6 +106,19 @@ def test_a_maximum_count_finishes_the_schedule() -> None:
     fire.fire_due(NINE + timedelta(days=6))
     schedule.refresh_from_db()
     assert (schedule.state, schedule.fired_count, schedule.occurrences.count()) == ("finished", 2, 2)
+
+
+def test_a_slot_that_is_still_skipped_is_passed_by_and_does_not_count() -> None:
+    schedule, day = make_schedule(make_user(), max_count=2), timedelta(days=1)
+    editing.skip_next(schedule.id, NINE, NOON)
+    editing.skip_next(schedule.id, NINE + day, NOON)
+    editing.unskip(schedule.id, NINE, NOON)
+    fire.fire_due(NINE)
+    schedule.refresh_from_db()
+    assert (schedule.next_fire_at, schedule.fired_count) == (NINE + 2 * day, 1)
+    fire.fire_due(NINE + 2 * day)
+    schedule.refresh_from_db()
+    assert (schedule.state, schedule.fired_count) == ("finished", 2)
 
 
 def test_a_schedule_without_a_channel_records_why_nothing_went_out() -> None:

@@ -12,7 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from common import durations
 from schedules.explain import history
-from schedules.explain.history import Because, SlotStory
+from schedules.explain.causes import Cause
+from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, civil
@@ -42,9 +43,9 @@ class Command(BaseCommand):
         for story in coming:
             self._tell(story, zone)
 
-    def _tell(self, story: SlotStory, zone: ZoneInfo) -> None:
+    def _tell(self, story: ExplainedSlot, zone: ZoneInfo) -> None:
         late = "" if story.late is None or story.late < history.PUNCTUAL else f", {durations.said(story.late)} late"
-        said = [_said(cause, zone) for cause in story.because] + [f"{story.note}."] * bool(story.note)
+        said = [_said(cause, zone) for cause in story.causes] + [f"{story.note}."] * bool(story.note)
         line = f"{_shown(story.slot, zone)}  {story.outcome}{late}"
         self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
 
@@ -73,9 +74,9 @@ def _instant(written: str, zone: ZoneInfo) -> datetime:
     return read if read.tzinfo else read.replace(tzinfo=zone)
 
 
-def _all(schedule: Schedule, since: datetime, now: datetime) -> list[SlotStory]:
+def _all(schedule: Schedule, since: datetime, now: datetime) -> list[ExplainedSlot]:
     """Everything since then, oldest first."""
-    stories: list[SlotStory] = []
+    stories: list[ExplainedSlot] = []
     until = now + civil.TICK
     while page := history.past(schedule, since, until, now):
         stories += page
@@ -87,8 +88,8 @@ def _shown(instant: datetime, zone: ZoneInfo) -> str:
     return f"{instant.astimezone(zone):%Y-%m-%d %H:%M:%S}"
 
 
-def _said(cause: Because, zone: ZoneInfo) -> str:
-    words = [cause.what]
+def _said(cause: Cause, zone: ZoneInfo) -> str:
+    words = [cause.text]
     if cause.began is not None:
         words.append(f"{'since' if cause.ended is None else 'from'} {_shown(cause.began, zone)}")
     if cause.ended is not None:

@@ -15,7 +15,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(f"Zones are read from {zone_updates.source()}.")
         moved = 0
-        for batch in zone_updates.reclock():
+        for batch in zone_updates.recompute():
             for one in batch:
                 self.stdout.write(
                     f"schedule {one.schedule_id}: {one.old.isoformat()} -> {one.new and one.new.isoformat()}"
