@@ -1,8 +1,8 @@
-"""Schedule <-> django_celery_beat.PeriodicTask: one mirror row a schedule, for the operator and the stock scheduler.
+"""One `django_celery_beat.PeriodicTask` for each schedule: the mirror row, for operators and the stock scheduler.
 
-The rows are written by cheap statements, not by `PeriodicTask.save()`, which costs 11 queries and locks one hot row.
-A mirror row may ring more often than its schedule fires (crontab cannot say "the last day of the month"): its task goes
-through the same claim as our own beat, and a claim that finds nothing due does nothing.
+`PeriodicTask.save()` costs 11 queries and locks one hot row, so rows are written by plain statements. A mirror row may
+run more often than its schedule fires, as no crontab says "the last day of the month". Its task uses the same claim as
+our beat, and does nothing if nothing is due.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from schedules.rules import InvalidRule, Rule
 from schedules.rules.cron import Cron
 
 FIRE = "schedules.fire"
-# Every column of CrontabSchedule holds a list of all of its values, and at least so many characters.
+# Each column of CrontabSchedule holds at least this many characters, and a list of all of its values.
 _SHORTEST_COLUMN = 64
 _EVERY = {"minute": "*", "hour": "*", "day_of_month": "*", "month_of_year": "*", "day_of_week": "*"}
 
 
 def fields(schedule: Schedule) -> dict[str, Any]:
-    """What the mirror row of `schedule` says; rows of shared timings are made where there are none yet."""
+    """The columns of the mirror row of `schedule`. Creates the rows of its timing if there are none."""
     return {
         "name": f"{schedule.title[:150]} ({schedule.id})",
         "task": FIRE,
@@ -42,7 +42,7 @@ def fields(schedule: Schedule) -> dict[str, Any]:
 
 
 def write(schedule: Schedule) -> None:
-    """Create the mirror row of `schedule`, or bring it up to date; the caller saves the schedule's key to it."""
+    """Create or update the mirror row of `schedule`; the caller saves the foreign key."""
     if schedule.periodic_task_id is None:
         [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**fields(schedule))])
     else:
@@ -51,21 +51,23 @@ def write(schedule: Schedule) -> None:
 
 
 def set_enabled(schedule: Schedule) -> None:
-    """Enable or disable the mirror row, as the schedule is."""
+    """Enable or disable the mirror row as its schedule is."""
     with _own():
         PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(enabled=schedule.next_fire_at is not None)
 
 
-def sign_as_beat(connection: Any, **_: Any) -> None:
-    """Say on a database connection that a beat speaks: a stock scheduler disables rows that have run or expired, which
-    is nobody's wish for us to follow. The name holds through a connection pooler too."""
+def name_connection(connection: Any, **_: Any) -> None:
+    """Name a database connection as a beat's: rows that a stock scheduler disables do not pause their schedules.
+
+    The name also works through a connection pooler.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SET application_name = 'carillon beat'")
 
 
 @contextmanager
 def _own() -> Iterator[None]:
-    """Within it, changes of mirror rows are ours, and not somebody's wish for us to follow (see `following`)."""
+    """Within it, changes of mirror rows are ours: they do not pause or resume a schedule (see `following`)."""
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('carillon.mirror', 'own', true)")
         yield
@@ -73,8 +75,7 @@ def _own() -> Iterator[None]:
 
 
 def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
-    """Keep "last run", "run count" and "enabled" true: for each mirror row (None: there is none), how often its
-    schedule fired, and whether it goes on."""
+    """Update mirror rows after firing. A run is the row's id, how often its schedule fired, and whether it goes on."""
     with _own(), connection.cursor() as cursor:
         cursor.execute(
             """
@@ -94,7 +95,7 @@ def record_runs(runs: Sequence[tuple[int | None, int, bool]]) -> None:
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
     if schedule.state == Schedule.State.BROKEN or (rule := _readable(schedule)) is None:
-        return {}  # the row keeps the timing that it had
+        return {}  # the row keeps its timing
     timing: dict[str, Any] = {"clocked": None, "interval": None, "crontab": None}
     data = rule.data()
     if schedule.kind == "once":
@@ -106,7 +107,7 @@ def _timing(schedule: Schedule) -> dict[str, Any]:
 
 
 def _readable(schedule: Schedule) -> Rule | None:
-    """A zone may have been removed from the zone database since; its owner can still pause or delete the schedule."""
+    """None for an unreadable rule: its owner can still pause or delete the schedule."""
     try:
         return schedule.timetable().rule
     except InvalidRule:
@@ -114,13 +115,13 @@ def _readable(schedule: Schedule) -> Rule | None:
 
 
 def _of_cron(rule: Cron) -> dict[str, str]:
-    """In numbers: Celery knows neither “jan” nor 7 for Sunday, and its columns do not hold every list of them."""
+    """In numbers: Celery knows neither “jan” nor 7 for Sunday."""
     every, cron = _EVERY.copy(), rule.parsed
     _, minute, hour, day, month, _ = cron.parts
     every["minute"], every["hour"] = _short(minute, cron.minutes), _short(hour, cron.hours)
     every["month_of_year"] = _short(month, cron.months)
     if cron.day_and and all(isinstance(value, int) and value >= 0 for value in [*cron.days, *cron.weekdays]):
-        # Every day where either is enough, which Celery reads as both, and for L and #.
+        # Else every day: Celery has no L and no #, and reads "either day" as "both".
         every["day_of_month"] = _short(day, cron.days)
         weekdays = {value % 7 for value in cron.weekdays if isinstance(value, int)}
         every["day_of_week"] = "*" if len(weekdays) == 7 else _listed(weekdays)
@@ -136,7 +137,7 @@ def _listed(values: set[int]) -> str:
 
 
 def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
-    """Celery's crontab that rings at every slot of the rule, and where it cannot be exact, on more days than those."""
+    """Celery's crontab that runs at every slot of the rule, and on more days where it cannot be exact."""
     every = _EVERY.copy()
     if kind in {"daily", "weekly", "monthly"}:
         hour, minute = rule["time"].split(":")
@@ -149,13 +150,13 @@ def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
 
 
 def _instant(rule: Rule) -> datetime:
-    # Also when it has passed: the stock scheduler dies of an enabled row that has no timing.
+    # Also if it has passed: an enabled row without a timing stops the stock scheduler.
     slot = rule.next_after(datetime.min.replace(tzinfo=UTC))
     return slot or datetime.max.replace(tzinfo=UTC)
 
 
 def _shared(model: Any, **fields: Any) -> Any:
-    """The row with these fields, made without the signal that has beat reload everything."""
+    """The row with these fields. Creating it sends no signal, which would make beat reload everything."""
     found = model.objects.filter(**fields).first()
     if found is None:
         [found] = model.objects.bulk_create([model(**fields)])

@@ -1,4 +1,4 @@
-"""Celery's edge: what makes the clock go under the stock scheduler too. Beside our own beat, it finds nothing to do."""
+"""Tasks that fire schedules under the stock scheduler. Beside our own beat, they find nothing to do."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from schedules.firing import fire
 
 
 @beat_init.connect
-def sign(**_: object) -> None:
-    """In the process of a beat, of ours or of the stock scheduler."""
-    connection_created.connect(mirror.sign_as_beat)
+def name_connections(**_: object) -> None:
+    """In the process of any beat, ours or the stock scheduler."""
+    connection_created.connect(mirror.name_connection)
     if connection.connection is not None:
-        mirror.sign_as_beat(connection)
+        mirror.name_connection(connection)
 
 
 @shared_task(name=mirror.FIRE, ignore_result=True)
 def fire_one(schedule_id: str) -> None:
-    """What a mirror row rings."""
+    """The task of a mirror row."""
     following.follow()
     fire.fire_due(fire.read_clock().now, only=UUID(schedule_id))
 
 
 @shared_task(name="schedules.sweep", ignore_result=True)
 def sweep() -> None:
-    """Fire what is due, whether or not its mirror row has rung: a crontab cannot say all that a rule can."""
+    """Fire what is due even if no mirror row has run: a crontab cannot express every rule."""
     following.follow()
     now = fire.read_clock().now
     while fire.fire_due(now):

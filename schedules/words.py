@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
+
 from common import durations
 from schedules.models import Occurrence
 from schedules.rules import InvalidRule, Timetable, Work, civil
@@ -25,6 +27,11 @@ CAUSES: dict[str, str] = {
 }
 # A rule that fires less often than this does not surprise anybody by waiting an hour longer.
 _FREQUENT = timedelta(hours=12)
+
+
+def limit_reached() -> str:
+    most = settings.MOST_SCHEDULES
+    return f"You have {most} reminders, as many as one person may have here. Delete one that you no longer need."
 
 
 def clock_note(timetable: Timetable, slot: datetime, work: Work | None = None) -> str:

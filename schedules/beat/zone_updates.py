@@ -1,6 +1,6 @@
-"""Recompute next slots when the zone database says something new about their zones.
+"""Recompute next slots after an update of the time zone database.
 
-Zone files are compared by what is in them: the version of the zone database is not installed with it everywhere.
+Zone files are compared by content: not every system installs the version of its database.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ What = ScheduleEvent.What
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A schedule whose next slot has moved; None: none is left, or the rule cannot be read any more."""
+    """A schedule whose next slot has moved; `new` is None if none is left, or the rule is unreadable now."""
 
     schedule_id: UUID
     old: datetime
@@ -39,7 +39,7 @@ class Moved:
 
 
 def recompute_changed() -> Iterator[list[Moved]]:
-    """One batch a step: what moves in the zones whose data differs from what was remembered. The end remembers it."""
+    """Recompute the schedules of zones whose data has changed, one batch a step. The last step stores the digests."""
     digests = {zone: _digest(zone) for zone in zones.known()}
     known = dict(ZoneDigest.objects.values_list("zone", "digest"))
     changed = [zone for zone, digest in digests.items() if known and known.get(zone) != digest]
@@ -56,7 +56,7 @@ def recompute_changed() -> Iterator[list[Moved]]:
 
 
 def recompute(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
-    """One batch a step, through all active schedules of `zones` (None: of every zone)."""
+    """Recompute all active schedules of `zones` (None: of every zone), one batch a step."""
     last = UUID(int=0)
     while True:
         with transaction.atomic():
@@ -98,7 +98,7 @@ def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime)
     detail = {"from": old.isoformat(), "to": None if new is None else new.isoformat()}
     schedule.events.create(what=What.RECLOCKED, at=now, version=schedule.version, detail=detail)
     if schedule.state == Schedule.State.BROKEN:
-        quarantine.tell_broken([schedule.id])
+        quarantine.notify_broken([schedule.id])
     return Moved(schedule.id, old, new)
 
 
@@ -119,15 +119,12 @@ def _settled_until(schedule: Schedule) -> datetime:
 
 
 def source() -> str:
-    """Where this process reads zones, and their version where that is told: "/usr/share/zoneinfo (2025b)"."""
+    """Where this process reads zones, and their version: "/usr/share/zoneinfo (2025b)"."""
     for folder in map(Path, zoneinfo.TZPATH):
         if (folder / "UTC").is_file():
-            told = folder / "tzdata.zi"
-            first = told.read_text().partition("\n")[0] if told.is_file() else ""
-            version = (
-                first.removeprefix("# version ") if first.startswith("# version ") else "of a version it does not tell"
-            )
-            return f"{folder} ({version})"
+            data = folder / "tzdata.zi"
+            name, _, version = data.read_text().partition("\n")[0].rpartition(" ") if data.is_file() else ("", "", "")
+            return f"{folder} ({version if name == '# version' else 'of unknown version'})"
     return f"the package tzdata ({metadata.version('tzdata')})"
 
 

@@ -1,4 +1,4 @@
-"""Schedules that are due, claimed: the columns that firing needs, read without making a model of each row."""
+"""Claim the schedules that are due: only the columns that firing needs, as tuples instead of models."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from schedules.slots import Slots
 
 
 class Due(NamedTuple):
-    """A schedule whose next slot has come, locked by the current transaction. Instants are aware UTC.
+    """A schedule whose next slot is due, locked by the current transaction. Instants are aware UTC.
 
-    `rule` is JSON, `name` what its person is called, `spread`, `grace` and `stale_after` are seconds. `persons_zone` is
-    the zone of the quiet hours, `escalate_after` in minutes. `settled` are the slots from the next one on that have an
+    `rule` is JSON, `name` the person's, `spread`, `grace` and `stale_after` are seconds. `persons_zone` is the zone of
+    the quiet hours, `escalate_after` in minutes. `settled` are the slots from the next one on that have an
     occurrence already.
     """
 
@@ -65,12 +65,12 @@ class Due(NamedTuple):
         return Slots(timetable, settled=self.settled)
 
     def place(self, channel: tuple[UUID, str]) -> int:
-        """Where a channel (id, provider) stands in the order; one that was added beside the order comes last."""
+        """The index of a channel (id, provider) in the order; one that is not in it comes last."""
         order = self.channel_order
         return order.index(channel[0]) if channel[0] in order else len(order)
 
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
-        """What keeps this schedule from disturbing its person at an instant; None where it may."""
+        """The wait that quiet hours impose on a notification at an instant; None for no wait."""
         if self.urgent or self.quiet_from is None:
             return None
         return quiet.wait(instant, quiet.window(self.quiet_from, self.quiet_until, self.persons_zone))
@@ -104,9 +104,9 @@ _TAKE = """s.next_fire_at <= %(now)s {only}
 
 
 def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
-    """Lock up to `limit` schedules that are due at `now` and that nobody else holds, oldest first; `only` this one."""
+    """Lock up to `limit` schedules that are due at `now` and not locked, oldest first; with `only`, this one alone."""
     with connection.cursor() as cursor:
-        # psycopg's own reader of instants, in C; Django's is in Python, and several times as slow.
+        # psycopg's own loader of instants is in C, and several times as fast as Django's.
         cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
         cursor.execute(
             _READ + _TAKE.format(only="" if only is None else "AND s.id = %(only)s"),
@@ -116,15 +116,15 @@ def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
 
 
 def ids(now: datetime, limit: int) -> list[UUID]:
-    """Up to `limit` schedules that are due at `now`, oldest first; no other column of theirs is read."""
+    """The ids of up to `limit` schedules that are due at `now`, oldest first. Reads no damaged column."""
     found = Schedule.objects.filter(next_fire_at__lte=now).order_by("next_fire_at").values_list("id", flat=True)
     return list(found[:limit])
 
 
 def as_if_due(schedule_id: UUID, slot: datetime) -> Due:
-    """A schedule that the caller has locked, as if `slot` were its next one; urgent, for a person waits for it.
+    """A schedule that the caller has locked, as if `slot` were its next one. Urgent: a person waits for it.
 
-    Raises IndexError when there is none.
+    Raises IndexError if there is no such schedule.
     """
     with connection.cursor() as cursor:
         cursor.execute(_READ + "s.id = %s", [schedule_id])
@@ -132,7 +132,7 @@ def as_if_due(schedule_id: UUID, slot: datetime) -> Due:
 
 
 def channels_of(schedules: Iterable[Due]) -> dict[UUID, list[tuple[UUID, str]]]:
-    """The channels (id, provider) of each, less those that have been removed."""
+    """The channels (id, provider) of each schedule that are not removed."""
     channels: dict[UUID, list[tuple[UUID, str]]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,4 +1,4 @@
-"""What to do with the slots of one schedule that are due: a decision for each, as values."""
+"""Decide for each due slot of a schedule whether it fires, is late, or was missed. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_SENT = 100
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One slot: fire it or skip it, and why (empty when it fired in time)."""
+    """Fire or skip one slot, and why (empty if it fires in time)."""
 
     slot: datetime
     fire: bool
@@ -26,8 +26,8 @@ def decide(
 ) -> list[Decision]:
     """A decision for each of `slots` (ascending, all due at `now`), by the schedule's misfire policy.
 
-    A slot is missed when it is older than `grace`. A one-off always fires. With `latest`, a missed slot fires only
-    if no newer one is due.
+    A slot is missed if it is older than `grace`. One-time reminders always fire. With `latest`, a missed slot fires
+    only if no newer one is due.
     """
     late = [slot for slot in slots if now - slot > grace]
     if one_off:

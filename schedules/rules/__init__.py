@@ -18,14 +18,13 @@ from typing import Any
 from schedules.rules.cron import Cron
 from schedules.rules.daily import Daily
 from schedules.rules.interval import Interval
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.monthly import Monthly
 from schedules.rules.once import Once
 from schedules.rules.rrule import RRule
 from schedules.rules.rule import Rule
 from schedules.rules.timetable import Timetable
 from schedules.rules.weekly import Weekly
-from schedules.rules.work import Work
 
 __all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored"]
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import groupby
 
 from schedules.rules import civil
-from schedules.rules.work import Work
+from schedules.rules.invalid import Work
 
 _COARSE = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY")
 

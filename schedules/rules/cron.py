@@ -13,9 +13,8 @@ from cronsim import CronSim, CronSimError
 from cronsim.explain import Expression
 
 from schedules.rules import civil, cron_text, fields, words
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule, ClockChange
-from schedules.rules.work import Work
 
 # Any start does for the test of reach: the calendar repeats, and cronsim looks fifty years ahead.
 _REACH_FROM = datetime(2000, 1, 1)  # noqa: DTZ001 - civil

@@ -8,8 +8,8 @@ from datetime import datetime, time, timedelta
 from typing import Any, ClassVar, Self
 
 from schedules.rules import fields, words
+from schedules.rules.invalid import Work
 from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
 
 _DAY = timedelta(days=1)
 

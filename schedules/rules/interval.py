@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from schedules.rules import civil, fields, words
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
-from schedules.rules.work import Work
 
 # How many of each unit make the longest interval, ten years.
 _LONGEST = {"minutes": 3650 * 24 * 60, "hours": 3650 * 24, "days": 3650}

@@ -9,9 +9,8 @@ from datetime import datetime, time
 from typing import Any, ClassVar, Self
 
 from schedules.rules import fields, words
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
 
 _SHORTEST = 28
 

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self
 
 from schedules.rules import civil, fields, rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
 
 _UNITS = {
     "YEARLY": "year",

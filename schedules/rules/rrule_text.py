@@ -10,8 +10,7 @@ from typing import Any
 
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
-from schedules.rules.invalid import InvalidRule
-from schedules.rules.work import Work
+from schedules.rules.invalid import InvalidRule, Work
 
 EXAMPLE = (
     "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
 from schedules.rules import civil, words
-from schedules.rules.invalid import InvalidRule
-from schedules.rules.work import Work
+from schedules.rules.invalid import InvalidRule, Work
 
 
 @dataclass(frozen=True)

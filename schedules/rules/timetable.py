@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from schedules.rules import civil
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
-from schedules.rules.work import Work
 
 # Units for an excluded date, beside what the rule itself spends.
 _EXCLUDED_DATE = 20

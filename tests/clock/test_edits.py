@@ -179,7 +179,7 @@ def test_running_now_twice_at_one_instant_says_it_once() -> None:
 def test_the_same_press_of_the_button_runs_once() -> None:
     schedule, press = make_schedule(make_user()), uuid7()
     for seconds in range(2):
-        editing.run_now(schedule.id, NOON + timedelta(seconds=seconds), run_as=press)
+        editing.run_now(schedule.id, NOON + timedelta(seconds=seconds), occurrence_id=press)
     assert slots(schedule) == [(NOON, "fired", "manual")]
     assert events(schedule) == [("created", 1), ("run", 1)]
 

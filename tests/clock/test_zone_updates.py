@@ -104,7 +104,7 @@ def test_a_beat_recomputes_at_its_start_what_has_changed_and_only_that() -> None
 def test_the_command_says_what_it_moves() -> None:
     wrong = make_wrong(HOUR, fire.read_clock().now)
     out = StringIO()
-    call_command("reclock", stdout=out)
+    call_command("recompute_slots", stdout=out)
     assert str(wrong.id) in out.getvalue()
     assert "1 schedules moved" in out.getvalue()
     assert f"Zones are read from {zone_updates.source()}." in out.getvalue()
@@ -121,7 +121,7 @@ def other_zones(tmp_path: Path) -> Iterator[Path]:
 
 def test_it_is_said_where_zones_are_read_and_of_which_version(other_zones: Path) -> None:
     (other_zones / "UTC").write_bytes(b"TZif")
-    assert zone_updates.source() == f"{other_zones} (of a version it does not tell)"
+    assert zone_updates.source() == f"{other_zones} (of unknown version)"
     (other_zones / "tzdata.zi").write_text("# version 2026f\n# more\n")
     assert zone_updates.source() == f"{other_zones} (2026f)"
     zoneinfo.reset_tzpath([])
