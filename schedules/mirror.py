@@ -56,7 +56,7 @@ def set_enabled(schedule: Schedule) -> None:
         PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(enabled=schedule.next_fire_at is not None)
 
 
-def name_connection(connection: Any, **_: Any) -> None:
+def sign_as_beat(connection: Any, **_: Any) -> None:
     """Name a database connection as a beat's: rows that a stock scheduler disables do not pause their schedules.
 
     The name also works through a connection pooler.

@@ -14,11 +14,11 @@ from schedules.firing import fire
 
 
 @beat_init.connect
-def name_connections(**_: object) -> None:
+def sign(**_: object) -> None:
     """In the process of any beat, ours or the stock scheduler."""
-    connection_created.connect(mirror.name_connection)
+    connection_created.connect(mirror.sign_as_beat)
     if connection.connection is not None:
-        mirror.name_connection(connection)
+        mirror.sign_as_beat(connection)
 
 
 @shared_task(name=mirror.FIRE, ignore_result=True)

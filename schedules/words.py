@@ -10,7 +10,7 @@ from common import durations
 from schedules.models import Occurrence
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.rules.rule import ClockChange
-from schedules.rules.words import clock, listed, place
+from schedules.rules.words import city, clock, listed
 
 # By `Occurrence.Reason` and `explain.causes.Code`; "from …", "to …" and "by …" follow where they are known.
 CAUSES: dict[str, str] = {
@@ -59,7 +59,7 @@ def clock_change(change: ClockChange | None) -> str:
     if change is None:
         return ""
     first, count = change.times[0], len(change.times)
-    where = f"on {first.date()} in {place(change.timezone)}"
+    where = f"on {first.date()} in {city(change.timezone)}"
     if change.code in {"once", "both"}:
         fires = "fires once, the first time" if change.code == "once" else "fires both times"
         return f"{clock(first)} happens twice {where}: {fires}"

@@ -36,4 +36,4 @@ class Daily(CivilRule):
         return due if due > after else due + _DAY
 
     def describe(self) -> str:
-        return f"Every day at {self.time:%H:%M}, {words.place_time(self.timezone)}"
+        return f"Every day at {self.time:%H:%M}, {words.zone_time(self.timezone)}"

@@ -1,4 +1,4 @@
-"""Every so many minutes, hours or days of elapsed time: the one kind that no clock change touches."""
+"""Every so many minutes, hours or days of elapsed time. Clock changes do not matter."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Interval(Rule):
     def describe(self) -> str:
         often = f"Every {self.every} {self.unit}" if self.every > 1 else f"Every {self.unit[:-1]}"
         shown = civil.local(self.zone, self.anchor)
-        return f"{often} from {words.day(shown)} {words.clock(shown)} {words.place_time(self.timezone)}"
+        return f"{often} from {words.day(shown)} {words.clock(shown)} {words.zone_time(self.timezone)}"
 
     def clock_change(self, slot: datetime) -> None:
         return None

@@ -70,4 +70,4 @@ class Monthly(CivilRule):
             which = f"the {words.ordinal(self.day)} of every month (the last day in shorter months)"
         else:
             which = f"the {words.ordinal(self.day)} of every month that has one"
-        return f"On {which} at {self.time:%H:%M}, {words.place_time(self.timezone)}"
+        return f"On {which} at {self.time:%H:%M}, {words.zone_time(self.timezone)}"

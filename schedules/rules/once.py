@@ -47,5 +47,5 @@ class Once(CivilRule):
 
     def describe(self) -> str:
         weekday = words.DAYS[self.at.weekday()]
-        place = words.place_time(self.timezone)
-        return f"Once, on {weekday} {words.day(self.at)} at {words.clock(self.at)}, {place}"
+        zone = words.zone_time(self.timezone)
+        return f"Once, on {weekday} {words.day(self.at)} at {words.clock(self.at)}, {zone}"

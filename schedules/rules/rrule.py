@@ -55,5 +55,5 @@ class RRule(CivilRule):
         rule = self.calendar_rule
         unit = _UNITS[rule.frequency]
         often = f"Every {unit}" if rule.interval == 1 else f"Every {rule.interval} {unit}s"
-        start = f"{words.day(rule.start)} {words.clock(rule.start)} {words.place_time(self.timezone)}"
+        start = f"{words.day(rule.start)} {words.clock(rule.start)} {words.zone_time(self.timezone)}"
         return f"{often} by the calendar rule {self.text.splitlines()[1]}, from {start}"

@@ -1,4 +1,4 @@
-"""What every kind of rule can do, and how a rule on civil time finds its next slot."""
+"""The interface of every kind of rule, and how a rule on civil time finds its next slot."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Rule(ABC):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        """The rule of canonical JSON `data`, read in `timezone`. Raises InvalidRule with the field at fault."""
+        """The rule of canonical JSON `data`, read in `timezone`. Raises InvalidRule with the wrong field."""
         civil.zone(timezone)
         if not isinstance(data, Mapping):
             raise InvalidRule("rule", f"A rule is an object with {words.listed(cls.parameters)}.")
@@ -57,7 +57,7 @@ class Rule(ABC):
     @classmethod
     @abstractmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        """`parse` after the checks that all kinds share."""
+        """`parse` after the common checks."""
 
     @abstractmethod
     def data(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Rule(ABC):
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         """The first slot strictly after an aware `instant`, in UTC; None if none comes before the year 9999.
 
-        Raises InvalidRule where the search costs more than `work` (None: a budget for this question alone) has left.
+        Raises InvalidRule if the search costs more than `work` (None: a new budget) has left.
         """
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Rule(ABC):
 
     @property
     def is_elapsed(self) -> bool:
-        """Whether it also fires while the clock shows an hour again."""
+        """Whether it also fires while the clock repeats an hour."""
         return False
 
     @property
@@ -90,11 +90,11 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class CivilRule(Rule):
-    """A rule that names times on the wall clock; `civil` makes instants of them, the same way for every kind."""
+    """A rule of times on the wall clock; `civil` makes instants of them, the same way for every kind."""
 
     @abstractmethod
     def next_civil(self, after: datetime, work: Work) -> datetime | None:
-        """The first civil time of the rule strictly after a naive `after` (which is before the year 9999)."""
+        """The first civil time of the rule strictly after a naive `after`, which is before the year 9999."""
 
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         if instant.tzinfo is None:

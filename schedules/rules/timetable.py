@@ -19,10 +19,10 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Timetable:
-    """`rule` from `starts` to `ends` (aware, both inclusive), without the slots on `excluded` local dates.
+    """`rule` from `starts` to `ends` (aware, both inclusive), without slots on `excluded` local dates.
 
-    Raises InvalidRule("ends") when the end lies before the start. The maximum count is not here:
-    the database counts.
+    Raises InvalidRule("ends") if the end is before the start. `slots` applies the maximum
+    count.
     """
 
     rule: Rule
@@ -41,9 +41,9 @@ class Timetable:
             raise InvalidRule("ends", "The end lies before the start. Choose a later end, or none.")
 
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
-        """The first slot strictly after an aware `instant` that the window lets through, in UTC, or None.
+        """The first slot strictly after an aware `instant` and within the window, in UTC, or None.
 
-        Raises InvalidRule where it costs more than `work` (None: a budget for this question alone) has left.
+        Raises InvalidRule if the search costs more than `work` (None: a new budget) has left.
         """
         if self.starts is not None and instant < self.starts:
             instant = max(self.starts, civil.FIRST_INSTANT).astimezone(UTC) - civil.TICK
@@ -56,7 +56,7 @@ class Timetable:
             if day is None or day not in self.excluded:
                 return slot
             work.spend(_EXCLUDED_DATE, "excluded")
-            # Past the whole day at once: an excluded day can hold 1,440 slots.
+            # Skip the whole day at once: it can hold 1,440 slots.
             midnight = datetime.combine(day + _DAY, time())
             instant = max(slot, civil.first_instant(self.rule.zone, midnight) - civil.TICK)
 

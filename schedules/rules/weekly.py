@@ -52,4 +52,4 @@ class Weekly(CivilRule):
             often = "weekday"
         else:
             often = words.listed([words.DAYS[day] for day in self.days])
-        return f"Every {often} at {self.time:%H:%M}, {words.place_time(self.timezone)}"
+        return f"Every {often} at {self.time:%H:%M}, {words.zone_time(self.timezone)}"

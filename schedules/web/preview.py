@@ -1,7 +1,9 @@
-"""What the timing that is being typed means, before it is saved."""
+"""The preview of a form: the next slots of the typed timing, and how they differ from the saved ones."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -16,8 +18,7 @@ from schedules import slots, words
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Work
-from schedules.web import compare, text_preview
-from schedules.web.compare import Changes
+from schedules.web import text_preview
 from schedules.web.text_preview import Reading
 from schedules.web.timing_form import TimingForm
 
@@ -92,7 +93,7 @@ def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
     if schedule.state == Schedule.State.PAUSED or not _is_right(form):
         return None
     after = form.upcoming(_LOOK, schedule)
-    return compare.compare(_saved(schedule, form.work), after, _LOOK)
+    return compare(_saved(schedule, form.work), after, _LOOK)
 
 
 def _saved(schedule: Schedule, work: Work) -> list[datetime]:
@@ -109,3 +110,20 @@ def _errors_to_show(form: TimingForm) -> dict[str, str]:
     An empty field keeps whatever stands there: on a form that was refused, that it must not be empty.
     """
     return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The slots that an edit adds and removes, in order, up to `until` (None: all of them)."""
+
+    added: Sequence[datetime]
+    removed: Sequence[datetime]
+    until: datetime | None
+
+
+def compare(before: Sequence[datetime], after: Sequence[datetime], look: int) -> Changes:
+    """`before` and `after` are the next slots under the old and the new rule: all of them, or the first `look`."""
+    ends = [slots[look - 1] for slots in (before, after) if len(slots) >= look]
+    until = min(ends, default=None)
+    old, new = ({slot for slot in slots if until is None or slot <= until} for slots in (before, after))
+    return Changes(sorted(new - old), sorted(old - new), until)
