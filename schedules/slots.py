@@ -71,30 +71,24 @@ def left(max_count: int | None, fired_count: int) -> int | None:
     return None if max_count is None else max(0, max_count - fired_count)
 
 
-def of(schedule: Schedule, since: datetime) -> Slots:
-    """The slots of a schedule, to be asked for those after `since`. Raises InvalidRule for an unreadable rule."""
-    taken = set() if schedule._state.adding else settled([schedule.id], since)[schedule.id]
-    return with_settled(schedule, taken)
+def of(schedule: Schedule, since: datetime, taken: Collection[datetime] | None = None) -> Slots:
+    """The slots of a schedule after `since`. Raises InvalidRule for an unreadable rule.
 
-
-def with_settled(schedule: Schedule, taken: Collection[datetime]) -> Slots:
-    """Like `of`, where the caller has read which slots have an occurrence."""
-    limit = left(schedule.max_count, schedule.fired_count)
-    return Slots(schedule.timetable(), limit, schedule.snoozed_until, taken)
+    `taken` are those that have an occurrence (None: read here).
+    """
+    if taken is None:
+        taken = () if schedule._state.adding else settled([schedule.id], since)[schedule.id]
+    return Slots(schedule.timetable(), left(schedule.max_count, schedule.fired_count), schedule.snoozed_until, taken)
 
 
 def upcoming(
     schedule: Schedule, count: int, work: Work | None = None, taken: Collection[datetime] | None = None
 ) -> list[datetime]:
-    """Up to `count` slots of a schedule from its `next_fire_at` on; none while it is not active.
-
-    `taken` are the slots ahead that have an occurrence (None: read here).
-    """
+    """Up to `count` slots of a schedule from its `next_fire_at` on; none while it is not active."""
     if schedule.next_fire_at is None:
         return []
     since = schedule.next_fire_at - TICK
-    coming = of(schedule, since) if taken is None else with_settled(schedule, taken)
-    return coming.upcoming(since, count, work)
+    return of(schedule, since, taken).upcoming(since, count, work)
 
 
 def settled(schedule_ids: Iterable[UUID], since: datetime) -> dict[UUID, set[datetime]]:

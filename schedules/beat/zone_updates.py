@@ -104,7 +104,7 @@ def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime)
 
 def _stays(schedule: Schedule, settled: Collection[datetime], now: datetime) -> bool:
     try:
-        return slots.with_settled(schedule, settled).next_after(now) == schedule.next_fire_at
+        return slots.of(schedule, now, settled).next_after(now) == schedule.next_fire_at
     except Exception:  # whatever it is, `set_next_slot_or_break` meets it again and quarantines the schedule
         return False
 

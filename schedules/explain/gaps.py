@@ -46,17 +46,15 @@ def gaps(schedule: Schedule, now: datetime) -> list[Gap]:
 def _gaps(schedule: Schedule, now: datetime) -> Iterator[Gap]:
     events = list(schedule.events.select_related("by").order_by("-id")[:_MOST])[::-1]
     end = now + civil.TICK
-    timetables = [span for span in _timetables(schedule, events, end) if span[0] is not None]
-    for cause, ended in _causes(events):
+    timetables = list(_timetables(schedule, events, end))
+    for cause, began, ended in _causes(events):
         for timetable, since, until in timetables:
-            assert cause.began is not None  # noqa: S101 - causes of events have a beginning
-            first, last = max(cause.began, since) + civil.TICK, min(ended or end, until)
-            if timetable is not None and first < last:
+            first, last = max(began, since) + civil.TICK, min(ended or end, until)
+            if first < last:
                 yield Gap(cause, timetable, first, last)
     created = events[0].at if events else schedule.created_at
     for timetable, since, until in timetables:
-        if timetable is not None:
-            yield from _excluded(timetable, max(since, created), min(until, _finished_at(schedule) or until))
+        yield from _excluded(timetable, max(since, created), min(until, _finished_at(schedule) or until))
 
 
 def _excluded(timetable: Timetable, since: datetime, until: datetime) -> Iterator[Gap]:
@@ -72,8 +70,8 @@ def _finished_at(schedule: Schedule) -> datetime | None:
     return schedule.last_fired_at if used_up else None
 
 
-def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime | None]]:
-    """Each cause that an event began, and the first instant at which it held no more (None: it lasts)."""
+def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, datetime | None]]:
+    """Each cause that an event began, when it began, and when it held no more (None: it lasts)."""
     begun: dict[Code, ScheduleEvent] = {}
     for event in events:
         what = _What(event.what)
@@ -88,26 +86,26 @@ def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime |
         yield _cause(code, event, None)
 
 
-def _cause(code: Code, event: ScheduleEvent, ended: datetime | None) -> tuple[Cause, datetime | None]:
+def _cause(code: Code, event: ScheduleEvent, ended: datetime | None) -> tuple[Cause, datetime, datetime | None]:
     by = "" if event.by is None else event.by.get_short_name()
     if code == Code.SNOOZED:
         until = datetime.fromisoformat(event.detail["until"])
         if ended is None or until <= ended:
-            return Cause(code, event.at, until, by), until
+            return Cause(code, event.at, until, by), event.at, until
     # A slot at the very instant of the event that ended it did not fire either.
-    return Cause(code, event.at, ended, by), None if ended is None else ended + civil.TICK
+    return Cause(code, event.at, ended, by), event.at, None if ended is None else ended + civil.TICK
 
 
 def _timetables(
     schedule: Schedule, events: Sequence[ScheduleEvent], end: datetime
-) -> Iterator[tuple[Timetable | None, datetime, datetime]]:
-    """The timetable in force from when until when, oldest first; None for one that is unreadable now."""
+) -> Iterator[tuple[Timetable, datetime, datetime]]:
+    """Each timetable that is still readable, from when until when it was in force, oldest first."""
+    edits = [(event.detail["was"], event.at) for event in events if "was" in event.detail]
     since = civil.FIRST_INSTANT
-    for event in events:
-        if was := event.detail.get("was"):
-            yield timetable_of(was), since, event.at
-            since = event.at
-    yield timetable_of({name: getattr(schedule, name) for name in _TIMING}), since, end
+    for timing, until in [*edits, ({name: getattr(schedule, name) for name in _TIMING}, end)]:
+        if (timetable := timetable_of(timing)) is not None:
+            yield timetable, since, until
+        since = until
 
 
 def timetable_of(timing: Mapping[str, Any]) -> Timetable | None:

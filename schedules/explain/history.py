@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from schedules import slots, words
 from schedules.beat import heartbeat
-from schedules.beat.heartbeat import Outage
 from schedules.explain import causes
 from schedules.explain.causes import Cause, Code
 from schedules.explain.gaps import gaps
@@ -42,15 +41,6 @@ class ExplainedSlot:
     batch_id: UUID | None = None
 
 
-@dataclass(slots=True)
-class _Evidence:
-    """What is known beside the occurrences: outages, and who skipped or ran which slot (ISO 8601)."""
-
-    schedule: Schedule
-    outages: list[Outage]
-    by_hand: dict[str, str] = field(default_factory=dict)
-
-
 def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int = PAGE) -> list[ExplainedSlot]:
     """The last `limit` slots in [since, until), newest first, and none after `now`."""
     until = min(until, now + civil.TICK)
@@ -60,8 +50,7 @@ def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, li
     rows = list(recorded.order_by("-scheduled_for")[:limit])
     oldest = rows[-1].scheduled_for if len(rows) == limit else since
     found = {one.slot: one for one in _in_gaps(schedule, oldest, until, now, limit)}
-    evidence = _evidence(schedule, rows, now)
-    found |= {row.scheduled_for: _explain(row, evidence) for row in rows}
+    found |= _explain(schedule, rows, now)
     return [found[slot] for slot in sorted(found, reverse=True)[:limit]]
 
 
@@ -70,8 +59,7 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[Explained
     if schedule.deleted_at is not None or schedule.state not in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         return []
     skipped = list(schedule.occurrences.filter(scheduled_for__gt=now).order_by("scheduled_for")[:limit])
-    evidence = _evidence(schedule, skipped, now)
-    found = {row.scheduled_for: _explain(row, evidence) for row in skipped}
+    found = _explain(schedule, skipped, now)
     try:
         timetable, upcoming = schedule.timetable(), slots.upcoming(schedule, limit, taken=found.keys())
     except InvalidRule:
@@ -116,32 +104,35 @@ def _in_gaps(
             yield ExplainedSlot(slot, "skipped", [gap.cause], note=words.clock_note(gap.timetable, slot))
 
 
-def _evidence(schedule: Schedule, rows: Sequence[Occurrence], now: datetime) -> _Evidence:
+def _explain(schedule: Schedule, rows: Sequence[Occurrence], now: datetime) -> dict[datetime, ExplainedSlot]:
+    """The slots of these occurrences."""
     if not rows:
-        return _Evidence(schedule, [])
-    oldest = min(row.scheduled_for for row in rows)
-    evidence = _Evidence(schedule, list(heartbeat.outages(oldest - _OUTAGES_BEFORE, now)))
-    if any(row.reason in _BY_HAND for row in rows):
-        events = schedule.events.filter(what__in=[ScheduleEvent.What.SKIPPED, ScheduleEvent.What.RUN])
-        for event in events.select_related("by").order_by("-id")[: 10 * PAGE]:
-            at = event.detail.get("slot", event.at.isoformat())
-            evidence.by_hand[at] = "" if event.by is None else event.by.get_short_name()
-    return evidence
+        return {}
+    outages = list(heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now))
+    by_hand = _by_hand(schedule) if any(row.reason in _BY_HAND for row in rows) else {}
+    found = {}
+    for row in rows:
+        slot, fired = row.scheduled_for, row.outcome == Occurrence.Outcome.FIRED
+        late = max(row.fired_at - slot, timedelta(0))
+        why: list[Cause] = []
+        if row.reason in _BY_HAND:
+            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or "a person"))
+        elif row.reason not in {_Reason.NONE, _Reason.LATE}:
+            why.append(Cause(row.reason))
+        if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
+            why.append(causes.of_lateness(slot, row.fired_at, outages))
+        note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot)
+        found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id)
+    return found
 
 
-def _explain(row: Occurrence, evidence: _Evidence) -> ExplainedSlot:
-    fired = row.outcome == Occurrence.Outcome.FIRED
-    late = max(row.fired_at - row.scheduled_for, timedelta(0))
-    found: list[Cause] = []
-    if row.reason in _BY_HAND:
-        by = evidence.by_hand.get(row.scheduled_for.isoformat()) or "a person"
-        found.append(Cause(row.reason, by=by))
-    elif row.reason not in {_Reason.NONE, _Reason.LATE}:
-        found.append(Cause(row.reason))
-    if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
-        found.append(causes.of_lateness(row.scheduled_for, row.fired_at, evidence.outages))
-    note = "" if row.reason == _Reason.MANUAL else _note(evidence.schedule, row.scheduled_for)
-    return ExplainedSlot(row.scheduled_for, row.outcome, found, late if fired else None, note, row.id)
+def _by_hand(schedule: Schedule) -> dict[str, str]:
+    """Who skipped or ran which slot (ISO 8601)."""
+    events = schedule.events.filter(what__in=[ScheduleEvent.What.SKIPPED, ScheduleEvent.What.RUN])
+    return {
+        event.detail.get("slot", event.at.isoformat()): "" if event.by is None else event.by.get_short_name()
+        for event in events.select_related("by").order_by("-id")[: 10 * PAGE]
+    }
 
 
 def _note(schedule: Schedule, slot: datetime) -> str:

@@ -38,12 +38,6 @@ def decide(
         sent = set(late[-1:])
     else:
         sent = set()
-    return [_decision(slot, slot in sent, missed=index < len(late)) for index, slot in enumerate(slots)]
-
-
-def _decision(slot: datetime, sent: bool, missed: bool) -> Decision:
-    if not missed:
-        return Decision(slot, True)
-    if sent:
-        return Decision(slot, True, Occurrence.Reason.LATE)
-    return Decision(slot, False, Occurrence.Reason.MISFIRE)
+    reasons = Occurrence.Reason
+    missed = [Decision(slot, slot in sent, reasons.LATE if slot in sent else reasons.MISFIRE) for slot in late]
+    return missed + [Decision(slot, True) for slot in slots[len(late) :]]

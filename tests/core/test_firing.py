@@ -52,7 +52,7 @@ def test_firing_again_at_the_same_instant_does_nothing() -> None:
     assert Delivery.objects.count() == 1
 
 
-def test_a_slot_that_was_recorded_before_is_not_said_again() -> None:
+def test_a_recorded_slot_is_not_sent_again() -> None:
     schedule = make_schedule(make_user())
     fire.fire_due(NINE)
     Schedule.objects.filter(id=schedule.id).update(next_fire_at=NINE)  # as if the advance had been undone
@@ -171,9 +171,7 @@ def test_the_number_of_statements_does_not_grow_with_the_batch() -> None:
         for _ in range(size):
             user = make_user(password=None)
             make_schedule(user)
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             assert fire.fire_due(NINE) == size
         counts.append(len(queries))
         Schedule.objects.all().delete()

@@ -94,7 +94,7 @@ def make_slots(kind: str, data: dict[str, Any], timezone: str, after: str, count
         ),
     ],
 )
-def test_a_daily_time_is_moved_past_a_gap_and_rings_once_when_it_comes_twice(
+def test_a_daily_time_is_moved_past_a_gap_and_fires_once_when_it_comes_twice(
     timezone: str, time: str, after: str, slots: list[str], note: str
 ) -> None:
     assert make_slots("daily", {"time": time}, timezone, after, 2) == slots
