@@ -1,18 +1,19 @@
-"""What a person does with a schedule: create, reschedule, pause, resume, snooze, skip the next one, run now, …
+"""What a person does with a schedule: create, reschedule, pause, resume, snooze, skip the next slot, run now, …
 
-Each locks the row, and first turns slots that are already due under the old rule into occurrences, so that an edit
-neither loses nor doubles one; each leaves a `ScheduleEvent`. `now` is the database's clock (`firing.read_clock().now`),
-`by` who does it (None: nobody who is signed in).
+Each function locks the row, fires what is already due under the old rule, so that no slot is lost or fired twice, and
+records a `ScheduleEvent`. `now` is the database's clock (`fire.read_clock().now`), `by` the acting user (None: nobody
+who is signed in).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import cast
 from uuid import UUID
 
+from django.conf import settings
 from django.db import Error, transaction
 
 from common.uuid7 import uuid7
@@ -20,9 +21,10 @@ from notifications import deliveries
 from notifications.deliveries import fallback, outbox
 from notifications.models import Channel
 from people.models import User
-from schedules import mirror
+from schedules import mirror, slots
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent
+from schedules.rules.civil import TICK
 
 What = ScheduleEvent.What
 
@@ -32,7 +34,7 @@ _OF_A_COPY = (*_TIMING, *_SENDING, "user_id", "title", "body")
 
 
 class Conflict(Exception):
-    """The schedule is not as the editor has seen it. `current` is how it is now; nothing has been changed."""
+    """The schedule has changed since its editor read it. `current` is the stored one; nothing was written."""
 
     def __init__(self, current: Schedule) -> None:
         super().__init__(f"The schedule is at version {current.version}")
@@ -41,9 +43,9 @@ class Conflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a person has decided about a schedule, validated. `rule` is the canonical JSON of `kind`.
+    """The validated input for a schedule. `rule` is the canonical JSON of `kind`.
 
-    Where `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace`, `spread` and
+    If `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace`, `spread` and
     `stale_after` are in seconds.
     """
 
@@ -66,83 +68,88 @@ class Draft:
     stale_after: int | None = None
 
 
-@transaction.atomic
-def create(user: User, draft: Draft, now: datetime, made_as: UUID | None = None, by: User | None = None) -> Schedule:
-    """`made_as` is the id that a form was given when it was shown: sent twice, the second raises IntegrityError.
+def limit_reached(user: User) -> bool:
+    """Whether this person has as many schedules as one may have."""
+    most: int = settings.MOST_SCHEDULES
+    return Schedule.objects.filter(user=user, deleted_at=None).count() >= most
 
-    `by` is who does it, where that is not its owner.
-    """
-    schedule = Schedule(user=user, id=made_as or uuid7())
+
+@transaction.atomic
+def create(
+    user: User, draft: Draft, now: datetime, schedule_id: UUID | None = None, by: User | None = None
+) -> Schedule:
+    """Create a schedule of `user`. Raises IntegrityError if `schedule_id`, the id from a form, exists already."""
+    schedule = Schedule(user=user, id=schedule_id or uuid7())
     _apply(schedule, draft)
-    aim(schedule, now)
+    set_next_slot(schedule, now)
     _insert(schedule, draft.channels)
-    _note(schedule, What.CREATED, now, by or user)
+    _record_event(schedule, What.CREATED, now, by or user)
     return schedule
 
 
 @transaction.atomic
 def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """A copy with the same channels, paused: it says nothing twice until its owner has looked at it."""
+    """A copy with the same channels. It is paused, so that nothing is sent twice before its owner edits it."""
     original = _lock(schedule_id, now)
     copy = Schedule(**{name: getattr(original, name) for name in _OF_A_COPY}, state=Schedule.State.PAUSED)
     _insert(copy, list(original.channels.all()))
-    _note(copy, What.CREATED, now, by, copy_of=str(original.id))
+    _record_event(copy, What.CREATED, now, by, copy_of=str(original.id))
     return copy
 
 
 @transaction.atomic
 def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by: User | None = None) -> Schedule:
-    """Put the draft in the schedule's place. Raises `Conflict` when it is not at `version` any more."""
+    """Replace the schedule by the draft. Raises `Conflict` if its version is not `version`."""
     schedule = _lock(schedule_id, now)
     if schedule.version != version:
         raise Conflict(schedule)
     was = {name: getattr(schedule, name) for name in _TIMING}
     _apply(schedule, draft)
     if schedule.state != Schedule.State.PAUSED:
-        aim(schedule, now)
+        set_next_slot(schedule, now)
     _save(schedule, now)
     schedule.channels.set(draft.channels)
     timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
-    _note(schedule, What.EDITED, now, by, **({"was": _written(was)} if timing_changed else {}))
+    _record_event(schedule, What.EDITED, now, by, **({"was": _written(was)} if timing_changed else {}))
     return schedule
 
 
 @transaction.atomic
 def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Nothing fires until `resume`; what is recorded and not yet sent is cancelled."""
+    """Fire nothing until `resume`, and cancel what is not sent yet."""
     schedule = _lock(schedule_id, now)
     schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
     deliveries.cancel_unsent(schedule.id, "The reminder was paused.")
     fallback.stop(schedule.id)
-    _note(_save(schedule, now), What.PAUSED, now, by)
+    _record_event(_save(schedule, now), What.PAUSED, now, by)
     return schedule
 
 
 @transaction.atomic
 def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Go on with the next slot after `now`, and end a snooze: what lay in between is never fired."""
+    """Continue with the next slot after `now`, and end a snooze. Slots in between never fire."""
     schedule = _lock(schedule_id, now)
     schedule.snoozed_until = None
-    aim_or_break(schedule, now)
-    _note(_save(schedule, now), What.RESUMED, now, by)
+    set_next_slot_or_break(schedule, now)
+    _record_event(_save(schedule, now), What.RESUMED, now, by)
     return schedule
 
 
 @transaction.atomic
 def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = None) -> Schedule:
-    """Fire nothing before `until`, then go on. Raises `Conflict` when the schedule is not active."""
+    """Fire nothing before `until`. Raises `Conflict` if the schedule is not active."""
     schedule = _lock(schedule_id, now)
     if schedule.next_fire_at is None:
         raise Conflict(schedule)
     schedule.snoozed_until = until
-    aim_or_break(schedule, now)
-    _note(_save(schedule, now), What.SNOOZED, now, by, until=until.isoformat())
+    set_next_slot_or_break(schedule, now)
+    _record_event(_save(schedule, now), What.SNOOZED, now, by, until=until.isoformat())
     return schedule
 
 
 @transaction.atomic
 def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
-    """Skip `slot`, which the person has seen as the next one. Raises `Conflict` when it is not, or not any more."""
+    """Skip `slot`. Raises `Conflict` if it is not the next one."""
     schedule = _lock(schedule_id, now)
     if schedule.next_fire_at != slot:
         raise Conflict(schedule)
@@ -154,66 +161,71 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
         version=schedule.version,
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
-    aim_or_break(schedule, slot)  # not from now: a clock that was set back would open what lies between once more
-    _note(_save(schedule, now), What.SKIPPED, now, by, slot=slot.isoformat())
+    set_next_slot_or_break(
+        schedule, slot
+    )  # not from now: a clock that was set back would open what lies between once more
+    _record_event(_save(schedule, now), What.SKIPPED, now, by, slot=slot.isoformat())
     return schedule
 
 
 @transaction.atomic
 def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
-    """Undo `skip_next` of a slot that is still to come. Raises `Conflict` when it was not skipped by a person, or has
-    passed meanwhile, even if the clock was set back since."""
+    """Undo `skip_next` of a slot that is still to come.
+
+    Raises `Conflict` if no person skipped it, or it has passed (even if the clock was set back since).
+    """
     schedule = _lock(schedule_id, now)
     if slot <= now or schedule.deleted_at is not None:
         raise Conflict(schedule)
     skipped = schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).first()
-    # After an edit made later than the slot, the timetable does not come back to it: its record would be lost.
+    # An edit made after the slot's time has settled it: without this record the slot would be lost.
     if skipped is None or schedule.events.filter(version__gt=skipped.version, at__gte=slot).exists():
         raise Conflict(schedule)
     skipped.delete()
     if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
-        # Not from now, as in skip_next; and not at the slot itself, which an edit may have made none.
-        aim_or_break(schedule, min(slot, schedule.next_fire_at or slot) - timedelta(microseconds=1))
-    _note(_save(schedule, now), What.UNSKIPPED, now, by, slot=slot.isoformat())
+        # Not from now, as in skip_next. And not the slot itself: after an edit it may not be one any more.
+        set_next_slot_or_break(schedule, min(slot, schedule.next_fire_at or slot) - TICK)
+    _record_event(_save(schedule, now), What.UNSKIPPED, now, by, slot=slot.isoformat())
     return schedule
 
 
 @transaction.atomic
-def run_now(schedule_id: UUID, now: datetime, by: User | None = None, run_as: UUID | None = None) -> Schedule:
-    """Fire once, now, whatever the state: an occurrence of its own, marked as manual. The timetable, its count and the
-    version stay. `run_as` is the id that a button gave the occurrence: pressed twice, it fires once. Raises `Conflict`
-    when the schedule has been deleted, `recurrence.InvalidRule` when its rule, or the zone in which it would say the
-    time, cannot be read."""
+def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence_id: UUID | None = None) -> Schedule:
+    """Fire once, now, in any state, as a manual occurrence; next slot, count and version stay.
+
+    `occurrence_id` comes from the button: pressed twice, it fires once. Raises `Conflict` if the schedule is deleted,
+    InvalidRule if its rule or its zone is unreadable.
+    """
     schedule = _lock(schedule_id, now)
     if schedule.deleted_at is not None:
         raise Conflict(schedule)
     schedule.timetable()
-    if run_as is not None and Occurrence.objects.filter(id=run_as).exists():
+    if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
         return schedule
-    outbox.publish_after_commit(fire.fire_by_hand(schedule_id, now, run_as or uuid7()))
-    _note(schedule, What.RUN, now, by)
+    outbox.publish_after_commit(fire.fire_now(schedule_id, now, occurrence_id or uuid7()))
+    _record_event(schedule, What.RUN, now, by)
     return schedule
 
 
 @transaction.atomic
 def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Soft: `restore` brings it back, its history stays."""
+    """Mark as deleted: its history stays, and `restore` undoes it."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
     deliveries.cancel_unsent(schedule.id, "The reminder was deleted.")
     fallback.stop(schedule.id)
-    _note(_save(schedule, now), What.DELETED, now, by)
+    _record_event(_save(schedule, now), What.DELETED, now, by)
     return schedule
 
 
 @transaction.atomic
 def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Undo `delete`: as it was, less the slots that passed in between."""
+    """Undo `delete`. Slots that passed in between never fire."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at = None
     if schedule.state == Schedule.State.ACTIVE:
-        aim_or_break(schedule, now)
-    _note(_save(schedule, now), What.RESTORED, now, by)
+        set_next_slot_or_break(schedule, now)
+    _record_event(_save(schedule, now), What.RESTORED, now, by)
     return schedule
 
 
@@ -235,31 +247,22 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.escalate_after = draft.escalate_after
 
 
-def aim(schedule: Schedule, now: datetime) -> None:
-    """Set the next slot after `now`, and the state that follows from it. A slot that has its occurrence is passed by:
-    it was skipped ahead of its time, or the clock has been set back."""
-    timetable = schedule.timetable()
-    used_up = schedule.max_count is not None and schedule.fired_count >= schedule.max_count
-    after = max(now, schedule.snoozed_until - timedelta(microseconds=1)) if schedule.snoozed_until else now
-    slot = None if used_up else timetable.next_after(after)
-    if slot is not None and not schedule._state.adding:
-        taken = set(schedule.occurrences.filter(scheduled_for__gte=slot).values_list("scheduled_for", flat=True))
-        while slot in taken:
-            slot = timetable.next_after(slot)
-    schedule.next_fire_at = slot
-    schedule.state = Schedule.State.FINISHED if slot is None else Schedule.State.ACTIVE
+def set_next_slot(schedule: Schedule, now: datetime) -> None:
+    """Set the next slot after `now`, and the state that follows from it. Raises InvalidRule."""
+    schedule.next_fire_at = slots.of(schedule, now).next_after(now)
+    schedule.state = Schedule.State.FINISHED if schedule.next_fire_at is None else Schedule.State.ACTIVE
     schedule.error = ""
 
 
-def aim_or_break(schedule: Schedule, now: datetime) -> None:
-    """Like `aim`, for a rule that nobody has just checked: one that cannot be read any more is quarantined."""
+def set_next_slot_or_break(schedule: Schedule, now: datetime) -> None:
+    """Like `set_next_slot`, for a stored rule: an unreadable one makes the schedule broken."""
     try:
-        aim(schedule, now)
+        set_next_slot(schedule, now)
     except Exception as error:
         if isinstance(error, Error):
             raise
         schedule.state, schedule.next_fire_at = Schedule.State.BROKEN, None
-        schedule.error = quarantine.described(error)
+        schedule.error = quarantine.describe(error)
 
 
 def _insert(schedule: Schedule, channels: Sequence[Channel]) -> None:
@@ -276,7 +279,9 @@ def _save(schedule: Schedule, now: datetime) -> Schedule:
     return schedule
 
 
-def _note(schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object) -> None:
+def _record_event(
+    schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
+) -> None:
     ScheduleEvent.objects.create(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
 
 

@@ -24,7 +24,7 @@ from schedules.rules import InvalidRule, Rule
 from schedules.rules.cron import Cron
 
 FIRE = "schedules.fire"
-# Every column of CrontabSchedule holds a list of all of its values, and at least so many characters.
+# Each column of CrontabSchedule holds at least this many characters, and a list of all of its values.
 _SHORTEST_COLUMN = 64
 _EVERY = {"minute": "*", "hour": "*", "day_of_month": "*", "month_of_year": "*", "day_of_week": "*"}
 
@@ -80,7 +80,7 @@ def _fields(schedule: Schedule) -> dict[str, Any]:
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
     if schedule.state == Schedule.State.BROKEN or (rule := _readable(schedule)) is None:
-        return {}  # the row keeps the timing that it had
+        return {}  # the row keeps its timing
     timing: dict[str, Any] = {"clocked": None, "interval": None, "crontab": None}
     data = rule.data()
     if schedule.kind == "once":
@@ -92,7 +92,7 @@ def _timing(schedule: Schedule) -> dict[str, Any]:
 
 
 def _readable(schedule: Schedule) -> Rule | None:
-    """A zone may have been removed from the zone database since; its owner can still pause or delete the schedule."""
+    """None for an unreadable rule: its owner can still pause or delete the schedule."""
     try:
         return schedule.timetable().rule
     except InvalidRule:
@@ -100,13 +100,13 @@ def _readable(schedule: Schedule) -> Rule | None:
 
 
 def _of_cron(rule: Cron) -> dict[str, str]:
-    """In numbers: Celery knows neither “jan” nor 7 for Sunday, and its columns do not hold every list of them."""
+    """In numbers: Celery knows neither “jan” nor 7 for Sunday."""
     every, cron = _EVERY.copy(), rule.parsed
     _, minute, hour, day, month, _ = cron.parts
     every["minute"], every["hour"] = _short(minute, cron.minutes), _short(hour, cron.hours)
     every["month_of_year"] = _short(month, cron.months)
     if cron.day_and and all(isinstance(value, int) and value >= 0 for value in [*cron.days, *cron.weekdays]):
-        # Every day where either is enough, which Celery reads as both, and for L and #.
+        # Else every day: Celery has no L and no #, and reads "either day" as "both".
         every["day_of_month"] = _short(day, cron.days)
         weekdays = {value % 7 for value in cron.weekdays if isinstance(value, int)}
         every["day_of_week"] = "*" if len(weekdays) == 7 else _listed(weekdays)
@@ -135,13 +135,13 @@ def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
 
 
 def _instant(rule: Rule) -> datetime:
-    # Also when it has passed: the stock scheduler dies of an enabled row that has no timing.
+    # Also if it has passed: an enabled row without a timing stops the stock scheduler.
     slot = rule.next_after(datetime.min.replace(tzinfo=UTC))
     return slot or datetime.max.replace(tzinfo=UTC)
 
 
 def _shared(model: Any, **fields: Any) -> Any:
-    """The row with these fields, made without the signal that has beat reload everything."""
+    """The row with these fields. Creating it sends no signal, which would make beat reload everything."""
     found = model.objects.filter(**fields).first()
     if found is None:
         [found] = model.objects.bulk_create([model(**fields)])

@@ -1,4 +1,4 @@
-"""Rows: schedules, which are the only truth about timing, and the occurrences that record each of their slots."""
+"""Schedules, the record of each of their slots, and what the beats keep."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
 class Schedule(models.Model):
     """A person's rule: when, what, to whom.
 
-    `rule` is the canonical JSON of its `kind` (see `recurrence`), read in `time_zone`. `next_fire_at` is the next slot
-    in UTC, null unless the schedule is active. Deleting is soft: occurrences keep their schedule, and it can be undone.
-    `version` grows with every edit, so that two editors cannot overwrite each other unseen.
+    `rule` is the canonical JSON of its `kind` (see `rules`), read in `time_zone`. `next_fire_at` is the next slot
+    in UTC, null unless the schedule is active. Deleting is soft, and can be undone.
+    `version` grows with every edit: an editor cannot overwrite another's change unseen.
     """
 
     class State(models.TextChoices):
@@ -50,7 +50,7 @@ class Schedule(models.Model):
         SKIP = "skip", "send none of them"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    # No index of its own here, nor on an occurrence's schedule: others begin with it, and each costs at every firing.
+    # No separate index, nor on an occurrence's schedule: others begin with it, and each costs time at every firing.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="schedules", db_index=False
     )
@@ -159,21 +159,21 @@ class Schedule(models.Model):
         return self.title
 
     def timetable(self) -> rules.Timetable:
-        """The rule within its window. Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
+        """The rule within its window. Raises InvalidRule if the stored rule is unreadable."""
         return rules.stored(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, self.excluded)
 
     def place(self, channel: Channel) -> int:
-        """Where a channel stands in the order; one that was added beside the order comes last."""
+        """The index of a channel in the order; one that is not in it comes last."""
         order = self.channel_order
         return order.index(channel.id) if channel.id in order else len(order)
 
     def ordered_channels(self) -> list[Channel]:
-        """The channels that are not removed, in the order in which they are tried where there is one."""
+        """The channels that are not removed, in the order in which they are tried, if there is one."""
         return sorted((one for one in self.channels.all() if one.removed_at is None), key=self.place)
 
     @property
     def when(self) -> str:
-        """The rule in plain words, for lists; a rule that cannot be read says so instead of failing the page."""
+        """The rule in plain English, also if it is unreadable, so that no page fails."""
         try:
             return self.timetable().rule.describe()
         except rules.InvalidRule as error:
@@ -181,10 +181,9 @@ class Schedule(models.Model):
 
 
 class Occurrence(models.Model):
-    """The record of one slot of one schedule: fired, or skipped with a reason.
+    """The record of one slot of a schedule: fired, or skipped with a reason.
 
-    Its id is the `batch_id` of the notification that it caused. `fired_at` is when the slot was recorded, on the
-    database's clock; lateness is `fired_at - scheduled_for`.
+    Its id is the `batch_id` of its notification. `fired_at` is when it was recorded, on the database's clock.
     """
 
     class Outcome(models.TextChoices):
@@ -221,9 +220,9 @@ class Occurrence(models.Model):
 
 
 class ScheduleEvent(models.Model):
-    """What somebody did to a schedule, written with it and never changed: what Explain reads of paused times.
+    """One change of a schedule, written in its transaction. Explain reads when a schedule was paused from these.
 
-    `version` is the schedule's afterwards. `detail` of an edit of the timing holds the timing that `was`.
+    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit replaced.
     """
 
     class What(models.TextChoices):
@@ -254,7 +253,7 @@ class ScheduleEvent(models.Model):
 
 
 class ZoneDigest(models.Model):
-    """The data of a time zone as it was when next slots were last computed with it; see `reclocking`."""
+    """The digest of a time zone's data when next slots were last computed with it; see `beat.zone_updates`."""
 
     zone = models.CharField(max_length=64, primary_key=True)
     digest = models.CharField(max_length=64)
@@ -264,9 +263,9 @@ class ZoneDigest(models.Model):
 
 
 class Heartbeat(models.Model):
-    """A time through which one beat process (`host:pid`) was seen, without a gap; see `heartbeat`.
+    """A time without a gap in which one beat process (`host:pid`) was seen.
 
-    `work` is how many schedules it moved on between its last two signs of life, `total` since `started_at`.
+    `work` is how many schedules it fired between its last two heartbeats, `total` since `started_at`.
     """
 
     process = models.CharField(max_length=200)

@@ -1,4 +1,4 @@
-"""Celery's edge: what makes the clock go under the stock scheduler too. Beside our own beat, it finds nothing to do."""
+"""Tasks that fire schedules under the stock scheduler. Beside our own beat, they find nothing to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a beat says in its log: once a minute what it did, and not every second the same complaint."""
+"""The log of a beat: a summary once a minute, and each kind of warning at most once a minute."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import time
 SECONDS = 60.0
 
 
-class Minute:
-    """Counts for one beat's log line a minute."""
-
+class BeatLog:
     def __init__(self, log: logging.Logger) -> None:
         self._log = log
-        self._complaints: dict[str, float] = {}
+        self._warned: dict[str, float] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -21,18 +19,19 @@ class Minute:
         self._looks = self._fired = self._sent = 0
         self._latest = 0.0
 
-    def looked(self, fired: int = 0, late: float = 0.0) -> None:
-        """One look at the index: `fired` schedules were moved on, the oldest of them `late` seconds after its slot."""
+    def count_look(self, fired: int = 0, late: float = 0.0) -> None:
+        """One query for due schedules, which fired `fired` of them, the oldest `late` seconds after its slot."""
         self._looks += 1
         self._fired += fired
         if fired:
             self._latest = max(self._latest, late)
 
-    def sent(self) -> None:
-        """An entry of the stock loop was sent."""
+    def count_sent(self) -> None:
+        """One entry of the stock loop."""
         self._sent += 1
 
-    def say_when_over(self) -> None:
+    def write_summary(self) -> None:
+        """Nothing before the minute is over."""
         if time.monotonic() < self._ends:
             return
         self._log.info(
@@ -44,8 +43,8 @@ class Minute:
         )
         self._begin()
 
-    def complain(self, what: str, error: Exception) -> None:
-        """Warn, once a minute for the same matter."""
-        if time.monotonic() >= self._complaints.get(what, 0.0):
-            self._complaints[what] = time.monotonic() + SECONDS
+    def warn(self, what: str, error: Exception) -> None:
+        """Once a minute for the same `what`."""
+        if time.monotonic() >= self._warned.get(what, 0.0):
+            self._warned[what] = time.monotonic() + SECONDS
             self._log.warning("%s: %s", what, str(error).strip().partition("\n")[0])

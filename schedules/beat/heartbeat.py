@@ -1,4 +1,4 @@
-"""Signs of life of the beats, and the times at which there were none."""
+"""Heartbeats of the beat processes, and the outages between them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.db.models import Max
 from common.postgres import change, query
 from schedules.models import Heartbeat
 
-# Seconds between two signs of life.
+# Seconds between two heartbeats.
 EVERY = 5.0
-# Seconds without a sign after which a process that goes on begins a new row, and without any beat, an outage.
+# Seconds without a heartbeat that make an outage. After them, a process begins a new row.
 GAP = 15.0
-# Seconds without a sign of any beat after which the clock counts as stopped.
+# Seconds without a heartbeat of any beat after which pages say that the clock has stopped.
 STOPPED = 60.0
 KEPT_DAYS = 90
 
@@ -31,15 +31,15 @@ class Outage:
     ended: datetime | None
 
 
-_SIGN = """
+_EXTEND = """
 UPDATE schedules_heartbeat SET last_seen_at = greatest(last_seen_at, now()), work = %s, total = total + %s
  WHERE id = %s AND last_seen_at > now() - %s * interval '1 second'
 RETURNING id
 """
 
 
-class Pulse:
-    """One beat process's heartbeat: tell it of each look, and it writes a row every few seconds."""
+class HeartbeatWriter:
+    """Writes the row of one beat process every few seconds."""
 
     def __init__(self) -> None:
         self.process = f"{socket.gethostname()}:{os.getpid()}"[:200]
@@ -47,17 +47,17 @@ class Pulse:
         self._work = 0
         self._next = 0.0
 
-    def tell(self, work: int) -> None:
-        """Count `work` schedules that were moved on. Raises django.db.Error when the database is away."""
+    def count(self, work: int) -> None:
+        """Add `work` fired schedules, and write when it is time. Raises django.db.Error if the database is away."""
         self._work += work
         if time.monotonic() < self._next:
             return
-        self._row = self._sign() or self._begin()
+        self._row = self._extend() or self._begin()
         self._work = 0
         self._next = time.monotonic() + EVERY
 
-    def _sign(self) -> int | None:
-        rows = query(_SIGN, [self._work, self._work, self._row, GAP])
+    def _extend(self) -> int | None:
+        rows = query(_EXTEND, [self._work, self._work, self._row, GAP])
         return rows[0].id if rows else None
 
     def _begin(self) -> int:
@@ -66,7 +66,7 @@ class Pulse:
 
 
 def beat_last_seen() -> datetime | None:
-    """When the last sign of life of any beat was written, on the database's clock; None when there never was one."""
+    """The last heartbeat of any beat, on the database's clock; None if there is none."""
     seen: datetime | None = Heartbeat.objects.aggregate(seen=Max("last_seen_at"))["seen"]
     return seen
 
@@ -83,6 +83,5 @@ SELECT seen AS began, next AS ended FROM (
 
 
 def outages(since: datetime, now: datetime) -> Iterator[Outage]:
-    """The times between `since` and `now` in which no beat was seen, oldest first. Nothing is said of the time before
-    the first beat that is remembered (90 days)."""
+    """The outages between `since` and `now`, oldest first; none before the oldest heartbeat that is kept (90 days)."""
     yield from query(_OUTAGES, {"now": now, "since": since, "gap": GAP}, Outage)

@@ -1,4 +1,4 @@
-"""What an outage of all beats did: how many slots it touched, what became of them, and what still waits."""
+"""After an outage of all beats: the schedules that still wait, and what became of the others."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from schedules.firing import fire
 from schedules.firing.misfire import MOST_SENT
 from schedules.models import Schedule
 
-# What an outage leaves behind is caught up within this time, at a thousand schedules a second.
+# Beats catch up within this time after an outage.
 CAUGHT_UP = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Schedules whose next slot is past its grace and which nobody has fired; since when (aware UTC)."""
+    """Schedules whose next slot is missed (past its grace) and not fired yet; since when (aware UTC)."""
 
     schedules: int
     since: datetime | None
@@ -27,7 +27,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """What a misfire policy did with the slots of an outage: `sent` late, `skipped` as missed."""
+    """What became of the slots of an outage under one misfire policy: `sent` late, `skipped` as missed."""
 
     policy: Schedule.Misfire
     sent: int
@@ -53,17 +53,17 @@ SELECT s.misfire AS policy, count(*) FILTER (WHERE o.reason = 'late') AS sent,
 
 
 def handled(outage: Outage, now: datetime) -> list[Handled]:
-    """By policy, what became of the slots between the outage's beginning and its end; policies of which none was missed
-    are left out."""
+    """What became of the slots within an outage, for each policy that had some."""
     end = outage.ended or now
     rows = query(_HANDLED, [_first_id(outage.began), _first_id(end + CAUGHT_UP), outage.began, end])
     return [Handled(Schedule.Misfire(row.policy), row.sent, row.skipped) for row in rows]
 
 
 def settle(now: datetime, policy: Schedule.Misfire, seconds: float) -> int:
-    """Handle what waits by one `policy` instead of each owner's: an operator's "send the latest, all, or none".
-    One-offs too. Returns how many schedules were moved on; those within their grace fire as ever. Begins no further
-    batch after so many `seconds`: the rest waits on."""
+    """Fire what waits by one `policy` instead of each owner's, one-time reminders too; returns how many schedules.
+
+    Slots within their grace fire as usual. No batch begins after `seconds`: the rest still waits.
+    """
     settled, end = 0, time.monotonic() + seconds
     limit = fire.BATCH if policy != Schedule.Misfire.ALL else fire.BATCH // MOST_SENT
     while time.monotonic() < end and (moved := fire.fire_due(now, limit=limit, policy=policy)):

@@ -1,6 +1,6 @@
-"""The clock: django-celery-beat's scheduler, which also fires our schedules from their index.
+"""The scheduler of celery-beat: django-celery-beat's, which also fires our schedules from their index.
 
-Beat holds nothing: what is due stands in the database, so any number of beats may run, and one that dies loses nothing.
+It keeps no state: due schedules are found in the database, so any number of beats may run, and a crash loses nothing.
 Entries of the stock loop are claimed in their row, so several beats send each of them once.
 """
 
@@ -22,8 +22,8 @@ from redis.exceptions import ResponseError
 from common.postgres import is_outage
 from schedules import mirror
 from schedules.beat import stock_entries, zone_updates
-from schedules.beat.beat_log import Minute
-from schedules.beat.heartbeat import Pulse
+from schedules.beat.beat_log import BeatLog
+from schedules.beat.heartbeat import HeartbeatWriter
 from schedules.firing import fire
 
 log = get_logger(__name__)
@@ -32,8 +32,8 @@ log = get_logger(__name__)
 LONGEST_SLEEP = 1.0
 # Seconds between two looks while another beat holds what is due.
 HELD = 0.01
-# Seconds between two looks at a broker that was away; connecting to a silent one takes seconds by itself.
-BROKER_REST = 5.0
+# Seconds before the broker is tried again. Connecting to one that does not answer takes seconds by itself.
+BROKER_RETRY = 5.0
 _BROKER_AWAY = (OperationalError, OSError, ResponseError)
 
 
@@ -41,17 +41,17 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     """`celery beat --scheduler schedules.beat.scheduler:Scheduler`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._pulse = Pulse()
-        self._minute = Minute(log)
-        self._broker_rests_until = 0.0
-        self._reclocking = zone_updates.reclock_changed()
+        self._heartbeat = HeartbeatWriter()
+        self._log = BeatLog(log)
+        self._broker_retry_at = 0.0
+        self._zone_updates = zone_updates.recompute_changed()
         self._is_set_up = False
         log.info("Zones are read from %s", zone_updates.source())
         super().__init__(*args, **kwargs)
 
     def setup_schedule(self) -> None:
-        """Read the stock entries; says where the database is away or not yet migrated, and leaves it to the ticks."""
-        # Never waits: Celery's handler of SIGTERM asks for a scheduler, and makes another one while the first is made.
+        """Read the stock entries. If the database is away or not migrated, log it; each tick tries again."""
+        # Does not wait: meanwhile Celery's SIGTERM handler would make a second scheduler.
         try:
             self._set_up()
         except Error as error:
@@ -64,14 +64,13 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def enabled_models_qs(self) -> QuerySet[Any]:
         """The periodic tasks of the stock loop: not those of schedules, which it would compare one by one.
 
-        The stock query also leaves out crontabs whose hour is not near, by offsets frozen in 2023; with a few entries
-        there is nothing to gain by that.
+        The stock query also leaves out crontabs whose hour is not near, by zone offsets of 2023. We do not.
         """
         stock: QuerySet[Any] = self.Model.objects.filter(enabled=True).exclude(task=mirror.FIRE)
         return stock
 
     def all_as_schedule(self) -> dict[str, Any]:
-        """The entries of the stock loop, each read by itself: one that is damaged is set aside."""
+        """The entries of the stock loop, each read alone: a damaged one is disabled."""
         found = {}
         for key, name in self.enabled_models_qs().values_list("pk", "name"):
             try:
@@ -81,11 +80,11 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             except self.Model.DoesNotExist:
                 continue
             except Exception as error:
-                self._set_aside(key, name, error)
+                self._disable(key, name, error)
         return found
 
-    def _set_aside(self, key: int, name: str, error: BaseException) -> None:
-        """Disable an entry that cannot run; one of Carillon's own gets its definition back instead."""
+    def _disable(self, key: int, name: str, error: BaseException) -> None:
+        """Disable an entry that cannot run, or restore it if the settings define it."""
         if isinstance(error, Exception) and is_outage(error):
             raise error
         log.error("The periodic task %r cannot run: %s", name, stock_entries.described(error))
@@ -96,10 +95,10 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self.Changes.update_changed()
 
     def _is_due_failed(self, entry: Any) -> tuple[bool, float]:
-        """Called by the stock loop while it handles the error. Its own way logs the same trace again and again."""
+        """Called by the stock loop while it handles the error, which it would log at every tick."""
         error = sys.exc_info()[1]
         assert error is not None  # noqa: S101 - see above
-        self._set_aside(entry.model.pk, entry.name, error)
+        self._disable(entry.model.pk, entry.name, error)
         entry.model.enabled = False
         return False, self.max_interval
 
@@ -108,7 +107,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         try:
             if not self._is_set_up:
                 self._set_up()
-            self._apart(self._reclock, "What the zone database moves cannot be computed")
+            self._isolated(self._recompute_slots, "Next slots cannot be recomputed with the new zone data")
             wait = self._fire_due()
             looked = time.monotonic()
             stock = self._stock_tick(*args, **kwargs)
@@ -116,40 +115,40 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             # The database is away or has ended our connection: the slots stay due, and the next tick looks again.
             self._database_away(error)
             return LONGEST_SLEEP
-        self._minute.say_when_over()
-        # The slot does not wait for what the stock loop took.
+        self._log.write_summary()
+        # Subtract the time that the stock loop took.
         return max(0.0, min(wait - (time.monotonic() - looked), stock))
 
-    def _apart(self, work: Callable[[], object], complaint: str) -> None:
-        """Do what must not keep the schedules from firing."""
+    def _isolated(self, work: Callable[[], object], warning: str) -> None:
+        """Do `work`, and log its error: it must not keep the schedules from firing."""
         try:
             work()
         except Exception as error:
             if is_outage(error):
                 raise
-            self._minute.complain(complaint, error)
+            self._log.warn(warning, error)
 
     def _fire_due(self) -> float:
         """One batch, so that the stock entries are not starved; 0 when there may be more."""
         clock = fire.read_clock()
         left = clock.seconds_to_next
         if left is None or left > 0:
-            self._minute.looked()
-            self._pulse.tell(0)
+            self._log.count_look()
+            self._heartbeat.count(0)
             return LONGEST_SLEEP if left is None else min(left, LONGEST_SLEEP)
         fired = fire.fire_due(clock.now)
-        self._minute.looked(fired, late=-left)
-        self._pulse.tell(fired)
+        self._log.count_look(fired, late=-left)
+        self._heartbeat.count(fired)
         return 0.0 if fired else HELD
 
-    def _reclock(self) -> None:
-        """One batch a tick, from the start on: what a new zone database moves."""
-        for moved in next(self._reclocking, []):
+    def _recompute_slots(self) -> None:
+        """One batch a tick: the schedules whose zone data has changed."""
+        for moved in next(self._zone_updates, []):
             log.warning("The zone database moves schedule %s from %s to %s", moved.schedule_id, moved.old, moved.new)
 
     def _stock_tick(self, *args: Any, **kwargs: Any) -> float:
-        """The stock loop; a broker that is away costs it some time, but no entry's run. It never stops the clock."""
-        if time.monotonic() < self._broker_rests_until:
+        """Run the stock loop. If the broker is away, its entries wait; schedules fire on."""
+        if time.monotonic() < self._broker_retry_at:
             return LONGEST_SLEEP
         try:
             wait: float = super().tick(*args, **kwargs)
@@ -159,23 +158,23 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         except Exception as error:
             away = isinstance(error, (*_BROKER_AWAY, SchedulingError))
             what = "The broker is away" if away else "The stock loop has failed"
-            self._minute.complain(f"{what}; entries of the stock loop wait", error)
-            self._broker_rests_until = time.monotonic() + BROKER_REST
-            self._read_afresh()
+            self._log.warn(f"{what}; entries of the stock loop wait", error)
+            self._broker_retry_at = time.monotonic() + BROKER_RETRY
+            self._reload()
             self.__dict__.pop("producer", None)
             if (held := self.__dict__.pop("connection", None)) is not None:
                 held.release()
             return LONGEST_SLEEP
 
     def reserve(self, entry: Any) -> Any:
-        """The entry after this run. The stock way remembers it, to write it minutes later even if nothing was sent."""
+        """The entry after this run. The stock method also saves the run minutes later, even if nothing was sent."""
         return next(entry)
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
-        """Send an entry of the stock loop, unless another beat has. Its run is recorded with it, at once or not at all.
+        """Send an entry of the stock loop, unless another beat has, and record its run in the same transaction.
 
-        Raises SchedulingError when the broker did not take it: the entry is due again. One that no broker would take
-        is set aside.
+        Raises SchedulingError if the broker did not take it: the entry is due again. If no broker would take it, it is
+        disabled.
         """
         try:
             self._claim_and_send(entry, producer)
@@ -183,7 +182,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             cause = error.__context__
             if cause is None or isinstance(cause, (*_BROKER_AWAY, *self.connection.connection_errors)):
                 raise
-            self._set_aside(entry.model.pk, entry.name, cause)
+            self._disable(entry.model.pk, entry.name, cause)
 
     def _claim_and_send(self, entry: Any, producer: Any) -> None:
         entry.options.setdefault("retry", False)
@@ -193,18 +192,18 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             rows = self.Model.objects.filter(unclaimed, id=entry.model.id, enabled=True)
             if rows.update(last_run_at=run_at, total_run_count=F("total_run_count") + 1):
                 self.apply_async(entry, producer=producer, advance=False)
-                self._minute.sent()
+                self._log.count_sent()
 
     def _ensure_connected(self) -> Any:
-        # The stock way tries for ever, and nothing would fire meanwhile.
+        # The stock method retries for ever, and nothing would fire meanwhile.
         return self.connection.ensure_connection(max_retries=0)
 
-    def _read_afresh(self) -> None:
-        """The stock loop counts an entry as run before it is, and a change as seen before it has read it."""
+    def _reload(self) -> None:
+        """Reload all entries: the stock loop marks an entry as run before it has sent it."""
         self._initial_read, self._heap = True, None
 
     def _database_away(self, error: Error) -> None:
-        self._minute.complain("Schedules cannot be read or written", error)
-        self._read_afresh()
-        self._reclocking = zone_updates.reclock_changed()
+        self._log.warn("Schedules cannot be read or written", error)
+        self._reload()
+        self._zone_updates = zone_updates.recompute_changed()
         close_old_connections()

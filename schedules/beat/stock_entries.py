@@ -1,4 +1,4 @@
-"""Periodic tasks of the stock loop: what is wrong with one, and how it is set aside so that it stops no other."""
+"""Periodic tasks of the stock loop: find a damaged one, and disable it alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _JSON: tuple[tuple[str, type, str], ...] = (
 
 
 class Damaged(Exception):
-    """A periodic task cannot run: `field` is at fault, and the message says what to write instead."""
+    """A periodic task cannot run: `field` is wrong, and the message says what to write instead."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class Damaged(Exception):
 
 
 def check(task: PeriodicTask) -> None:
-    """Raise `Damaged` where beat could not run this task. Writes nothing."""
+    """Raise `Damaged` if beat could not run this task. Writes nothing."""
     for field, expected, remedy in _JSON:
         try:
             value = loads(getattr(task, field) or ("[]" if expected is list else "{}"))
@@ -45,7 +45,7 @@ def check(task: PeriodicTask) -> None:
 
 
 def check_timing(timing: Any, field: str) -> None:
-    """Raise `Damaged` where no next run can be computed from an interval, a crontab or a clocked time."""
+    """Raise `Damaged` if no next run can be computed from an interval, a crontab or a clocked time."""
     try:
         timing.schedule.is_due(timezone.now())
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Recompute next slots when the zone database says something new about their zones.
+"""Recompute next slots after an update of the time zone database.
 
-Zone files are compared by what is in them: the version of the zone database is not installed with it everywhere.
+Zone files are compared by content: not every system installs the version of its database.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 import zoneinfo
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from importlib import metadata, resources
 from pathlib import Path
 from uuid import UUID
@@ -19,7 +19,7 @@ from django.db import transaction
 
 from common import zones
 from common.postgres import is_outage
-from schedules import editing, mirror
+from schedules import editing, mirror, slots
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
 
@@ -31,21 +31,21 @@ What = ScheduleEvent.What
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A schedule whose next slot has moved; None: none is left, or the rule cannot be read any more."""
+    """A schedule whose next slot has moved; `new` is None if none is left, or the rule is unreadable now."""
 
     schedule_id: UUID
     old: datetime
     new: datetime | None
 
 
-def reclock_changed() -> Iterator[list[Moved]]:
-    """One batch a step: what moves in the zones whose data differs from what was remembered. The end remembers it."""
+def recompute_changed() -> Iterator[list[Moved]]:
+    """Recompute the schedules of zones whose data has changed, one batch a step. The last step stores the digests."""
     digests = {zone: _digest(zone) for zone in zones.known()}
     known = dict(ZoneDigest.objects.values_list("zone", "digest"))
     changed = [zone for zone, digest in digests.items() if known and known.get(zone) != digest]
     changed += [zone for zone in known if zone not in digests]
     if changed:
-        yield from reclock(changed)
+        yield from recompute(changed)
     if known != digests:
         rows = [ZoneDigest(zone=zone, digest=digest) for zone, digest in digests.items()]
         with transaction.atomic():
@@ -55,8 +55,8 @@ def reclock_changed() -> Iterator[list[Moved]]:
             )
 
 
-def reclock(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
-    """One batch a step, through all active schedules of `zones` (None: of every zone)."""
+def recompute(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
+    """Recompute all active schedules of `zones` (None: of every zone), one batch a step."""
     last = UUID(int=0)
     while True:
         with transaction.atomic():
@@ -68,27 +68,28 @@ def reclock(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
             if not batch:
                 return
             last = batch[-1].id
-            moved = [one for schedule in batch if (one := _reclock_alone(schedule, now)) is not None]
+            settled = slots.settled([schedule.id for schedule in batch], now)
+            moved = [one for row in batch if (one := _recompute_alone(row, settled[row.id], now)) is not None]
         yield moved
 
 
-def _reclock_alone(schedule: Schedule, now: datetime) -> Moved | None:
+def _recompute_alone(schedule: Schedule, settled: Collection[datetime], now: datetime) -> Moved | None:
     try:
         with transaction.atomic():
-            return _reclock(schedule, now)
+            return _recompute(schedule, settled, now)
     except Exception as error:
         if is_outage(error):
             raise
-        log.error("Schedule %s cannot be aimed anew: %s", schedule.id, type(error).__name__)
+        log.error("The next slot of schedule %s cannot be recomputed: %s", schedule.id, type(error).__name__)
         return None
 
 
-def _reclock(schedule: Schedule, now: datetime) -> Moved | None:
+def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime) -> Moved | None:
     old = schedule.next_fire_at
-    if old is None or _stays(schedule, now):
+    if old is None or _stays(schedule, settled, now):
         return None
-    # A slot that has come by the new data, and would not have by the old, is fired late.
-    editing.aim_or_break(schedule, min(now, _last_said(schedule)))
+    # With the new data, a slot may already have passed that was still ahead with the old: it fires late.
+    editing.set_next_slot_or_break(schedule, min(now, _settled_until(schedule)))
     if schedule.next_fire_at == old:
         return None
     mirror.write(schedule)
@@ -97,37 +98,33 @@ def _reclock(schedule: Schedule, now: datetime) -> Moved | None:
     detail = {"from": old.isoformat(), "to": None if new is None else new.isoformat()}
     schedule.events.create(what=What.RECLOCKED, at=now, version=schedule.version, detail=detail)
     if schedule.state == Schedule.State.BROKEN:
-        quarantine.tell_broken([schedule.id])
+        quarantine.notify_broken([schedule.id])
     return Moved(schedule.id, old, new)
 
 
-def _stays(schedule: Schedule, now: datetime) -> bool:
-    after = max(now, schedule.snoozed_until - timedelta(microseconds=1)) if schedule.snoozed_until else now
+def _stays(schedule: Schedule, settled: Collection[datetime], now: datetime) -> bool:
     try:
-        return schedule.timetable().next_after(after) == schedule.next_fire_at
-    except Exception:  # whatever it is, aiming meets it again and quarantines the schedule
+        return slots.of(schedule, now, settled).next_after(now) == schedule.next_fire_at
+    except Exception:  # whatever it is, `set_next_slot_or_break` meets it again and quarantines the schedule
         return False
 
 
-def _last_said(schedule: Schedule) -> datetime:
+def _settled_until(schedule: Schedule) -> datetime:
     """The last instant whose slots are settled: that of the newest slot, or of the newest change of the timetable."""
-    slots = schedule.occurrences.exclude(reason=Occurrence.Reason.MANUAL).order_by("-scheduled_for")
-    slot = slots.values_list("scheduled_for", flat=True).first()
+    occurrences = schedule.occurrences.exclude(reason=Occurrence.Reason.MANUAL).order_by("-scheduled_for")
+    slot = occurrences.values_list("scheduled_for", flat=True).first()
     changes = schedule.events.exclude(what__in=[What.RUN, What.RECLOCKED]).order_by("-id")
     change = changes.values_list("at", flat=True).first()
     return max(instant for instant in (slot, change, schedule.created_at) if instant is not None)
 
 
 def source() -> str:
-    """Where this process reads zones, and their version where that is told: "/usr/share/zoneinfo (2025b)"."""
+    """Where this process reads zones, and their version: "/usr/share/zoneinfo (2025b)"."""
     for folder in map(Path, zoneinfo.TZPATH):
         if (folder / "UTC").is_file():
-            told = folder / "tzdata.zi"
-            first = told.read_text().partition("\n")[0] if told.is_file() else ""
-            version = (
-                first.removeprefix("# version ") if first.startswith("# version ") else "of a version it does not tell"
-            )
-            return f"{folder} ({version})"
+            data = folder / "tzdata.zi"
+            name, _, version = data.read_text().partition("\n")[0].rpartition(" ") if data.is_file() else ("", "", "")
+            return f"{folder} ({version if name == '# version' else 'of unknown version'})"
     return f"the package tzdata ({metadata.version('tzdata')})"
 
 

@@ -1,6 +1,6 @@
-"""The times in which a schedule did not fire, by what was done to it: paused, snoozed, deleted; dates left out.
+"""The times in which a schedule could not fire: paused, snoozed, deleted, or on an excluded date.
 
-Its slots in them have no occurrence. They are those of the rule that was in force at the time.
+Slots in them have no occurrence. They are computed from the rule that was in force at the time.
 """
 
 from __future__ import annotations
@@ -10,123 +10,109 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from schedules import rules
-from schedules.explain import excluded_dates
+from schedules import rules, slots
+from schedules.explain.causes import Cause, Code
 from schedules.models import Schedule, ScheduleEvent
 from schedules.rules import Timetable, civil
 
 _What = ScheduleEvent.What
-# Only the last so many events are read; who edits more often than that is not shown the times before.
+# Only the last so many events are read: gaps before them are not shown.
 _MOST = 1_000
+_TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded")
+_BEGINS = {_What.PAUSED: Code.PAUSED, _What.SNOOZED: Code.SNOOZED, _What.DELETED: Code.DELETED}
+_ENDS = {
+    _What.RESUMED: (Code.PAUSED, Code.SNOOZED),
+    _What.RESTORED: (Code.DELETED,),
+    _What.PAUSED: (Code.SNOOZED,),
+    _What.SNOOZED: (Code.SNOOZED,),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
-    """A time in [first, last) in which slots of `timetable` did not fire, because of what `by` did at `began`.
+class Gap:
+    """The instants [first, last) in which slots of `timetable` did not fire. Aware."""
 
-    `ended` is None while it lasts; instants are aware. Of an excluded date, `began` is None.
-    """
-
-    what: str
-    began: datetime | None
-    ended: datetime | None
-    by: str
+    cause: Cause
     timetable: Timetable
     first: datetime
     last: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
-    what: str
-    began: datetime
-    ended: datetime | None
-    by: str
-    last: datetime | None
+def gaps(schedule: Schedule, now: datetime) -> list[Gap]:
+    """Those up to `now`, the one that ends last first. A gap in which the rule was edited is one for each rule."""
+    return sorted(_gaps(schedule, now), key=lambda gap: gap.last, reverse=True)
 
 
-def silences(schedule: Schedule, now: datetime) -> list[Silence]:
-    """Up to `now`, the one that ends last first; one for each rule that was in force in each of the times."""
-    return sorted(_silences(schedule, now), key=lambda silence: silence.last, reverse=True)
-
-
-def _silences(schedule: Schedule, now: datetime) -> Iterator[Silence]:
+def _gaps(schedule: Schedule, now: datetime) -> Iterator[Gap]:
     events = list(schedule.events.select_related("by").order_by("-id")[:_MOST])[::-1]
     end = now + civil.TICK
-    timings = list(_timings(schedule, events, end))
-    for silent in _ranges(events):
-        for timetable, since, until in timings:
-            first, last = max(silent.began, since) + civil.TICK, min(silent.last or end, until)
-            if timetable is not None and first < last:
-                yield Silence(silent.what, silent.began, silent.ended, silent.by, timetable, first, last)
-    made = events[0].at if events else schedule.created_at
-    for timetable, since, until in timings:
-        if timetable is not None:
-            yield from _left_out(timetable, max(since, made), min(until, _over(schedule) or until))
+    timetables = list(_timetables(schedule, events, end))
+    for cause, began, ended in _causes(events):
+        for timetable, since, until in timetables:
+            first, last = max(began, since) + civil.TICK, min(ended or end, until)
+            if first < last:
+                yield Gap(cause, timetable, first, last)
+    created = events[0].at if events else schedule.created_at
+    for timetable, since, until in timetables:
+        yield from _excluded(timetable, max(since, created), min(until, _finished_at(schedule) or until))
 
 
-def _left_out(timetable: Timetable, since: datetime, until: datetime) -> Iterator[Silence]:
-    for day in excluded_dates.dates(timetable):
-        begins, ends = excluded_dates.hours(timetable, day)
+def _excluded(timetable: Timetable, since: datetime, until: datetime) -> Iterator[Gap]:
+    for begins, ends in timetable.excluded_days():
         first, last = max(begins, since + civil.TICK), min(ends, until)
         if first < last:
-            yield Silence(excluded_dates.WHY, None, None, "", excluded_dates.with_them(timetable), first, last)
+            yield Gap(Cause(Code.EXCLUDED), timetable.without_exclusions(), first, last)
 
 
-def _over(schedule: Schedule) -> datetime | None:
-    """When its last slot fired, where it has fired as often as it may."""
-    used_up = schedule.max_count is not None and schedule.fired_count >= schedule.max_count
+def _finished_at(schedule: Schedule) -> datetime | None:
+    """When the last slot fired, if the schedule has fired as often as it may."""
+    used_up = slots.left(schedule.max_count, schedule.fired_count) == 0
     return schedule.last_fired_at if used_up else None
 
 
-def _ranges(events: Sequence[ScheduleEvent]) -> Iterator[_Range]:
-    """What was silent since an event, until one that ends it."""
-    begun: dict[str, ScheduleEvent] = {}
-    ends = {_What.RESUMED: ["Paused", "Snoozed"], _What.RESTORED: ["Deleted"], _What.PAUSED: ["Snoozed"]}
-    begins = {_What.PAUSED: "Paused", _What.SNOOZED: "Snoozed", _What.DELETED: "Deleted"}
+def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, datetime | None]]:
+    """Each cause that an event began, when it began, and when it held no more (None: it lasts)."""
+    begun: dict[Code, ScheduleEvent] = {}
     for event in events:
         what = _What(event.what)
-        for ended in ends.get(what, []) + (["Snoozed"] if what == _What.SNOOZED else []):
-            if ended in begun:
-                yield _range(ended, begun.pop(ended), event.at)
-        if what in begins:
-            begun.setdefault(begins[what], event)
+        for code in _ENDS.get(what, ()):
+            if code in begun:
+                yield _cause(code, begun.pop(code), event.at)
+        if what in _BEGINS:
+            begun.setdefault(_BEGINS[what], event)
         if what == _What.CREATED and "copy_of" in event.detail:
-            begun["Paused"] = event
-    for what_lasts, event in begun.items():
-        yield _range(what_lasts, event, None)
+            begun[Code.PAUSED] = event
+    for code, event in begun.items():
+        yield _cause(code, event, None)
 
 
-def _range(what: str, event: ScheduleEvent, ended: datetime | None) -> _Range:
+def _cause(code: Code, event: ScheduleEvent, ended: datetime | None) -> tuple[Cause, datetime, datetime | None]:
     by = "" if event.by is None else event.by.get_short_name()
-    if what == "Snoozed":
+    if code == Code.SNOOZED:
         until = datetime.fromisoformat(event.detail["until"])
         if ended is None or until <= ended:
-            return _Range(what, event.at, until, by, until)
-    # A slot at the very instant at which somebody ended it was silent too.
-    return _Range(what, event.at, ended, by, None if ended is None else ended + civil.TICK)
+            return Cause(code, event.at, until, by), event.at, until
+    # A slot at the very instant of the event that ended it did not fire either.
+    return Cause(code, event.at, ended, by), event.at, None if ended is None else ended + civil.TICK
 
 
-def _timings(
+def _timetables(
     schedule: Schedule, events: Sequence[ScheduleEvent], end: datetime
-) -> Iterator[tuple[Timetable | None, datetime, datetime]]:
-    """Which rule was in force from when until when, oldest first; None for one that cannot be read any more."""
+) -> Iterator[tuple[Timetable, datetime, datetime]]:
+    """Each timetable that is still readable, from when until when it was in force, oldest first."""
+    edits = [(event.detail["was"], event.at) for event in events if "was" in event.detail]
     since = civil.FIRST_INSTANT
-    for event in events:
-        if was := event.detail.get("was"):
-            yield timetable_of(was), since, event.at
-            since = event.at
-    yield timetable_of({name: getattr(schedule, name) for name in _FIELDS}), since, end
-
-
-_FIELDS = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded")
+    for timing, until in [*edits, ({name: getattr(schedule, name) for name in _TIMING}, end)]:
+        if (timetable := timetable_of(timing)) is not None:
+            yield timetable, since, until
+        since = until
 
 
 def timetable_of(timing: Mapping[str, Any]) -> Timetable | None:
-    """The timetable of what an edit's event says the timing was; None for one that cannot be read any more."""
+    """The timetable that an edit replaced, from the detail of its event; None for one that is unreadable now."""
     try:
         starts, ends = (_instant(timing[name]) for name in ("starts_at", "ends_at"))
-        excluded = [_date(day) for day in timing.get("excluded", [])]
+        excluded = [date.fromisoformat(day) if isinstance(day, str) else day for day in timing.get("excluded", [])]
         return rules.stored(timing["kind"], timing["rule"], timing["time_zone"], starts, ends, excluded)
     except (rules.InvalidRule, KeyError, TypeError, ValueError):
         return None
@@ -134,7 +120,3 @@ def timetable_of(timing: Mapping[str, Any]) -> Timetable | None:
 
 def _instant(written: str | datetime | None) -> datetime | None:
     return datetime.fromisoformat(written) if isinstance(written, str) else written
-
-
-def _date(written: str | date) -> date:
-    return date.fromisoformat(written) if isinstance(written, str) else written

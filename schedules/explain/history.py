@@ -1,180 +1,145 @@
-"""Why each slot of a schedule went the way it did, and what is to come: values, for the page and the command."""
+"""Why each slot of a schedule fired or did not, and which are to come: values, for the page and the command."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from schedules import slots, words
 from schedules.beat import heartbeat
-from schedules.beat.heartbeat import Outage
-from schedules.explain import clock_notes, excluded_dates
-from schedules.explain.gaps import silences
+from schedules.explain import causes
+from schedules.explain.causes import Cause, Code
+from schedules.explain.gaps import gaps
 from schedules.models import Occurrence, Schedule, ScheduleEvent
-from schedules.rules import InvalidRule, Timetable, civil
-from schedules.rules.last_slots import last_slots
+from schedules.rules import InvalidRule, Timetable, Work, civil
 
 PAGE = 100
-# What fires later than this has its lateness explained.
+# A slot that fires later than this has its lateness explained.
 PUNCTUAL = timedelta(seconds=2)
-# For so long after an outage, what is late is late because of it: a beat fires thousands of slots a second.
-_CATCHING_UP = timedelta(minutes=10)
+# How far before the oldest slot outages are read: what is late may be late because of one that has ended.
+_OUTAGES_BEFORE = timedelta(minutes=10)
 
 _Reason = Occurrence.Reason
-_BY_HAND = {_Reason.ASKED: "Skipped", _Reason.MANUAL: "Run outside of the timetable"}
+_BY_HAND = {_Reason.ASKED, _Reason.MANUAL}
 
 
 @dataclass(frozen=True, slots=True)
-class Because:
-    """One cause: what, from when, until when (None with `began`: it lasts), by whom. Instants are aware."""
-
-    what: str
-    began: datetime | None = None
-    ended: datetime | None = None
-    by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SlotStory:
-    """What became of a slot: `outcome` is "fired", "skipped" or "coming".
+class ExplainedSlot:
+    """A slot and what became of it: `outcome` is "fired", "skipped" or "coming".
 
     `late` is set for what fired, `note` where the clock was changed. `batch_id` is the occurrence's; None without one.
     """
 
     slot: datetime
     outcome: str
-    because: Sequence[Because] = ()
+    causes: Sequence[Cause] = ()
     late: timedelta | None = None
     note: str = ""
     batch_id: UUID | None = None
 
 
-@dataclass(slots=True)
-class _Witness:
-    """What is known beside the occurrences."""
-
-    schedule: Schedule
-    outages: list[Outage]
-    by_hand: dict[str, str] = field(default_factory=dict)
-
-
-def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int = PAGE) -> list[SlotStory]:
+def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int = PAGE) -> list[ExplainedSlot]:
     """The last `limit` slots in [since, until), newest first, and none after `now`."""
     until = min(until, now + civil.TICK)
     if since >= until:
         return []
-    rows = list(
-        schedule.occurrences.filter(scheduled_for__gte=since, scheduled_for__lt=until).order_by("-scheduled_for")[
-            :limit
-        ]
-    )
-    told = {row.scheduled_for: row for row in rows}
+    recorded = schedule.occurrences.filter(scheduled_for__gte=since, scheduled_for__lt=until)
+    rows = list(recorded.order_by("-scheduled_for")[:limit])
     oldest = rows[-1].scheduled_for if len(rows) == limit else since
-    stories = {story.slot: story for story in _silent(schedule, oldest, until, now, limit) if story.slot not in told}
-    witness = _witness(schedule, rows, now)
-    stories |= {row.scheduled_for: _story(row, witness) for row in rows}
-    return [stories[slot] for slot in sorted(stories, reverse=True)[:limit]]
+    found = {one.slot: one for one in _in_gaps(schedule, oldest, until, now, limit)}
+    found |= _explain(schedule, rows, now)
+    return [found[slot] for slot in sorted(found, reverse=True)[:limit]]
 
 
-def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[SlotStory]:
-    """Up to `limit` next slots, with what clock changes do to them; those that a person skips among them, and beside
-    them each date that is left out, with its first slot."""
+def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[ExplainedSlot]:
+    """Up to `limit` next slots, those skipped ahead of time included; and the first slot of each excluded date."""
     if schedule.deleted_at is not None or schedule.state not in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         return []
+    skipped = list(schedule.occurrences.filter(scheduled_for__gt=now).order_by("scheduled_for")[:limit])
+    found = _explain(schedule, skipped, now)
     try:
-        timetable = schedule.timetable()
-        upcoming = _upcoming(schedule, timetable, limit)
+        timetable, upcoming = schedule.timetable(), slots.upcoming(schedule, limit, taken=found.keys())
     except InvalidRule:
         return []
-    ahead = schedule.occurrences.filter(scheduled_for__gt=now).order_by("scheduled_for")[:limit]
-    skipped = {row.scheduled_for: row for row in ahead}
-    witness = _witness(schedule, list(skipped.values()), now)
-    stories = {slot: _story(row, witness) for slot, row in skipped.items()}
     for slot in upcoming:
-        stories.setdefault(slot, SlotStory(slot, "coming", note=clock_notes.note(timetable, slot)))
-    shown = sorted(stories)[:limit]
+        found[slot] = ExplainedSlot(slot, "coming", note=words.clock_note(timetable, slot))
+    shown = sorted(found)[:limit]
+    if not shown:
+        return []
     since = max(now, schedule.snoozed_until or now)
     with suppress(InvalidRule):
-        for slot in excluded_dates.between(timetable, since, shown[-1]) if shown else []:
-            stories[slot] = SlotStory(slot, "skipped", [Because(excluded_dates.WHY)])
-    return [stories[slot] for slot in sorted(stories) if slot <= shown[-1]]
+        for slot in _on_excluded_dates(timetable, since, shown[-1]):
+            found[slot] = ExplainedSlot(slot, "skipped", [Cause(Code.EXCLUDED)])
+    return [found[slot] for slot in sorted(found) if slot <= shown[-1]]
 
 
-def _upcoming(schedule: Schedule, timetable: Timetable, limit: int) -> list[datetime]:
-    if schedule.next_fire_at is None:
-        return []
-    left = limit if schedule.max_count is None else min(limit, schedule.max_count - schedule.fired_count)
-    return timetable.upcoming(schedule.next_fire_at - civil.TICK, left)
+def _on_excluded_dates(timetable: Timetable, since: datetime, until: datetime) -> Iterator[datetime]:
+    """The first slot of each excluded date, between `since` and `until`. Raises InvalidRule if it costs too much."""
+    everything, work = timetable.without_exclusions(), Work()
+    for first, end in timetable.excluded_days():
+        slot = everything.next_after(max(first - civil.TICK, since), work)
+        if slot is not None and slot < min(end, until):
+            yield slot
 
 
-def _silent(schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int) -> Iterator[SlotStory]:
+def _in_gaps(
+    schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int
+) -> Iterator[ExplainedSlot]:
     found: list[datetime] = []
-    for silence in silences(schedule, now):
-        first, last = max(silence.first, since), min(silence.last, until)
+    for gap in gaps(schedule, now):
+        first, last = max(gap.first, since), min(gap.last, until)
         if len(found) >= limit and last <= sorted(found)[-limit]:
             return
         if first >= last:
             continue
         try:
-            slots = last_slots(silence.timetable, first, last, limit)
+            silent = gap.timetable.last_slots(first, last, limit)
         except InvalidRule:
             continue
-        found += slots
-        because = [Because(silence.what, silence.began, silence.ended, silence.by)]
-        for slot in slots:
-            yield SlotStory(slot, "skipped", because, note=clock_notes.note(silence.timetable, slot))
+        found += silent
+        for slot in silent:
+            yield ExplainedSlot(slot, "skipped", [gap.cause], note=words.clock_note(gap.timetable, slot))
 
 
-def _witness(schedule: Schedule, rows: Sequence[Occurrence], now: datetime) -> _Witness:
+def _explain(schedule: Schedule, rows: Sequence[Occurrence], now: datetime) -> dict[datetime, ExplainedSlot]:
+    """The slots of these occurrences."""
     if not rows:
-        return _Witness(schedule, [])
-    oldest = min(row.scheduled_for for row in rows)
-    witness = _Witness(schedule, list(heartbeat.outages(oldest - _CATCHING_UP, now)))
-    if any(row.reason in _BY_HAND for row in rows):
-        events = schedule.events.filter(what__in=[ScheduleEvent.What.SKIPPED, ScheduleEvent.What.RUN])
-        for event in events.select_related("by").order_by("-id")[: 10 * PAGE]:
-            at = event.detail.get("slot", event.at.isoformat())
-            witness.by_hand[at] = "" if event.by is None else event.by.get_short_name()
-    return witness
+        return {}
+    outages = list(heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now))
+    by_hand = _by_hand(schedule) if any(row.reason in _BY_HAND for row in rows) else {}
+    found = {}
+    for row in rows:
+        slot, fired = row.scheduled_for, row.outcome == Occurrence.Outcome.FIRED
+        late = max(row.fired_at - slot, timedelta(0))
+        why: list[Cause] = []
+        if row.reason in _BY_HAND:
+            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or "a person"))
+        elif row.reason not in {_Reason.NONE, _Reason.LATE}:
+            why.append(Cause(row.reason))
+        if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
+            why.append(causes.of_lateness(slot, row.fired_at, outages))
+        note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot)
+        found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id)
+    return found
 
 
-def _story(row: Occurrence, witness: _Witness) -> SlotStory:
-    fired = row.outcome == Occurrence.Outcome.FIRED
-    late = max(row.fired_at - row.scheduled_for, timedelta(0))
-    reason = _Reason(row.reason)
-    because: list[Because] = []
-    if reason in _BY_HAND:
-        by = witness.by_hand.get(row.scheduled_for.isoformat()) or "a person"
-        because.append(Because(_BY_HAND[reason], by=by))
-    elif reason not in {_Reason.NONE, _Reason.LATE}:
-        because.append(Because(reason.label.capitalize()))
-    if reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
-        because.append(why_late(row.scheduled_for, row.fired_at, witness.outages))
-    note = "" if reason == _Reason.MANUAL else _note(witness.schedule, row)
-    return SlotStory(row.scheduled_for, row.outcome, because, late if fired else None, note, row.id)
+def _by_hand(schedule: Schedule) -> dict[str, str]:
+    """Who skipped or ran which slot (ISO 8601)."""
+    events = schedule.events.filter(what__in=[ScheduleEvent.What.SKIPPED, ScheduleEvent.What.RUN])
+    return {
+        event.detail.get("slot", event.at.isoformat()): "" if event.by is None else event.by.get_short_name()
+        for event in events.select_related("by").order_by("-id")[: 10 * PAGE]
+    }
 
 
-def _note(schedule: Schedule, row: Occurrence) -> str:
-    """Only for slots of the present rule: of those before it, nobody knows what a clock change did to them."""
+def _note(schedule: Schedule, slot: datetime) -> str:
+    """Only for slots of the present rule: earlier rules may have treated the clock change differently."""
     try:
         timetable = schedule.timetable()
-        return clock_notes.note(timetable, row.scheduled_for) if _is_slot(timetable, row.scheduled_for) else ""
+        is_slot = timetable.next_after(slot - civil.TICK) == slot
     except InvalidRule:
         return ""
-
-
-def _is_slot(timetable: Timetable, instant: datetime) -> bool:
-    return timetable.next_after(instant - civil.TICK) == instant
-
-
-def why_late(slot: datetime, recorded: datetime, outages: Sequence[Outage]) -> Because:
-    """Why a slot was recorded as late as it was, as far as anybody can tell."""
-    for outage in outages:
-        if outage.began <= slot and (outage.ended is None or slot < outage.ended):
-            return Because("No beat was seen (none ran, or the database was away)", outage.began, outage.ended)
-    for outage in outages:
-        if outage.ended is not None and outage.ended <= slot and recorded - outage.ended <= _CATCHING_UP:
-            return Because("Beats were catching up: none had been seen", outage.began, outage.ended)
-    return Because("No cause is on record: beats were seen all the time, so they or the database may have been busy")
+    return words.clock_note(timetable, slot) if is_slot else ""

@@ -1,4 +1,4 @@
-"""Schedules that are due, claimed: the columns that firing needs, read without making a model of each row."""
+"""Claim the schedules that are due: only the columns that firing needs, as tuples instead of models."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from people import quiet
 from people.models import DISPLAY_NAME_SQL
 from schedules import rules
 from schedules.models import Schedule
+from schedules.slots import Slots
 
 
 class Due(NamedTuple):
-    """A schedule whose next slot has come, locked by the current transaction. Instants are aware UTC.
+    """A schedule whose next slot is due, locked by the current transaction. Instants are aware UTC.
 
-    `rule` is JSON, `name` what its person is called, `spread`, `grace` and `stale_after` are seconds. `persons_zone` is
-    the zone of the quiet hours, `escalate_after` in minutes.
+    `rule` is JSON, `name` the person's, `spread`, `grace` and `stale_after` are seconds. `persons_zone` is the zone of
+    the quiet hours, `escalate_after` in minutes. `settled` are the slots from the next one on that have an
+    occurrence already.
     """
 
     id: UUID
@@ -50,18 +52,22 @@ class Due(NamedTuple):
     persons_zone: str
     channel_order: list[UUID]
     escalate_after: int | None
+    settled: list[datetime]
 
-    def timetable(self) -> rules.Timetable:
-        """Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
-        return _timetable(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, frozenset(self.excluded))
+    def slots(self) -> Slots:
+        """Without a limit: only firing knows which slots count. Raises InvalidRule for an unreadable rule."""
+        timetable = _timetable(
+            self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, frozenset(self.excluded)
+        )
+        return Slots(timetable, settled=self.settled)
 
     def place(self, channel: tuple[UUID, str]) -> int:
-        """Where a channel (id, provider) stands in the order; one that was added beside the order comes last."""
+        """The index of a channel (id, provider) in the order; one that is not in it comes last."""
         order = self.channel_order
         return order.index(channel[0]) if channel[0] in order else len(order)
 
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
-        """What keeps this schedule from disturbing its person at an instant; None where it may."""
+        """The wait that quiet hours impose on a notification at an instant; None for no wait."""
         if self.urgent or self.quiet_from is None:
             return None
         return quiet.wait(instant, quiet.window(self.quiet_from, self.quiet_until, self.persons_zone))
@@ -83,7 +89,9 @@ _READ = f"""
 SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
        s.rule::text AS rule, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
-       u.quiet_until, u.time_zone AS persons_zone, s.channel_order, s.escalate_after
+       u.quiet_until, u.time_zone AS persons_zone, s.channel_order, s.escalate_after,
+       ARRAY(SELECT o.scheduled_for FROM schedules_occurrence o
+              WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at) AS settled
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """  # noqa: S608 - a constant
 _TAKE = """s.next_fire_at <= %(now)s {only}
@@ -93,21 +101,21 @@ _TAKE = """s.next_fire_at <= %(now)s {only}
 
 
 def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
-    """Lock up to `limit` schedules that are due at `now` and that nobody else holds, oldest first; `only` this one."""
+    """Lock up to `limit` schedules that are due at `now` and not locked, oldest first; with `only`, this one alone."""
     statement = _READ + _TAKE.format(only="" if only is None else "AND s.id = %(only)s")
     return query(statement, {"now": now, "only": only, "limit": limit}, Due)
 
 
 def ids(now: datetime, limit: int) -> list[UUID]:
-    """Up to `limit` schedules that are due at `now`, oldest first; no other column of theirs is read."""
+    """The ids of up to `limit` schedules that are due at `now`, oldest first. Reads no damaged column."""
     found = Schedule.objects.filter(next_fire_at__lte=now).order_by("next_fire_at").values_list("id", flat=True)
     return list(found[:limit])
 
 
 def as_if_due(schedule_id: UUID, slot: datetime) -> Due:
-    """A schedule that the caller has locked, as if `slot` were its next one; urgent, for a person waits for it.
+    """A schedule that the caller has locked, as if `slot` were its next one. Urgent: a person waits for it.
 
-    Raises IndexError when there is none.
+    Raises IndexError if there is no such schedule.
     """
     return query(_READ + "s.id = %s", [schedule_id], Due)[0]._replace(next_fire_at=slot, urgent=True)
 
@@ -121,7 +129,7 @@ SELECT link.schedule_id, c.id, c.provider
 
 
 def channels_of(schedules: Iterable[Due]) -> dict[UUID, list[tuple[UUID, str]]]:
-    """The channels (id, provider) of each, less those that have been removed."""
+    """The channels (id, provider) of each schedule that are not removed."""
     channels: dict[UUID, list[tuple[UUID, str]]] = defaultdict(list)
     for row in query(_CHANNELS, [column(schedule.id for schedule in schedules)]):
         channels[row.schedule_id].append((row.id, row.provider))

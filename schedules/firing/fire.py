@@ -1,8 +1,7 @@
-"""Turn slots that are due into occurrences, notifications and deliveries, and move each schedule on to its next slot.
+"""Turn due slots into occurrences, notifications and deliveries, and set each schedule's next slot.
 
-All of it happens in one transaction for a batch of schedules, by statements that take arrays: their number does not
-depend on how many schedules there are. Whatever dies before the commit leaves every slot to be found again; after it,
-the rows are there, and `rescue.py` publishes those that nobody has claimed.
+A batch of schedules is one transaction, of statements that take arrays: their number does not grow with the batch.
+After a crash before the commit, the slots are still due; after one behind it, recovery publishes the deliveries.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification, Wake
 from notifications.models import Notification
 from notifications.owner_notices import Notice
-from schedules import mirror
+from schedules import mirror, slots
 from schedules.firing import due, quarantine
 from schedules.firing.due import Due
 from schedules.firing.misfire import Decision, decide
@@ -33,13 +32,13 @@ from schedules.models import Occurrence, Schedule
 log = logging.getLogger(__name__)
 
 BATCH = 500
-# A schedule that slept for long is caught up in steps of this many slots, so that it cannot hold up the others.
-SLOTS_A_STEP = 1_000
+# A schedule with many due slots is handled in steps of this many, so that it cannot hold up the others.
+SLOTS_PER_STEP = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The database's time, and the next slot of any schedule, both aware UTC; None when nothing is scheduled."""
+    """The database's time, and the next slot of any schedule (None: nothing is scheduled); aware UTC."""
 
     now: datetime
     next_slot: datetime | None
@@ -50,8 +49,8 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """What firing makes of one schedule: a decision for each slot that is due, and its next slot (None: no more)."""
+class Plan:
+    """What firing will write for one schedule: a decision for each due slot, and the next slot (None: no more)."""
 
     schedule: Due
     decisions: Sequence[Decision]
@@ -82,11 +81,11 @@ def read_clock() -> Clock:
 def fire_due(
     now: datetime, only: UUID | None = None, limit: int = BATCH, policy: Schedule.Misfire | None = None
 ) -> int:
-    """Fire up to `limit` schedules whose next slot is at or before `now`, oldest first; returns how many were moved on.
+    """Fire up to `limit` schedules whose next slot is at or before `now`, oldest first; returns how many.
 
-    Any number of beats may call this at once: each takes rows that no other one holds. `only` restricts it to one
-    schedule; `policy` stands in for the schedules' own misfire policies. A schedule that cannot be read, or that the
-    database refuses, is quarantined alone, whatever is wrong with it.
+    Any number of beats may call this at once: each takes rows that no other one has locked. `only` restricts it to one
+    schedule; `policy` replaces the schedules' own misfire policies. A schedule that is unreadable, or that the database
+    refuses, is quarantined alone.
     """
     try:
         with transaction.atomic():
@@ -99,7 +98,7 @@ def fire_due(
             raise
         if only is not None:
             return int(quarantine.quarantine(only, now, error))
-        log.warning("A batch of schedules was refused (%s): firing them one by one", type(error).__name__)
+        log.warning("A batch of schedules failed (%s): firing them one by one", type(error).__name__)
     return sum(_fire_alone(schedule_id, now, policy) for schedule_id in due.ids(now, limit))
 
 
@@ -114,61 +113,55 @@ def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | Non
 
 
 def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None) -> list[Wake]:
-    """Fire the slots of `locked` schedules that are due at `now`, within the caller's transaction.
-
-    Returns the deliveries to publish after the commit.
-    """
+    """Fire the due slots of `locked` schedules; returns the deliveries to publish after the caller's commit."""
     if not locked:
         return []
     channels = due.channels_of(locked)
-    moves = [_move(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked]
-    fired = _record(moves)
+    plans = [_plan(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked]
+    fired = _record(plans)
     rings = outbox.record(
-        _saying(batch_id, move.schedule, decision.slot, channels[move.schedule.id], now)
-        for batch_id, move, decision in fired
+        _notification(batch_id, plan.schedule, decision.slot, channels[plan.schedule.id], now)
+        for batch_id, plan, decision in fired
     )
-    quarantine.tell([notice for move in moves for notice in _notices(move)])
+    quarantine.notify([notice for plan in plans for notice in _notices(plan)])
     return rings
 
 
-def _notices(move: Move) -> Iterator[Notice]:
-    """What the owner of a schedule is told beside its own text."""
-    schedule = move.schedule
-    if move.error:
-        yield quarantine.broken(schedule.id, schedule.user_id, schedule.title, move.error, schedule.version)
-    if any(decision.reason == Occurrence.Reason.NO_CHANNEL for decision in move.decisions):
+def _notices(plan: Plan) -> Iterator[Notice]:
+    """The notices that the owner gets about what is wrong."""
+    schedule = plan.schedule
+    if plan.error:
+        yield quarantine.broken(schedule.id, schedule.user_id, schedule.title, plan.error, schedule.version)
+    if any(decision.reason == Occurrence.Reason.NO_CHANNEL for decision in plan.decisions):
         yield quarantine.without_channel(schedule.id, schedule.user_id, schedule.title, schedule.version)
     if zones.is_damaged(schedule.persons_zone):
         yield quarantine.damaged_zone(schedule.user_id, schedule.persons_zone)
 
 
-def fire_by_hand(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
-    """Fire a locked schedule at `now`, beside its timetable, as the batch of that id, which is new. At an instant that
-    has an occurrence, nothing more."""
+def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
+    """Fire a locked schedule at `now`, outside of its timetable; nothing if `now` has an occurrence.
+
+    `batch_id` is the id of the new occurrence. Returns the deliveries to publish after the commit.
+    """
     schedule = due.as_if_due(schedule_id, now)
     channels = due.channels_of([schedule])[schedule.id]
     reason = Occurrence.Reason.MANUAL if channels else Occurrence.Reason.NO_CHANNEL
     decision = Decision(now, bool(channels), reason)
-    if not _insert_occurrences([(batch_id, Move(schedule, [decision]), decision)]) or not decision.fire:
+    if not _insert_occurrences([(batch_id, Plan(schedule, [decision]), decision)]) or not decision.fire:
         return []
-    return outbox.record([_saying(batch_id, schedule, now, channels, now)])
+    return outbox.record([_notification(batch_id, schedule, now, channels, now)])
 
 
-def _move(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None) -> Move:
-    """Decide, without writing. A rule that raises quarantines its schedule and nothing else."""
+def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None) -> Plan:
+    """Decide, without writing. An unreadable rule makes its schedule broken, and no other."""
     try:
-        timetable = schedule.timetable()
-        slots: list[datetime] = []
-        slot: datetime | None = schedule.next_fire_at
-        while slot is not None and slot <= now and len(slots) < 2 * SLOTS_A_STEP:
-            slots.append(slot)
-            slot = timetable.next_after(slot)
-        if slot is not None and slot <= now:
-            # More wait than one step takes. Those of this step are older than any that a policy would still send.
-            missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in slots[:SLOTS_A_STEP]]
-            return Move(schedule, missed, slots[SLOTS_A_STEP])
+        due_slots, next_slot = schedule.slots().due(schedule.next_fire_at, now, 2 * SLOTS_PER_STEP)
+        if next_slot is not None and next_slot <= now:
+            # More are due than one step handles. No policy sends any of this step: they are too old.
+            missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in due_slots[:SLOTS_PER_STEP]]
+            return Plan(schedule, missed, due_slots[SLOTS_PER_STEP])
         decisions = decide(
-            slots,
+            due_slots,
             now,
             policy or Schedule.Misfire(schedule.misfire),
             timedelta(seconds=schedule.grace),
@@ -177,18 +170,19 @@ def _move(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
     except Exception as error:
         if is_outage(error):
             raise
-        return _quarantined(schedule, error)
+        return _broken(schedule, error)
     if not has_channels:
         decisions = [replace(decision, fire=False, reason=Occurrence.Reason.NO_CHANNEL) for decision in decisions]
-    if schedule.max_count is not None:
-        decisions = _up_to(schedule.max_count - schedule.fired_count, decisions)
-        if schedule.fired_count + sum(decision.fire for decision in decisions) >= schedule.max_count:
-            slot = None
-    return Move(schedule, decisions, slot)
+    left = slots.left(schedule.max_count, schedule.fired_count)
+    if left is not None:
+        decisions = _up_to(left, decisions)
+        if sum(decision.fire for decision in decisions) >= left:
+            next_slot = None
+    return Plan(schedule, decisions, next_slot)
 
 
 def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:
-    """The decisions until `count` of them have fired: what comes after the last one is no slot any more."""
+    """The decisions up to the one that fires as the last of `count`; there are no slots after it."""
     kept: list[Decision] = []
     for decision in decisions:
         if count <= 0:
@@ -198,21 +192,21 @@ def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:
     return kept
 
 
-def _quarantined(schedule: Due, error: Exception) -> Move:
+def _broken(schedule: Due, error: Exception) -> Plan:
     log.error("Schedule %s is broken: %s", schedule.id, type(error).__name__)
-    return Move(
+    return Plan(
         schedule,
         [Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)],
-        error=quarantine.described(error),
+        error=quarantine.describe(error),
     )
 
 
-def _record(moves: Sequence[Move]) -> list[tuple[UUID, Move, Decision]]:
-    """Write the occurrences and move the schedules on. Returns what fired (a slot recorded before does not)."""
-    occurrences = [(uuid7(), move, decision) for move in moves for decision in move.decisions]
+def _record(plans: Sequence[Plan]) -> list[tuple[UUID, Plan, Decision]]:
+    """Write the occurrences and the next slots. Returns what fired; a slot that was recorded before does not."""
+    occurrences = [(uuid7(), plan, decision) for plan in plans for decision in plan.decisions]
     new = _insert_occurrences(occurrences)
-    _advance(moves)
-    mirror.disable([task for move in moves if move.next_fire_at is None and (task := move.schedule.periodic_task_id)])
+    _advance(plans)
+    mirror.disable([task for plan in plans if plan.next_fire_at is None and (task := plan.schedule.periodic_task_id)])
     return [occurrence for occurrence in occurrences if occurrence[2].fire and occurrence[0] in new]
 
 
@@ -224,16 +218,16 @@ RETURNING id
 """
 
 
-def _insert_occurrences(occurrences: Sequence[tuple[UUID, Move, Decision]]) -> set[UUID]:
+def _insert_occurrences(occurrences: Sequence[tuple[UUID, Plan, Decision]]) -> set[UUID]:
     rows = query(
         _INSERT_OCCURRENCES,
         [
             column(batch_id for batch_id, _, _ in occurrences),
-            column(move.schedule.id for _, move, _ in occurrences),
+            column(plan.schedule.id for _, plan, _ in occurrences),
             column(decision.slot for _, _, decision in occurrences),
             column("fired" if decision.fire else "skipped" for _, _, decision in occurrences),
             column(str(decision.reason) for _, _, decision in occurrences),
-            column(move.schedule.version for _, move, _ in occurrences),
+            column(plan.schedule.version for _, plan, _ in occurrences),
         ],
     )
     return {row.id for row in rows}
@@ -250,20 +244,20 @@ UPDATE schedules_schedule s
 """
 
 
-def _advance(moves: Sequence[Move]) -> None:
+def _advance(plans: Sequence[Plan]) -> None:
     change(
         _ADVANCE,
         [
-            column(move.schedule.id for move in moves),
-            column(move.next_fire_at for move in moves),
-            column(str(move.state) for move in moves),
-            column(move.error for move in moves),
-            column(move.fired for move in moves),
+            column(plan.schedule.id for plan in plans),
+            column(plan.next_fire_at for plan in plans),
+            column(str(plan.state) for plan in plans),
+            column(plan.error for plan in plans),
+            column(plan.fired for plan in plans),
         ],
     )
 
 
-def _saying(
+def _notification(
     batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
     available_at = slot + spread_of(schedule.id, slot, schedule.spread)
@@ -293,7 +287,7 @@ def _saying(
 
 
 def spread_of(schedule_id: UUID, slot: datetime, window: int) -> timedelta:
-    """The jitter of one slot, within `window` seconds: the same at every computation, on every machine."""
+    """The jitter of one slot, within `window` seconds; the same at every computation."""
     if window == 0:
         return timedelta(0)
     digest = hashlib.blake2b(schedule_id.bytes + slot.isoformat().encode(), digest_size=8).digest()

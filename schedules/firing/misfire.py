@@ -1,4 +1,4 @@
-"""What to do with the slots of one schedule that are due: a decision for each, as values."""
+"""Decide for each due slot of a schedule whether it fires, is late, or was missed. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_SENT = 100
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One slot: fire it or skip it, and why (empty when it fired in time)."""
+    """Fire or skip one slot, and why (empty if it fires in time)."""
 
     slot: datetime
     fire: bool
@@ -26,8 +26,8 @@ def decide(
 ) -> list[Decision]:
     """A decision for each of `slots` (ascending, all due at `now`), by the schedule's misfire policy.
 
-    A slot is missed when it is older than `grace`. A one-off always fires. With `latest`, a missed slot fires only
-    if no newer one is due.
+    A slot is missed if it is older than `grace`. One-time reminders always fire. With `latest`, a missed slot fires
+    only if no newer one is due.
     """
     late = [slot for slot in slots if now - slot > grace]
     if one_off:
@@ -38,12 +38,6 @@ def decide(
         sent = set(late[-1:])
     else:
         sent = set()
-    return [_decision(slot, slot in sent, missed=index < len(late)) for index, slot in enumerate(slots)]
-
-
-def _decision(slot: datetime, sent: bool, missed: bool) -> Decision:
-    if not missed:
-        return Decision(slot, True)
-    if sent:
-        return Decision(slot, True, Occurrence.Reason.LATE)
-    return Decision(slot, False, Occurrence.Reason.MISFIRE)
+    reasons = Occurrence.Reason
+    missed = [Decision(slot, slot in sent, reasons.LATE if slot in sent else reasons.MISFIRE) for slot in late]
+    return missed + [Decision(slot, True) for slot in slots[len(late) :]]

@@ -1,6 +1,6 @@
-"""Take a schedule that cannot be fired out of the clock's way, and tell people what keeps theirs from sending.
+"""Mark a schedule that cannot be fired as broken, and notify its owner.
 
-A notice's batch is made from what it is about, so that it is recorded once, however often it is found.
+The batch id of a notice is derived from its cause, so that it is sent once, however often the cause is found.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from schedules.models import Schedule
 
 log = logging.getLogger(__name__)
 
-# Names the batches of these notices (RFC 9562, section 5.5).
+# The namespace of their batch ids (RFC 9562, section 5.5).
 _NOTICES = UUID("0b4a7f0e-6a5c-4a0e-9a5e-3c4d8c7f9d52")
 
-# Moves the row on without sending any other column of it to Python: one of them is damaged.
+# Reads no other column into Python: one of them is damaged.
 _QUARANTINE = """
 WITH found AS (
     SELECT id, next_fire_at, version FROM schedules_schedule
@@ -48,29 +48,29 @@ SELECT periodic_task_id FROM broken
 """
 
 
-def described(error: Exception) -> str:
-    """What a schedule's row and page say of the error that broke it."""
+def describe(error: Exception) -> str:
+    """The text for `Schedule.error`."""
     first_line = str(error).partition("\n")[0].replace("\0", "")  # PostgreSQL's other lines show the whole row
     return f"{type(error).__name__}: {first_line}"[:500]
 
 
 def quarantine(schedule_id: UUID, now: datetime, error: Exception) -> bool:
-    """Mark a schedule that is due as broken; its slot is recorded as skipped. False when it is not due any more."""
+    """Mark a due schedule as broken, and record its slot as skipped. False if it is not due any more."""
     with transaction.atomic():
-        values: dict[str, Any] = {"id": schedule_id, "now": now, "error": described(error), "batch_id": uuid7()}
+        values: dict[str, Any] = {"id": schedule_id, "now": now, "error": describe(error), "batch_id": uuid7()}
         rows = query(_QUARANTINE, values | {"first": READABLE[0], "last": READABLE[1]})
         if not rows:
             return False
         log.error("Schedule %s is broken: %s", schedule_id, type(error).__name__)
         mirror.disable([row.periodic_task_id for row in rows if row.periodic_task_id])
-        tell_broken([schedule_id])
+        notify_broken([schedule_id])
     return True
 
 
-def tell_broken(schedule_ids: Collection[UUID]) -> None:
-    """Notify the owners of these schedules, which have just become broken."""
+def notify_broken(schedule_ids: Collection[UUID]) -> None:
+    """Notify the owners of schedules that have just become broken."""
     rows = Schedule.objects.filter(id__in=schedule_ids).values_list("id", "user_id", "title", "error", "version")
-    tell([broken(*row) for row in rows])
+    notify([broken(*row) for row in rows])
 
 
 def broken(schedule_id: UUID, user_id: int, title: str, error: str, version: int) -> Notice:
@@ -101,10 +101,10 @@ def damaged_zone(user_id: int, zone: str) -> Notice:
     )
 
 
-def tell(found: Collection[Notice]) -> None:
-    """Record these notices within the caller's transaction, and publish them after its commit.
+def notify(found: Collection[Notice]) -> None:
+    """Record notices in the caller's transaction, and publish them after its commit.
 
-    A notice that cannot be recorded is left out: what it tells of was done all the same.
+    If they cannot be recorded, this logs the error and the caller's transaction goes on.
     """
     if not found:
         return

@@ -1,10 +1,10 @@
-"""When something is due: rules of seven kinds, and the timetable that a rule makes within its window. Pure.
+"""When something is due: seven kinds of rule, and the timetable of a rule within its window. Pure.
 
     rule = parse("daily", {"time": "09:00"}, "Europe/Berlin")
     rule.next_after(datetime(2026, 3, 28, 12, tzinfo=UTC))   # 2026-03-29 07:00 UTC
     rule.describe()                                          # "Every day at 09:00, Berlin time"
 
-How clock changes are treated stands in `civil` and in docs/time.md.
+docs/time.md explains how clock changes are treated.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from typing import Any
 from schedules.rules.cron import Cron
 from schedules.rules.daily import Daily
 from schedules.rules.interval import Interval
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.monthly import Monthly
 from schedules.rules.once import Once
 from schedules.rules.rrule import RRule
 from schedules.rules.rule import Rule
-from schedules.rules.timetable import Timetable, upcoming
+from schedules.rules.timetable import Timetable
 from schedules.rules.weekly import Weekly
-from schedules.rules.work import Work
 
-__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored", "upcoming"]
+__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored"]
 
 KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 
@@ -35,7 +34,7 @@ KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Dai
 def parse(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
     """The rule of `kind` with its canonical JSON `data`, read in the IANA zone `timezone`.
 
-    Raises InvalidRule, whose `field` is "kind", "timezone" or the parameter at fault.
+    Raises InvalidRule, whose `field` is "kind", "timezone" or the wrong parameter.
     """
     if kind not in KINDS:
         raise InvalidRule("kind", f"There is no kind “{str(kind)[:40]}”. Choose one of {', '.join(KINDS)}.")
@@ -54,7 +53,7 @@ def stored(
     ends: datetime | None,
     excluded: Iterable[date],
 ) -> Timetable:
-    """The timetable of a row, which anybody may have damaged: raises InvalidRule whatever is wrong with it."""
+    """The timetable of a stored row. Raises InvalidRule for any damage."""
     try:
         return Timetable(parse(kind, data, timezone), starts, ends, frozenset(excluded))
     except InvalidRule:
@@ -65,5 +64,5 @@ def stored(
 
 @lru_cache(maxsize=10_000)
 def _parse(kind: str, written: str, timezone: str) -> Rule:
-    # The clock reads the same few rules again and again, and a rule never changes.
+    # A beat reads the same rules again and again.
     return KINDS[kind].parse(json.loads(written), timezone)

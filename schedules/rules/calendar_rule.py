@@ -1,7 +1,7 @@
-"""The RRULE of RFC 5545, section 3.3.10: its parts, and the civil times that it yields, within a budget of work.
+"""The RRULE of RFC 5545, section 3.3.10: its parts, and its civil times, within a budget of work.
 
-dateutil evaluates the same rules, and the tests hold the two against each other. It is not used here because it
-walks from DTSTART at every question (FREQ=MINUTELY over six years: 8 s) and gives up at the year 9999 only.
+The tests compare it with dateutil, which is too slow here: it walks from DTSTART for every slot (FREQ=MINUTELY over six
+years: 8 s), and stops at the year 9999 only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import groupby
 
 from schedules.rules import civil
-from schedules.rules.work import Work
+from schedules.rules.invalid import Work
 
 _COARSE = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY")
 
@@ -26,7 +26,7 @@ class CalendarRule:
     """One RRULE with its DTSTART (`start`, naive). Empty tuples stand for parts not given.
 
     `days` are BYDAY as (n, weekday), n = 0 for every such weekday. `week_start` is WKST. Values are sorted and
-    in range: `rrule_text` sees to that. `until` is inclusive; `excluded` times and days are left out.
+    in range, as `rrule_text` has checked. `until` is inclusive.
     """
 
     start: datetime
@@ -66,16 +66,16 @@ class CalendarRule:
                 yield datetime.combine(day, at)
 
     def _by_position(self, begin: datetime, work: Work) -> Iterator[datetime]:
-        """BYSETPOS: of each period, the times of day that stand at these places."""
+        """BYSETPOS: of each period, the times at these positions."""
         clock = self._clock
         for _, group in groupby(self._days_from(self._period_start(begin), work), self._period):
             days = list(group)
             count = len(days) * len(clock)
             work.spend(len(self.positions))
-            for place in _places(self._period_positions, count):
-                day = days[place // len(clock)]
+            for index in _indexes(self._period_positions, count):
+                day = days[index // len(clock)]
                 if day not in self.excluded_days:
-                    yield datetime.combine(day, clock[place % len(clock)])
+                    yield datetime.combine(day, clock[index % len(clock)])
 
     def _period(self, day: date) -> int:
         if self.frequency == "WEEKLY":
@@ -90,7 +90,7 @@ class CalendarRule:
 
     def _days_from(self, first: date, work: Work) -> Iterator[date]:
         """The days of the rule from `first` on."""
-        # A period that has begun by then is read to its end: BYSETPOS counts from there.
+        # Read a period that has begun to its end: BYSETPOS may count from there.
         earliest, last = first.toordinal(), self.until.toordinal() + (366 if self._period_positions else 0)
         origin = self._step_origin
         length = 7 if self.frequency == "WEEKLY" else 1
@@ -133,7 +133,7 @@ class CalendarRule:
 
     @cached_property
     def _known_months(self) -> dict[tuple[int, int, bool], tuple[int, ...]]:
-        # Which days a rule has in a month follows from these three alone, so there are at most 168 of them.
+        # The days of a rule in a month depend on these three alone: there are at most 168 keys.
         return {}
 
     def _find_days(self, begin: date) -> Iterable[int]:
@@ -180,7 +180,7 @@ class CalendarRule:
 
     @cached_property
     def _period_positions(self) -> tuple[int, ...]:
-        # Of a day and of an hour they choose among times that are always the same: `_clock` does it.
+        # Within a day or an hour, `_clock` applies them: the times to choose from are always the same.
         return self.positions if self.frequency in ("YEARLY", "MONTHLY", "WEEKLY") else ()
 
     @cached_property
@@ -190,7 +190,7 @@ class CalendarRule:
         back = (start.weekday() - self.week_start) % 7 if self.frequency == "WEEKLY" else 0
         return start.toordinal() - back
 
-    # What the rule leaves out comes from DTSTART (RFC 5545: "missing information is derived from DTSTART").
+    # RFC 5545: "missing information is derived from DTSTART".
 
     @cached_property
     def _weekdays(self) -> frozenset[tuple[int, int]]:
@@ -210,24 +210,24 @@ class CalendarRule:
 
     @cached_property
     def _year_months(self) -> tuple[int, ...]:
-        # Calendars write a birthday on 7 March as BYMONTHDAY=7 alone: the RFC's every month is not what they mean.
+        # Calendars write a birthday on 7 March as BYMONTHDAY=7 alone. To the RFC that is every month.
         is_birthday = self.month_days == (self.start.day,) and not (self.year_days or self.days)
         return self.months or ((self.start.month,) if self._names_no_day or is_birthday else tuple(range(1, 13)))
 
     @cached_property
     def _clock(self) -> tuple[time, ...]:
-        """All times of day that BYHOUR and BYMINUTE, or DTSTART in their place, allow."""
+        """All times of day that BYHOUR and BYMINUTE, or else DTSTART, allow."""
         hours = self.hours or (range(24) if self.frequency in ("HOURLY", "MINUTELY") else (self.start.hour,))
         minutes: Sequence[int] = self.minutes or (range(60) if self.frequency == "MINUTELY" else (self.start.minute,))
         if self.positions and self.frequency == "HOURLY":
-            minutes = [minutes[place] for place in _places(self.positions, len(minutes))]
+            minutes = [minutes[index] for index in _indexes(self.positions, len(minutes))]
         clock = tuple(time(hour, minute, self.start.second) for hour in hours for minute in minutes)
         if self.positions and self.frequency == "DAILY":
-            return tuple(clock[place] for place in _places(self.positions, len(clock)))
+            return tuple(clock[index] for index in _indexes(self.positions, len(clock)))
         return clock
 
 
-def _places(positions: tuple[int, ...], count: int) -> list[int]:
+def _indexes(positions: tuple[int, ...], count: int) -> list[int]:
     """The indexes, of `count` things, that BYSETPOS means."""
-    places = {position - 1 if position > 0 else count + position for position in positions}
-    return sorted(place for place in places if 0 <= place < count)
+    indexes = {position - 1 if position > 0 else count + position for position in positions}
+    return sorted(index for index in indexes if 0 <= index < count)

@@ -1,7 +1,7 @@
-"""Civil time as rules use it: `common.civil_time`, within the years that a rule may reach, in zones by their name.
+"""`common.civil_time` for rules, with the years that a rule may reach and the lookup of zones by name.
 
-The rule for all kinds that speak of civil time: **a civil time fires at the first instant at which the wall
-clock shows it or a later time.** Only a cron whose minute or hour starts with a star has another (`Cron.is_elapsed`).
+If the clock skips a time, the reminder fires right after the gap; if it shows a time twice, the first time. Only a cron
+whose minute or hour starts with a star differs (`Cron.is_elapsed`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = [
     "zone",
 ]
 
-# Room of a year on both sides of what datetime holds, so that no offset and no step of a rule overflows.
+# A year less than datetime holds on both sides, so that no offset and no step of a rule overflows.
 FIRST = datetime(2, 1, 1)  # noqa: DTZ001 - civil
 LAST = datetime(9999, 1, 1)  # noqa: DTZ001 - civil
 FIRST_INSTANT = FIRST.replace(tzinfo=UTC)
 LAST_INSTANT = LAST.replace(tzinfo=UTC)
-# What a person may write: an earlier year is a typing error.
+# An earlier year is a typing error.
 _EARLIEST = datetime(1900, 1, 1)  # noqa: DTZ001 - civil
 REACH = f"choose a date from the year {_EARLIEST.year} to {LAST.year - 1}"
 
@@ -49,7 +49,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def zone(name: Any) -> ZoneInfo:
-    """The zone of an IANA name. Raises InvalidRule("timezone") with the closest name there is."""
+    """The zone of an IANA name. Raises InvalidRule("timezone") with the closest known name."""
     if isinstance(name, str) and name in zones.known():
         return _zone(name)
     if not isinstance(name, str) or not name.strip():
@@ -58,7 +58,7 @@ def zone(name: Any) -> ZoneInfo:
 
 
 def is_in_reach(moment: datetime) -> bool:
-    """Whether a rule may name a civil time, as it is written and as it is stored."""
+    """Whether a rule may contain this civil time."""
     return _EARLIEST <= moment < LAST
 
 

@@ -1,4 +1,4 @@
-"""Cron expressions of five fields, by Vixie's rules, and through clock changes by those of Debian's cron."""
+"""Cron expressions of five fields: Vixie's syntax, and Debian's treatment of clock changes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from cronsim import CronSim, CronSimError
 from cronsim.explain import Expression
 
 from schedules.rules import civil, cron_text, fields, words
-from schedules.rules.invalid import InvalidRule
-from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
+from schedules.rules.invalid import InvalidRule, Work
+from schedules.rules.rule import CivilRule, ClockChange
 
-# Any start does for the test of reach: the calendar repeats, and cronsim looks fifty years ahead.
+# Any start will do: the calendar repeats, and cronsim looks fifty years ahead.
 _REACH_FROM = datetime(2000, 1, 1)  # noqa: DTZ001 - civil
 _REACH_DAYS = 50 * 365
 _DAY = timedelta(days=1)
@@ -27,8 +26,8 @@ _DAY = timedelta(days=1)
 class Cron(CivilRule):
     """`expression` in five fields or a shorthand such as @daily, as typed but for spaces.
 
-    Where its minute or hour starts with a star, it `is_elapsed` time: it fires whenever the clock shows a time of it.
-    cronsim is fed civil times without a zone, so that its own view of clock changes (docs/time.md) stays out.
+    If its minute or hour starts with a star, it `is_elapsed`: it fires whenever the clock shows one of its times.
+    cronsim gets civil times without a zone, so that its own treatment of clock changes (docs/time.md) does not apply.
     """
 
     kind: ClassVar[str] = "cron"
@@ -38,7 +37,7 @@ class Cron(CivilRule):
     expression: str
     # Parsed once: a parse costs more than the search for the next slot.
     parsed: CronSim = field(compare=False, repr=False)
-    said: tuple[str, ...] = field(compare=False, repr=False)
+    described: tuple[str, ...] = field(compare=False, repr=False)
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
@@ -47,7 +46,7 @@ class Cron(CivilRule):
             parsed = CronSim(" ".join(text.fields), _REACH_FROM)
         except CronSimError as error:
             raise cron_text.bad(str(error).removeprefix("Bad "), text.canonical) from None
-        rule = cls(timezone, text.canonical, parsed, text.said)
+        rule = cls(timezone, text.canonical, parsed, text.described)
         if rule.next_civil(_REACH_FROM, Work()) is None:
             raise InvalidRule("expression", f"“{text.canonical}” never fires: no such date comes. {cron_text.EXAMPLE}")
         return rule
@@ -63,8 +62,10 @@ class Cron(CivilRule):
         return self._next_shown(instant, work or Work()) if self.is_elapsed else super().next_after(instant, work)
 
     def _next_shown(self, instant: datetime, work: Work) -> datetime | None:
-        """The first instant after `instant` at which the clock shows a time of the rule: none in a gap, both times
-        in a repeated hour."""
+        """The first instant after `instant` at which the clock shows a time of the rule.
+
+        Times in a gap are left out; in a repeated hour both count.
+        """
         if instant.tzinfo is None:
             raise ValueError("next_after() needs an aware datetime")
         if instant >= civil.LAST_INSTANT:
@@ -102,18 +103,15 @@ class Cron(CivilRule):
         return due if due < civil.LAST else None
 
     def describe(self) -> str:
-        expression = Expression(["0", *self.said])
+        expression = Expression(["0", *self.described])
         expression.day_and = self.parsed.day_and
-        said: str = expression.explain()
-        said = re.sub(r"\b(\d+)th\b", lambda match: words.ordinal(int(match[1])), said)
-        return f"{said}, {words.place_time(self.timezone)} (cron {self.expression})"
+        described = re.sub(r"\b(\d+)th\b", lambda match: words.ordinal(int(match[1])), expression.explain())
+        return f"{described}, {words.zone_time(self.timezone)} (cron {self.expression})"
 
-    def explain(self, slot: datetime) -> str:
+    def clock_change(self, slot: datetime) -> ClockChange | None:
         if not self.is_elapsed:
-            return super().explain(slot)
+            return super().clock_change(slot)
         if not civil.FIRST_INSTANT < slot < civil.LAST_INSTANT:
-            return ""
+            return None
         shown = civil.local(self.zone, slot)
-        if not civil.happens_twice(self.zone, shown):
-            return ""
-        return f"{words.clock(shown)} happens twice on {shown.date()} in {words.place(self.timezone)}: fires both times"
+        return ClockChange("both", [shown], shown, self.timezone) if civil.happens_twice(self.zone, shown) else None

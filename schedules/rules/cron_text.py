@@ -1,4 +1,4 @@
-"""Reading a cron expression: what Vixie's cron, Debian's and Quartz write beside what cronsim reads."""
+"""Read a cron expression in the syntax of Vixie's cron, Debian's and Quartz, and translate it for cronsim."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Field:
     lowest: int
     highest: int
     names: tuple[str, ...] = ()
-    # The last value, where a range goes round: 7 is Sunday once more.
+    # The last value before a range wraps: 7 is Sunday again.
     turns_at: int | None = None
 
 
@@ -53,11 +53,11 @@ _SPECIAL = {"day-of-month": re.compile(r"LW?"), "day-of-week": re.compile(r"[0-7
 
 @dataclass(frozen=True)
 class CronText:
-    """`canonical` as typed but for spaces; five fields as cronsim reads them, and as it should put them into words."""
+    """`canonical` as typed but for spaces; five fields for cronsim to read, and five for it to describe."""
 
     canonical: str
     fields: tuple[str, ...]
-    said: tuple[str, ...]
+    described: tuple[str, ...]
 
 
 def read(text: str) -> CronText:
@@ -76,37 +76,37 @@ def read(text: str) -> CronText:
             read_parts.append(_read(number, part))
         except ValueError:
             raise bad(_FIELDS[number].name, canonical) from None
-    return CronText(canonical, tuple(part for part, _ in read_parts), tuple(said for _, said in read_parts))
+    return CronText(canonical, tuple(part for part, _ in read_parts), tuple(described for _, described in read_parts))
 
 
 def bad(name: str, canonical: str) -> InvalidRule:
-    """The refusal of a field by its name."""
+    """The error for a field."""
     [field] = [field for field in _FIELDS if field.name == name]
     return InvalidRule("expression", f"“{canonical}” has a bad {name}: {field.range}. {EXAMPLE}")
 
 
 @lru_cache(maxsize=1_000)
 def _read(number: int, part: str) -> tuple[str, str]:
-    """A field as cronsim reads it and as it should say it. Raises ValueError."""
+    """A field for cronsim to read, and one for it to describe. Raises ValueError."""
     field = _FIELDS[number]
     if part == "*" or (part == "?" and field.name.startswith("day")):
         return "*", "*"
     # “ſ” and “ı” would become S and I in upper case.
     if not part.isascii():
         raise ValueError(part)
-    terms, said = [], []
+    terms, described = [], []
     for written in part.upper().split(","):
         special = _SPECIAL.get(field.name)
         if special and special.fullmatch(written):
             day, nth, which = written.partition("#")
             term = f"{_number(field, day)}#{which}" if nth else written
             terms.append(term)
-            said.append(term)
+            described.append(term)
         else:
-            term, saying = _read_term(field, written)
+            term, description = _read_term(field, written)
             terms.append(term)
-            said.append(saying)
-    return ",".join(terms), ",".join(said)
+            described.append(description)
+    return ",".join(terms), ",".join(described)
 
 
 def _read_term(field: _Field, written: str) -> tuple[str, str]:
@@ -128,7 +128,7 @@ def _read_term(field: _Field, written: str) -> tuple[str, str]:
         values = list(dict.fromkeys(value % field.highest for value in values))
     listed = ",".join(str(value) for value in values)
     if match["first"] == "*":
-        # cronsim looks at the star: it decides whether day of month and day of week must both hold.
+        # Keep the star: by it, cronsim decides whether day of month and day of week must both match.
         term = "*" if step == 1 else f"*/{step}"
         return term, listed if step > 1 and not _is_even(field, step, len(values)) else term
     span = f"{first}-{last}" if match["last"] else str(first)
@@ -138,7 +138,7 @@ def _read_term(field: _Field, written: str) -> tuple[str, str]:
 
 
 def _is_even(field: _Field, step: int, count: int) -> bool:
-    """Whether “every n-th” says what a step means: it starts anew with each hour, day, month, week or year."""
+    """Whether “every n-th” describes a step, which starts again with each hour, day, month, week or year."""
     if field.name == "day-of-month":
         return count > 3
     return field.name != "day-of-week" and count > 1 and (field.highest - field.lowest + 1) % step == 0

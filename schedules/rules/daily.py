@@ -8,8 +8,8 @@ from datetime import datetime, time, timedelta
 from typing import Any, ClassVar, Self
 
 from schedules.rules import fields, words
+from schedules.rules.invalid import Work
 from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
 
 _DAY = timedelta(days=1)
 
@@ -36,4 +36,4 @@ class Daily(CivilRule):
         return due if due > after else due + _DAY
 
     def describe(self) -> str:
-        return f"Every day at {self.time:%H:%M}, {words.place_time(self.timezone)}"
+        return f"Every day at {self.time:%H:%M}, {words.zone_time(self.timezone)}"

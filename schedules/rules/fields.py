@@ -1,4 +1,4 @@
-"""Reading the parameters that several kinds share."""
+"""Read the parameters that several kinds of rule share. Each function raises InvalidRule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def time_of_day(data: Mapping[str, Any]) -> time:
 
 
 def whole_number(value: Any, field: str, lowest: int, highest: int, example: str) -> int:
-    """`value` as an int in [lowest, highest]; a bool or a float is none."""
+    """`value` as an int in [lowest, highest]; not a bool or a float."""
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
         raise InvalidRule(field, _wrong(value, example))
     return value

@@ -1,4 +1,4 @@
-"""Every so many minutes, hours or days of elapsed time: the one kind that no clock change touches."""
+"""Every so many minutes, hours or days of elapsed time. Clock changes do not matter."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from schedules.rules import civil, fields, words
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
-from schedules.rules.work import Work
 
 # How many of each unit make the longest interval, ten years.
 _LONGEST = {"minutes": 3650 * 24 * 60, "hours": 3650 * 24, "days": 3650}
@@ -73,7 +72,7 @@ class Interval(Rule):
     def describe(self) -> str:
         often = f"Every {self.every} {self.unit}" if self.every > 1 else f"Every {self.unit[:-1]}"
         shown = civil.local(self.zone, self.anchor)
-        return f"{often} from {words.day(shown)} {words.clock(shown)} {words.place_time(self.timezone)}"
+        return f"{often} from {words.day(shown)} {words.clock(shown)} {words.zone_time(self.timezone)}"
 
-    def explain(self, slot: datetime) -> str:
-        return ""
+    def clock_change(self, slot: datetime) -> None:
+        return None

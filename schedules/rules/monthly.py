@@ -9,9 +9,8 @@ from datetime import datetime, time
 from typing import Any, ClassVar, Self
 
 from schedules.rules import fields, words
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
 
 _SHORTEST = 28
 
@@ -71,4 +70,4 @@ class Monthly(CivilRule):
             which = f"the {words.ordinal(self.day)} of every month (the last day in shorter months)"
         else:
             which = f"the {words.ordinal(self.day)} of every month that has one"
-        return f"On {which} at {self.time:%H:%M}, {words.place_time(self.timezone)}"
+        return f"On {which} at {self.time:%H:%M}, {words.zone_time(self.timezone)}"

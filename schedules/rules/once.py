@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Any, ClassVar, Self
 
 from schedules.rules import civil, fields, words
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
 
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII)
 _EXAMPLE = "Write the local date and time without an offset, such as 2026-03-29T09:00."
@@ -48,5 +47,5 @@ class Once(CivilRule):
 
     def describe(self) -> str:
         weekday = words.DAYS[self.at.weekday()]
-        place = words.place_time(self.timezone)
-        return f"Once, on {weekday} {words.day(self.at)} at {words.clock(self.at)}, {place}"
+        zone = words.zone_time(self.timezone)
+        return f"Once, on {weekday} {words.day(self.at)} at {words.clock(self.at)}, {zone}"

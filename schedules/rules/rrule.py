@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self
 
 from schedules.rules import civil, fields, rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
 
 _UNITS = {
     "YEARLY": "year",
@@ -56,5 +55,5 @@ class RRule(CivilRule):
         rule = self.calendar_rule
         unit = _UNITS[rule.frequency]
         often = f"Every {unit}" if rule.interval == 1 else f"Every {rule.interval} {unit}s"
-        start = f"{words.day(rule.start)} {words.clock(rule.start)} {words.place_time(self.timezone)}"
+        start = f"{words.day(rule.start)} {words.clock(rule.start)} {words.zone_time(self.timezone)}"
         return f"{often} by the calendar rule {self.text.splitlines()[1]}, from {start}"

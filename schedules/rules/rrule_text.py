@@ -1,4 +1,4 @@
-"""Reading the text of a calendar rule: DTSTART, RRULE, EXDATE (RFC 5545, 3.3.10, 3.8.2.4, 3.8.5.1, 3.8.5.3)."""
+"""Read the text of a calendar rule: DTSTART, RRULE, EXDATE (RFC 5545, 3.3.10, 3.8.2.4, 3.8.5.1, 3.8.5.3)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
-from schedules.rules.invalid import InvalidRule
-from schedules.rules.work import Work
+from schedules.rules.invalid import InvalidRule, Work
 
 EXAMPLE = (
     "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."
@@ -90,7 +89,7 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
 
 
 def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:
-    """The rule of the parts that were `given`; a COUNT becomes the time of its last."""
+    """The rule of these parts. A COUNT becomes UNTIL, the time of its last slot."""
     frequency = given.pop("FREQ", "")
     if frequency == "SECONDLY":
         raise _wrong("FREQ=SECONDLY is too often: once a minute, FREQ=MINUTELY, is the most.")
@@ -144,7 +143,7 @@ def _check_zone(name: str, parameters: str, timezone: str) -> None:
 
 
 def _civil(value: str, timezone: str, of_a_date: time) -> datetime:
-    """A DATE-TIME or DATE as a civil time of the zone; UTC (…Z) as what the clock there shows by then."""
+    """A DATE-TIME or DATE as a civil time of the zone; one in UTC (…Z) as the clock there shows it."""
     match = _MOMENT.fullmatch(value.strip().upper())
     if not match:
         raise _wrong(f"“{value[:40]}” is no date and time: 09:00 on 5 January 2026 is 20260105T090000.")

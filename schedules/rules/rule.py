@@ -1,17 +1,30 @@
-"""What every kind of rule can do, and how a rule on civil time finds its next slot."""
+"""The interface of every kind of rule, and how a rule on civil time finds its next slot."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
 from schedules.rules import civil, words
-from schedules.rules.invalid import InvalidRule
-from schedules.rules.work import Work
+from schedules.rules.invalid import InvalidRule, Work
+
+
+@dataclass(frozen=True)
+class ClockChange:
+    """What a clock change did to a slot. Times are civil.
+
+    The clock skipped `times`: they are "moved" to `fires_at`, or "merged" with the rule's own slot there. Or it shows
+    one time twice: the slot fires "once", or "both" times.
+    """
+
+    code: Literal["moved", "merged", "once", "both"]
+    times: Sequence[datetime]
+    fires_at: datetime
+    timezone: str
 
 
 @dataclass(frozen=True)
@@ -29,7 +42,7 @@ class Rule(ABC):
 
     @classmethod
     def parse(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        """The rule of canonical JSON `data`, read in `timezone`. Raises InvalidRule with the field at fault."""
+        """The rule of canonical JSON `data`, read in `timezone`. Raises InvalidRule with the wrong field."""
         civil.zone(timezone)
         if not isinstance(data, Mapping):
             raise InvalidRule("rule", f"A rule is an object with {words.listed(cls.parameters)}.")
@@ -44,7 +57,7 @@ class Rule(ABC):
     @classmethod
     @abstractmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        """`parse` after the checks that all kinds share."""
+        """`parse` after the common checks."""
 
     @abstractmethod
     def data(self) -> dict[str, Any]:
@@ -54,7 +67,7 @@ class Rule(ABC):
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         """The first slot strictly after an aware `instant`, in UTC; None if none comes before the year 9999.
 
-        Raises InvalidRule where the search costs more than `work` (None: a budget for this question alone) has left.
+        Raises InvalidRule if the search costs more than `work` (None: a new budget) has left.
         """
 
     @abstractmethod
@@ -62,15 +75,12 @@ class Rule(ABC):
         """The rule in plain words: "Every weekday at 09:00, Berlin time"."""
 
     @abstractmethod
-    def explain(self, slot: datetime) -> str:
-        """What a clock change did to this slot, or "".
-
-        "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00"
-        """
+    def clock_change(self, slot: datetime) -> ClockChange | None:
+        """What a clock change did to this slot, if anything."""
 
     @property
     def is_elapsed(self) -> bool:
-        """Whether it also fires while the clock shows an hour again."""
+        """Whether it also fires while the clock repeats an hour."""
         return False
 
     @property
@@ -80,11 +90,11 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class CivilRule(Rule):
-    """A rule that names times on the wall clock; `civil` makes instants of them, the same way for every kind."""
+    """A rule of times on the wall clock; `civil` makes instants of them, the same way for every kind."""
 
     @abstractmethod
     def next_civil(self, after: datetime, work: Work) -> datetime | None:
-        """The first civil time of the rule strictly after a naive `after` (which is before the year 9999)."""
+        """The first civil time of the rule strictly after a naive `after`, which is before the year 9999."""
 
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         if instant.tzinfo is None:
@@ -99,36 +109,24 @@ class CivilRule(Rule):
             return None
         return civil.first_instant(self.zone, due)
 
-    def explain(self, slot: datetime) -> str:
+    def clock_change(self, slot: datetime) -> ClockChange | None:
         slot = slot.astimezone(UTC)
         if not civil.FIRST_INSTANT < slot < civil.LAST_INSTANT:
-            return ""
+            return None
         shown = civil.local(self.zone, slot)
         gap = civil.gap_before(self.zone, slot)
         if gap:
-            return self._explain_gap(*gap)
+            return self._gap(*gap)
         if civil.happens_twice(self.zone, shown) and self.next_civil(shown - civil.TICK, Work()) == shown:
-            return (
-                f"{words.clock(shown)} happens twice on {shown.date()} in {words.place(self.timezone)}: "
-                "fires once, the first time"
-            )
-        return ""
+            return ClockChange("once", [shown], shown, self.timezone)
+        return None
 
-    def _explain_gap(self, first: datetime, end: datetime) -> str:
+    def _gap(self, first: datetime, end: datetime) -> ClockChange | None:
         skipped: list[datetime] = []
         due = self.next_civil(first - civil.TICK, Work())
         while due is not None and due < end:
             skipped.append(due)
             due = self.next_civil(due, Work())
         if not skipped:
-            return ""
-        # A whole lost day can hold 1,440 of them.
-        shown = [words.clock(time) for time in skipped]
-        named = words.listed(shown) if len(shown) <= 4 else f"{shown[0]}, {shown[1]} … {shown[-1]} ({len(shown)} times)"
-        there = f"on {first.date()} in {words.place(self.timezone)}"
-        at = words.clock(end) if end.date() == first.date() else f"{words.clock(end)} on {end.date()}"
-        if due == end:
-            return f"{named} {'does' if len(shown) == 1 else 'do'} not exist {there}: merged with {at}"
-        if len(shown) == 1:
-            return f"{named} does not exist {there}: fires at {at}"
-        return f"{named} do not exist {there}: fires once for them, at {at}"
+            return None
+        return ClockChange("merged" if due == end else "moved", skipped, end, self.timezone)

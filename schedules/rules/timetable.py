@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from schedules.rules import civil
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
-from schedules.rules.work import Work
 
 # Units for an excluded date, beside what the rule itself spends.
 _EXCLUDED_DATE = 20
+# No more slots than this are walked over at once: a few hundredths of a second's work.
+_WALK = 1_000
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Timetable:
-    """`rule` from `starts` to `ends` (aware, both inclusive), without the slots on `excluded` local dates.
+    """`rule` from `starts` to `ends` (aware, both inclusive), without slots on `excluded` local dates.
 
-    Raises InvalidRule("ends") when the end lies before the start. A maximum count is no matter of time: the
-    database counts.
+    Raises InvalidRule("ends") if the end is before the start. `slots` applies the maximum
+    count.
     """
 
     rule: Rule
@@ -38,9 +41,9 @@ class Timetable:
             raise InvalidRule("ends", "The end lies before the start. Choose a later end, or none.")
 
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
-        """The first slot strictly after an aware `instant` that the window lets through, in UTC, or None.
+        """The first slot strictly after an aware `instant` and within the window, in UTC, or None.
 
-        Raises InvalidRule where it costs more than `work` (None: a budget for this question alone) has left.
+        Raises InvalidRule if the search costs more than `work` (None: a new budget) has left.
         """
         if self.starts is not None and instant < self.starts:
             instant = max(self.starts, civil.FIRST_INSTANT).astimezone(UTC) - civil.TICK
@@ -53,22 +56,50 @@ class Timetable:
             if day is None or day not in self.excluded:
                 return slot
             work.spend(_EXCLUDED_DATE, "excluded")
-            # Past the whole day at once: an excluded day can hold 1,440 slots.
-            midnight = datetime.combine(day + timedelta(days=1), time())
+            # Skip the whole day at once: it can hold 1,440 slots.
+            midnight = datetime.combine(day + _DAY, time())
             instant = max(slot, civil.first_instant(self.rule.zone, midnight) - civil.TICK)
 
-    def upcoming(self, after: datetime, count: int, work: Work | None = None) -> list[datetime]:
-        """Up to `count` slots strictly after `after`, in order; `work` (None: a budget for each) as in `next_after`."""
+    def without_exclusions(self) -> Timetable:
+        """The same timetable with no date excluded."""
+        return replace(self, excluded=frozenset())
+
+    def excluded_days(self) -> Iterator[tuple[datetime, datetime]]:
+        """For each excluded date, in order, the instants [first, end) at which the wall clock shows it."""
+        for day in sorted(day for day in self.excluded if civil.FIRST.date() < day < civil.LAST.date()):
+            first, end = (datetime.combine(shown, time()) for shown in (day, day + _DAY))
+            yield civil.first_instant(self.rule.zone, first), civil.first_instant(self.rule.zone, end)
+
+    def last_slots(self, begin: datetime, end: datetime, count: int) -> list[datetime]:
+        """The last `count` slots (at most a hundred) in [begin, end), both aware, in order.
+
+        Rules only look ahead: this widens the time before `end` until it holds enough slots, and few enough to walk.
+        """
+        few, step = end, timedelta(hours=1)
+        while True:
+            many = begin if end - begin <= step else end - step
+            found = self._walk(many, end)
+            if len(found) > _WALK:
+                break
+            if len(found) >= count or many == begin:
+                return found[-count:]
+            few, step = many, 4 * step
+        # Slots lie unevenly: too few from `few` on, too many from `many` on. Look between.
+        while True:
+            middle = many + (few - many) / 2
+            found = self._walk(middle, end)
+            if count <= len(found) <= _WALK:
+                return found[-count:]
+            if len(found) < count:
+                few = middle
+            else:
+                many = middle
+
+    def _walk(self, begin: datetime, end: datetime) -> list[datetime]:
+        """The slots in [begin, end); one more than `_WALK` if there are more."""
         slots: list[datetime] = []
-        slot = self.next_after(after, work) if count > 0 else None
-        while slot is not None:
+        slot = self.next_after(begin - civil.TICK)
+        while slot is not None and slot < end and len(slots) <= _WALK:
             slots.append(slot)
-            slot = self.next_after(slot, work) if len(slots) < count else None
+            slot = self.next_after(slot)
         return slots
-
-
-def upcoming(
-    rule: Rule, after: datetime, count: int, *, starts: datetime | None = None, ends: datetime | None = None
-) -> list[datetime]:
-    """Up to `count` slots of `rule` strictly after `after`, within the window."""
-    return Timetable(rule, starts, ends).upcoming(after, count)

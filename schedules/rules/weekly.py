@@ -8,9 +8,8 @@ from datetime import datetime, time, timedelta
 from typing import Any, ClassVar, Self
 
 from schedules.rules import fields, words
-from schedules.rules.invalid import InvalidRule
+from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
-from schedules.rules.work import Work
 
 _WEEKDAYS = (0, 1, 2, 3, 4)
 _EXAMPLE = "Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3]."
@@ -53,4 +52,4 @@ class Weekly(CivilRule):
             often = "weekday"
         else:
             often = words.listed([words.DAYS[day] for day in self.days])
-        return f"Every {often} at {self.time:%H:%M}, {words.place_time(self.timezone)}"
+        return f"Every {often} at {self.time:%H:%M}, {words.zone_time(self.timezone)}"

@@ -1,4 +1,4 @@
-"""Times, dates and places in plain English, whatever the locale of the process."""
+"""Times, dates and zones in English, whatever the locale of the process."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MONTHS = (
 )  # fmt: skip
 
 
-def place(timezone: str) -> str:
+def city(timezone: str) -> str:
     """ "Berlin" of "Europe/Berlin", "New York" of "America/New_York", "UTC" of "Etc/UTC"."""
     return timezone.rpartition("/")[2].replace("_", " ")
 
 
-def place_time(timezone: str) -> str:
+def zone_time(timezone: str) -> str:
     """ "Berlin time", "UTC"."""
-    name = place(timezone)
+    name = city(timezone)
     return name if name.startswith(("UTC", "GMT", "UCT")) else f"{name} time"
 
 

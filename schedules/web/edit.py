@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest
 from people.user_lock import in_turn
-from schedules import allowance, editing
+from schedules import editing, words
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.web.differences import differences
@@ -107,8 +107,8 @@ def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 @in_turn
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
-    if refused := allowance.refusal(request.user):
-        messages.error(request, refused)
+    if editing.limit_reached(request.user):
+        messages.error(request, words.limit_reached())
         return redirect("schedules:list")
     schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)
     messages.success(request, f"“{schedule.title}” is back.")

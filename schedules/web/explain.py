@@ -17,7 +17,7 @@ from people.models import User
 from people.requests import PersonRequest
 from schedules.explain import history
 from schedules.explain.gaps import timetable_of
-from schedules.explain.history import SlotStory
+from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
 from schedules.rules import civil
@@ -45,7 +45,7 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return render(request, "schedules/explain.html", context)
 
 
-def with_notifications(user: User, stories: list[SlotStory]) -> list[dict[str, object]]:
+def with_notifications(user: User, stories: list[ExplainedSlot]) -> list[dict[str, object]]:
     """Each story beside the notification that it led to, with its deliveries; None where it led to none."""
     batches = [story.batch_id for story in stories if story.batch_id is not None]
     deliveries = Delivery.objects.select_related("channel").order_by("channel_id")

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 from common.uuid7 import is_recent
 from people.requests import PersonRequest
 from people.user_lock import in_turn
-from schedules import allowance, editing, rules
+from schedules import editing, rules, words
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import civil
@@ -123,8 +123,8 @@ def snooze(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 @require_POST
 @in_turn
 def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    if refused := allowance.refusal(request.user):
-        messages.error(request, refused)
+    if editing.limit_reached(request.user):
+        messages.error(request, words.limit_reached())
         return redirect("schedules:list")
     copy = editing.duplicate(_own(request, schedule_id).id, fire.read_clock().now, request.user)
     messages.success(request, "This is the copy. It is paused: change what should differ, then resume it.")

@@ -1,8 +1,10 @@
-"""What the timing that is being typed means, before it is saved."""
+"""The preview of a form: the next slots of the typed timing, and how they differ from the saved ones."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -12,12 +14,11 @@ from django.views.decorators.http import require_POST
 
 from notifications.models import Channel
 from people.requests import PersonRequest
-from schedules.explain import clock_notes
+from schedules import slots, words
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Work
-from schedules.web import compare, text_preview
-from schedules.web.compare import Changes
+from schedules.web import text_preview
 from schedules.web.text_preview import Reading
 from schedules.web.timing_form import TimingForm
 
@@ -36,24 +37,24 @@ def preview(request: PersonRequest) -> HttpResponse:
     fired = 0 if schedule is None else schedule.fired_count
     form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)
     form.is_valid()
-    slots: list[datetime] = []
+    coming: list[datetime] = []
     changes: Changes | None = None
     try:
-        slots = _upcoming(schedule, form)
+        coming = _upcoming(schedule, form)
         changes = None if schedule is None else _changes(schedule, form)
     except InvalidRule as error:
         form.refuse(error)
     context = {
         "form": form,
-        "upcoming": [{"slot": slot, "note": _note(form, slot)} for slot in slots],
+        "upcoming": [{"slot": slot, "note": _note(form, slot)} for slot in coming],
         "changes": changes,
         "fields": _errors_to_show(form),
-        "reading": _reading(request, form, slots),
+        "reading": _reading(request, form, coming),
     }
     return render(request, "schedules/_preview.html", context)
 
 
-def _reading(request: PersonRequest, form: TimingForm, slots: list[datetime]) -> Reading | None:
+def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -> Reading | None:
     """How the next firing will read on the channels that are chosen; None while no title is typed."""
     typed = request.POST
     if not typed.get("title", "").strip():
@@ -61,8 +62,8 @@ def _reading(request: PersonRequest, form: TimingForm, slots: list[datetime]) ->
     chosen = set(typed.getlist("channels"))
     there = [channel for channel in Channel.objects.for_user(request.user) if str(channel.id) in chosen]
     escalates = bool(typed.get("one_by_one") and typed.get("escalate_after", "").strip())
-    zone = form.timetable.rule.timezone if form.timetable and slots else request.user.time_zone or "UTC"
-    slot = slots[0] if slots else form.now
+    zone = form.timetable.rule.timezone if form.timetable and coming else request.user.time_zone or "UTC"
+    slot = coming[0] if coming else form.now
     return text_preview.read(request.user, typed["title"], typed.get("body", ""), slot, zone, there, escalates)
 
 
@@ -80,41 +81,27 @@ def _is_right(form: TimingForm) -> bool:
 def _upcoming(schedule: Schedule | None, form: TimingForm) -> list[datetime]:
     if not _is_right(form):
         return []
-    return form.upcoming(_SHOWN) if schedule is None else _typed(schedule, form, _SHOWN)
+    return form.upcoming(_SHOWN, schedule)
 
 
 def _note(form: TimingForm, slot: datetime) -> str:
-    return "" if form.timetable is None else clock_notes.note(form.timetable, slot, form.work)
-
-
-def _typed(schedule: Schedule, form: TimingForm, count: int) -> list[datetime]:
-    """What would fire once this is saved: a snooze lasts, and what was skipped stays skipped."""
-    return form.upcoming(count, schedule.snoozed_until, _settled(schedule, form.now))
-
-
-def _settled(schedule: Schedule, now: datetime) -> set[datetime]:
-    return set(schedule.occurrences.filter(scheduled_for__gt=now).values_list("scheduled_for", flat=True))
+    return "" if form.timetable is None else words.clock_note(form.timetable, slot, form.work)
 
 
 def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
     """None where nothing would fire either way: while it is paused, or while what is typed is not right."""
     if schedule.state == Schedule.State.PAUSED or not _is_right(form):
         return None
-    after = _typed(schedule, form, _LOOK)
-    return compare.compare(_next(schedule, form.now, form.work), after, _LOOK)
+    after = form.upcoming(_LOOK, schedule)
+    return compare(_saved(schedule, form.work), after, _LOOK)
 
 
-def _next(schedule: Schedule, now: datetime, work: Work) -> list[datetime]:
-    if schedule.next_fire_at is None:
-        return []
-    left = _LOOK if schedule.max_count is None else min(_LOOK, schedule.max_count - schedule.fired_count)
-    settled = _settled(schedule, now)
+def _saved(schedule: Schedule, work: Work) -> list[datetime]:
     try:
-        timetable = schedule.timetable()
+        schedule.timetable()
     except InvalidRule:
         return []
-    slots = timetable.upcoming(schedule.next_fire_at - timedelta(microseconds=1), left + len(settled), work)
-    return [slot for slot in slots if slot not in settled][:left]
+    return slots.upcoming(schedule, _LOOK, work)
 
 
 def _errors_to_show(form: TimingForm) -> dict[str, str]:
@@ -123,3 +110,20 @@ def _errors_to_show(form: TimingForm) -> dict[str, str]:
     An empty field keeps whatever stands there: on a form that was refused, that it must not be empty.
     """
     return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The slots that an edit adds and removes, in order, up to `until` (None: all of them)."""
+
+    added: Sequence[datetime]
+    removed: Sequence[datetime]
+    until: datetime | None
+
+
+def compare(before: Sequence[datetime], after: Sequence[datetime], look: int) -> Changes:
+    """`before` and `after` are the next slots under the old and the new rule: all of them, or the first `look`."""
+    ends = [slots[look - 1] for slots in (before, after) if len(slots) >= look]
+    until = min(ends, default=None)
+    old, new = ({slot for slot in slots if until is None or slot <= until} for slots in (before, after))
+    return Changes(sorted(new - old), sorted(old - new), until)

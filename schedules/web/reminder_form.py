@@ -16,7 +16,7 @@ from common.uuid7 import is_recent, uuid7
 from notifications import text
 from notifications.models import Channel
 from people.models import User
-from schedules import allowance
+from schedules import editing, words
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.late_form import LateForm
@@ -110,8 +110,8 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self._is_new and (refused := allowance.refusal(self._user)):
-            self.add_error(None, refused)
+        if self._is_new and editing.limit_reached(self._user):
+            self.add_error(None, words.limit_reached())
         if self._is_new and not self._came_lately():
             again = cast(QueryDict, self.data).copy()
             again["made_as"] = str(uuid7())

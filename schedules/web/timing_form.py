@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,9 +10,9 @@ from django import forms
 from django.http import QueryDict
 
 from schedules import rules
-from schedules.explain import excluded_dates
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Timetable, Work, civil, words
+from schedules.slots import Slots, left, settled
 from schedules.web.dates_field import DatesField
 
 KINDS = [
@@ -154,20 +154,18 @@ class TimingForm(forms.Form):
                 self.timetable = timetable
         return cleaned
 
-    def upcoming(
-        self, count: int, snoozed_until: datetime | None = None, settled: Collection[datetime] = ()
-    ) -> list[datetime]:
-        """Up to `count` next slots of a valid form that are not `settled`, no more than its maximum leaves.
+    def upcoming(self, count: int, schedule: Schedule | None = None) -> list[datetime]:
+        """Up to `count` next slots of a valid form, as what `schedule` would have once this is saved.
 
         Raises InvalidRule where they cost more than `work` has left.
         """
         if self.timetable is None:
             return []
-        most = self.cleaned_data.get("max_count")
-        left = count if most is None else min(count, most - self.fired)
-        after = self.now if snoozed_until is None else max(self.now, snoozed_until - civil.TICK)
-        slots = self.timetable.upcoming(after, left + len(settled), self.work)
-        return [slot for slot in slots if slot not in settled][:left]
+        coming = Slots(self.timetable, left(self.cleaned_data.get("max_count"), self.fired))
+        if schedule is not None:
+            taken = settled([schedule.id], self.now)[schedule.id]
+            coming = replace(coming, snoozed_until=schedule.snoozed_until, settled=taken)
+        return coming.upcoming(self.now, count, self.work)
 
     def _kinds(self) -> set[str]:
         return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
@@ -234,7 +232,7 @@ class TimingForm(forms.Form):
             self._refuse("max_count", f"It has fired {self.fired} times already. Write more than that, or nothing.")
         elif timetable.next_after(self.now, self.work) is not None:
             return
-        elif excluded_dates.with_them(timetable).next_after(self.now, self.work) is not None:
+        elif timetable.without_exclusions().next_after(self.now, self.work) is not None:
             self._refuse("excluded", "Whatever is still due falls on one of these dates. Leave fewer of them out.")
         elif timetable.rule.next_after(self.now, self.work) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"

@@ -343,7 +343,7 @@ def test_the_owner_of_a_schedule_that_a_new_zone_database_breaks_is_told(ada: Us
     now = fire.read_clock().now
     Schedule.objects.filter(id=hers.id).update(next_fire_at=now + timedelta(days=1))
     damage("schedules_schedule", "time_zone = 'Mars/Olympus'", hers.id)
-    list(zone_updates.reclock(["Mars/Olympus"]))
+    list(zone_updates.recompute(["Mars/Olympus"]))
     hers.refresh_from_db()
     assert (hers.state, notices_of(ada)) == ("broken", 1)
 

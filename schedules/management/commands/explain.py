@@ -1,4 +1,4 @@
-"""`manage.py explain SCHEDULE [--since DATE]`: why each slot went the way it did, and what is to come."""
+"""`manage.py explain SCHEDULE [--since DATE]`: why each slot fired or did not, and which are to come."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from common import durations
 from schedules.explain import history
-from schedules.explain.history import Because, SlotStory
+from schedules.explain.causes import Cause
+from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, civil
@@ -21,7 +22,7 @@ _DAYS = 7
 
 
 class Command(BaseCommand):
-    help = "Say of each slot of a schedule why it went the way it did, and which are to come."
+    help = "Explain why each slot of a schedule fired or did not, and list the next ones."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("schedule", help="the schedule's id, as in the address of its page")
@@ -35,17 +36,17 @@ class Command(BaseCommand):
         begin = now - timedelta(days=_DAYS) if since is None else _instant(since, zone)
         self.stdout.write(f"{found.title}: {found.when}")
         self.stdout.write(f"It is {found.state}. Times are those of {zone.key}.\n\n")
-        for story in _all(found, begin, now):
-            self._tell(story, zone)
+        for slot in _all(found, begin, now):
+            self._write(slot, zone)
         coming = history.coming(found, now)
         self.stdout.write("\nTo come:" if coming else "\nNothing is to come.")
-        for story in coming:
-            self._tell(story, zone)
+        for slot in coming:
+            self._write(slot, zone)
 
-    def _tell(self, story: SlotStory, zone: ZoneInfo) -> None:
-        late = "" if story.late is None or story.late < history.PUNCTUAL else f", {durations.said(story.late)} late"
-        said = [_said(cause, zone) for cause in story.because] + [f"{story.note}."] * bool(story.note)
-        line = f"{_shown(story.slot, zone)}  {story.outcome}{late}"
+    def _write(self, slot: ExplainedSlot, zone: ZoneInfo) -> None:
+        late = "" if slot.late is None or slot.late < history.PUNCTUAL else f", {durations.said(slot.late)} late"
+        said = [_sentence(cause, zone) for cause in slot.causes] + [f"{slot.note}."] * bool(slot.note)
+        line = f"{_local(slot.slot, zone)}  {slot.outcome}{late}"
         self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
 
 
@@ -54,7 +55,7 @@ def _schedule(written: str) -> Schedule:
         return Schedule.objects.get(id=UUID(written))
     except (ValueError, Schedule.DoesNotExist):
         raise CommandError(
-            f"There is no schedule “{written[:60]}”. Its id stands in the address of its page."
+            f"There is no schedule “{written[:60]}”. Copy its id from the address of its page."
         ) from None
 
 
@@ -73,24 +74,24 @@ def _instant(written: str, zone: ZoneInfo) -> datetime:
     return read if read.tzinfo else read.replace(tzinfo=zone)
 
 
-def _all(schedule: Schedule, since: datetime, now: datetime) -> list[SlotStory]:
+def _all(schedule: Schedule, since: datetime, now: datetime) -> list[ExplainedSlot]:
     """Everything since then, oldest first."""
-    stories: list[SlotStory] = []
+    slots: list[ExplainedSlot] = []
     until = now + civil.TICK
     while page := history.past(schedule, since, until, now):
-        stories += page
+        slots += page
         until = page[-1].slot
-    return stories[::-1]
+    return slots[::-1]
 
 
-def _shown(instant: datetime, zone: ZoneInfo) -> str:
+def _local(instant: datetime, zone: ZoneInfo) -> str:
     return f"{instant.astimezone(zone):%Y-%m-%d %H:%M:%S}"
 
 
-def _said(cause: Because, zone: ZoneInfo) -> str:
-    words = [cause.what]
+def _sentence(cause: Cause, zone: ZoneInfo) -> str:
+    words = [cause.text]
     if cause.began is not None:
-        words.append(f"{'since' if cause.ended is None else 'from'} {_shown(cause.began, zone)}")
+        words.append(f"{'since' if cause.ended is None else 'from'} {_local(cause.began, zone)}")
     if cause.ended is not None:
-        words.append(f"to {_shown(cause.ended, zone)}")
+        words.append(f"to {_local(cause.ended, zone)}")
     return " ".join([*words, *([f"by {cause.by}"] if cause.by else [])]) + "."

@@ -179,7 +179,7 @@ def test_running_now_twice_at_one_instant_says_it_once() -> None:
 def test_the_same_press_of_the_button_runs_once() -> None:
     schedule, press = make_schedule(make_user()), uuid7()
     for seconds in range(2):
-        editing.run_now(schedule.id, NOON + timedelta(seconds=seconds), run_as=press)
+        editing.run_now(schedule.id, NOON + timedelta(seconds=seconds), occurrence_id=press)
     assert slots(schedule) == [(NOON, "fired", "manual")]
     assert events(schedule) == [("created", 1), ("run", 1)]
 
@@ -273,6 +273,8 @@ def test_an_editor_who_comes_second_is_given_the_first_ones_version() -> None:
     with pytest.raises(editing.Conflict) as conflict:
         editing.reschedule(schedule.id, draft_of(schedule, title="Theirs"), NOON, version=1)
     assert (conflict.value.current.title, conflict.value.current.version) == ("Mine", 2)
+    schedule.refresh_from_db()
+    assert (schedule.title, schedule.version) == ("Mine", 2)
 
 
 LAG = timedelta(seconds=5)
@@ -303,7 +305,7 @@ def test_a_change_after_a_long_lag_leaves_no_slot_behind() -> None:
     assert schedule.occurrences.count() == 2500
 
 
-def test_a_slot_that_the_clock_has_passed_before_is_not_aimed_at_again() -> None:
+def test_a_recorded_slot_is_not_next_again_after_the_clock_was_set_back() -> None:
     schedule = make_schedule(make_user())
     fire.fire_due(NINE)
     edited = editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NOON, version=1)  # the clock went back
@@ -319,7 +321,7 @@ def test_resuming_a_rule_that_cannot_be_read_any_more_quarantines_it() -> None:
     assert "Mars/Olympus" in resumed.error
 
 
-def test_every_edit_says_when_it_was_and_firing_does_not() -> None:
+def test_every_edit_sets_the_time_of_change_and_firing_does_not() -> None:
     schedule = make_schedule(make_user())
     acts = [
         lambda now: editing.reschedule(schedule.id, draft_of(schedule), now, 1),

@@ -128,10 +128,10 @@ def test_a_beat_leaves_one_row_that_says_when_it_was_seen_and_what_it_did(monkey
     beat.tick()
     due_in(-1)
     ticks(beat)
-    monkeypatch.setattr(beat._pulse, "_next", 0.0)  # five seconds later
+    monkeypatch.setattr(beat._heartbeat, "_next", 0.0)  # five seconds later
     beat.tick()
     [row] = Heartbeat.objects.all()
-    assert (row.process, row.work, row.total) == (beat._pulse.process, 1, 1)
+    assert (row.process, row.work, row.total) == (beat._heartbeat.process, 1, 1)
     assert heartbeat.beat_last_seen() == row.last_seen_at
     assert row.last_seen_at > row.started_at
 
@@ -158,6 +158,6 @@ def test_a_beat_that_was_silent_for_long_begins_a_new_row(monkeypatch: pytest.Mo
     beat = make_beat()
     beat.tick()
     Heartbeat.objects.update(started_at=hours_ago(3), last_seen_at=hours_ago(2))
-    monkeypatch.setattr(beat._pulse, "_next", 0.0)
+    monkeypatch.setattr(beat._heartbeat, "_next", 0.0)
     beat.tick()
     assert Heartbeat.objects.count() == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -30,14 +31,16 @@ def test_a_monitor_hears_when_the_beat_was_last_seen() -> None:
     seen(2)
     seen(3_600)
     answer = Client().get("/healthz/clock")
-    assert (answer.status_code, answer.content) == (200, b"beat last seen 2 s ago\n")
+    assert answer.status_code == 200
+    assert re.fullmatch(rb"beat last seen [2-9] s ago\n", answer.content)
 
 
 def test_a_clock_that_was_not_seen_for_a_minute_is_unavailable() -> None:
     assert Client().get("/healthz/clock").status_code == 503
     seen(61)
     answer = Client().get("/healthz/clock")
-    assert (answer.status_code, answer.content) == (503, b"beat last seen 61 s ago\n")
+    assert answer.status_code == 503
+    assert re.fullmatch(rb"beat last seen 6\d s ago\n", answer.content)
 
 
 def test_the_web_process_is_well_without_a_clock() -> None:

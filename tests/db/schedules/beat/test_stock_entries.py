@@ -216,7 +216,7 @@ def test_a_step_of_the_tick_that_fails_stops_no_firing(monkeypatch: pytest.Monke
 
     slot = due_in(-1)
     beat = make_beat(celery_app)
-    monkeypatch.setattr(beat, "_reclock", fail)
+    monkeypatch.setattr(beat, "_recompute_slots", fail)
     ticks(beat)
     assert slot.occurrences.count() == 1
     assert fire.read_clock().next_slot is None

@@ -35,7 +35,7 @@ def make_wrong(by: timedelta, now: datetime, **overrides: object) -> Schedule:
 
 
 def moves(zones: list[str] | None = None) -> list[Moved]:
-    return [moved for batch in zone_updates.reclock(zones) for moved in batch]
+    return [moved for batch in zone_updates.recompute(zones) for moved in batch]
 
 
 def test_a_slot_that_the_new_data_moves_is_moved_and_said() -> None:
@@ -87,7 +87,7 @@ def test_a_zone_that_is_gone_quarantines_its_schedules_alone() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_beat_recomputes_at_its_start_what_has_changed_and_only_that() -> None:
     now = fire.read_clock().now
-    for batch in zone_updates.reclock_changed():
+    for batch in zone_updates.recompute_changed():
         assert batch == []
     wrong = make_wrong(HOUR, now)
     other = make_schedule(make_user(), now=now, time_zone="Asia/Tokyo")
@@ -104,7 +104,7 @@ def test_a_beat_recomputes_at_its_start_what_has_changed_and_only_that() -> None
 def test_the_command_says_what_it_moves() -> None:
     wrong = make_wrong(HOUR, fire.read_clock().now)
     out = StringIO()
-    call_command("reclock", stdout=out)
+    call_command("recompute_slots", stdout=out)
     assert str(wrong.id) in out.getvalue()
     assert "1 schedules moved" in out.getvalue()
     assert f"Zones are read from {zone_updates.source()}." in out.getvalue()
@@ -121,7 +121,7 @@ def other_zones(tmp_path: Path) -> Iterator[Path]:
 
 def test_it_is_said_where_zones_are_read_and_of_which_version(other_zones: Path) -> None:
     (other_zones / "UTC").write_bytes(b"TZif")
-    assert zone_updates.source() == f"{other_zones} (of a version it does not tell)"
+    assert zone_updates.source() == f"{other_zones} (of unknown version)"
     (other_zones / "tzdata.zi").write_text("# version 2026f\n# more\n")
     assert zone_updates.source() == f"{other_zones} (2026f)"
     zoneinfo.reset_tzpath([])
@@ -132,11 +132,11 @@ def test_it_is_said_where_zones_are_read_and_of_which_version(other_zones: Path)
 def test_a_change_is_noticed_wherever_the_zones_are_read(other_zones: Path, where: str) -> None:
     if where == "the package's":
         zoneinfo.reset_tzpath([other_zones])
-    for _ in zone_updates.reclock_changed():
+    for _ in zone_updates.recompute_changed():
         pass
     wrong = make_wrong(HOUR, fire.read_clock().now)
-    assert [moved for batch in zone_updates.reclock_changed() for moved in batch] == []
+    assert [moved for batch in zone_updates.recompute_changed() for moved in batch] == []
     (other_zones / "Europe").mkdir()
     tokyo = resources.files("tzdata.zoneinfo.Asia").joinpath("Tokyo").read_bytes()
     (other_zones / "Europe" / "Berlin").write_bytes(tokyo)  # other data than before, whatever it says
-    assert [moved.schedule_id for batch in zone_updates.reclock_changed() for moved in batch] == [wrong.id]
+    assert [moved.schedule_id for batch in zone_updates.recompute_changed() for moved in batch] == [wrong.id]

@@ -21,15 +21,15 @@ pytestmark = pytest.mark.django_db
 
 NINE = NOON.replace(hour=9) + timedelta(days=1)
 DAY = timedelta(days=1)
-LEFT_OUT = "On a date that is left out"
+LEFT_OUT = "excluded"
 
 
 def days(*moments: datetime) -> list[date]:
     return [moment.date() for moment in moments]
 
 
-def outcomes(stories: list[history.SlotStory]) -> list[tuple[datetime, str, str]]:
-    return [(story.slot, story.outcome, story.because[0].what if story.because else "") for story in stories]
+def outcomes(stories: list[history.ExplainedSlot]) -> list[tuple[datetime, str, str]]:
+    return [(story.slot, story.outcome, story.causes[0].code if story.causes else "") for story in stories]
 
 
 def told(schedule: Schedule, now: datetime) -> list[tuple[datetime, str, str]]:
@@ -86,7 +86,7 @@ def test_a_page_of_slots_has_no_gap_where_a_pause_and_such_dates_meet() -> None:
     editing.pause(schedule.id, NOON)
     found = history.past(Schedule.objects.get(), NOON, NOON + 9 * DAY, NOON + 5 * DAY)
     assert [story.slot for story in found] == [NOON + 5 * DAY - timedelta(hours=n) for n in range(100)]
-    assert {story.because[0].what for story in found} == {"Paused", LEFT_OUT}
+    assert {story.causes[0].code for story in found} == {"paused", LEFT_OUT}
 
 
 def test_what_is_to_come_shows_the_dates_between() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from schedules import editing
 from schedules.explain import history
-from schedules.explain.history import Because, SlotStory
+from schedules.explain.causes import Cause
+from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
 from tests.db.schedules.test_editing import draft_of
@@ -23,13 +24,13 @@ HOUR = timedelta(hours=1)
 NINE = NOON.replace(hour=9) + DAY
 
 
-def past(schedule: Schedule, now: datetime, **options: Any) -> list[SlotStory]:
+def past(schedule: Schedule, now: datetime, **options: Any) -> list[ExplainedSlot]:
     options = {"since": NOON - 300 * DAY, "until": now + DAY} | options
     return history.past(schedule, now=now, **options)
 
 
-def said(stories: Sequence[SlotStory]) -> list[tuple[datetime, str, list[str]]]:
-    return [(story.slot, story.outcome, [cause.what for cause in story.because]) for story in stories]
+def said(stories: Sequence[ExplainedSlot]) -> list[tuple[datetime, str, list[str]]]:
+    return [(story.slot, story.outcome, [cause.code for cause in story.causes]) for story in stories]
 
 
 def fired(schedule: Schedule, slot: datetime, after: timedelta = timedelta(0), **fields: Any) -> Occurrence:
@@ -41,7 +42,7 @@ def test_what_fired_in_time_needs_no_reason() -> None:
     schedule = make_schedule(make_user())
     row = fired(schedule, NINE, timedelta(milliseconds=20))
     [story] = past(schedule, NINE + HOUR)
-    assert (story.outcome, story.because, story.batch_id) == ("fired", [], row.id)
+    assert (story.outcome, story.causes, story.batch_id) == ("fired", [], row.id)
     assert story.late == timedelta(milliseconds=20)
 
 
@@ -52,8 +53,8 @@ def test_paused_slots_say_from_when_until_when_and_by_whom() -> None:
     editing.resume(schedule.id, NOON + 3 * DAY, user)
     schedule.refresh_from_db()
     stories = past(schedule, NOON + 4 * DAY)
-    paused = [Because("Paused", NOON, NOON + 3 * DAY, "Grace")]
-    assert [(story.slot, list(story.because)) for story in stories] == [(NINE + n * DAY, paused) for n in (2, 1, 0)]
+    paused = [Cause("paused", NOON, NOON + 3 * DAY, "Grace")]
+    assert [(story.slot, list(story.causes)) for story in stories] == [(NINE + n * DAY, paused) for n in (2, 1, 0)]
     assert {story.outcome for story in stories} == {"skipped"}
 
 
@@ -62,7 +63,7 @@ def test_a_pause_that_lasts_has_no_end_yet() -> None:
     editing.pause(schedule.id, NOON)
     schedule.refresh_from_db()
     [story] = past(schedule, NOON + DAY)
-    assert list(story.because) == [Because("Paused", NOON, None, "")]
+    assert list(story.causes) == [Cause("paused", NOON, None, "")]
 
 
 def test_slots_in_a_pause_are_those_of_the_rule_in_force_then() -> None:
@@ -82,7 +83,7 @@ def test_snoozed_and_deleted_slots_say_so() -> None:
     editing.restore(schedule.id, NINE + 2 * DAY + HOUR)
     schedule.refresh_from_db()
     deleted, went_out, snoozed = past(schedule, NINE + 2 * DAY + 2 * HOUR)
-    assert said([deleted, snoozed]) == [(NINE + 2 * DAY, "skipped", ["Deleted"]), (NINE, "skipped", ["Snoozed"])]
+    assert said([deleted, snoozed]) == [(NINE + 2 * DAY, "skipped", ["deleted"]), (NINE, "skipped", ["snoozed"])]
     assert (went_out.slot, went_out.outcome) == (NINE + DAY, "fired")
 
 
@@ -102,13 +103,13 @@ def test_a_skipped_slot_and_one_fired_by_hand_name_the_person() -> None:
     editing.run_now(schedule.id, NOON, user)
     schedule.refresh_from_db()
     assert [
-        (story.slot, story.outcome, [(cause.what, cause.by) for cause in story.because])
+        (story.slot, story.outcome, [(cause.code, cause.by) for cause in story.causes])
         for story in past(schedule, NINE + HOUR)
-    ][::-1][1:] == [(NINE, "skipped", [("Skipped", "Grace")])]
+    ][::-1][1:] == [(NINE, "skipped", [("asked", "Grace")])]
     by_hand = past(schedule, NINE + HOUR)[-1]
-    assert (by_hand.slot, by_hand.because[0]) == (
+    assert (by_hand.slot, by_hand.causes[0]) == (
         NOON,
-        Because("Run outside of the timetable", by="Grace"),
+        Cause("manual", by="Grace"),
     )
 
 
@@ -120,9 +121,9 @@ def test_what_no_beat_saw_names_the_outage() -> None:
     fired(schedule, NINE, 2 * HOUR, reason="late")
     fired(schedule, NINE - timedelta(minutes=1), 2 * HOUR, outcome="skipped", reason="misfire")
     late, missed = past(schedule, NINE + 3 * HOUR)
-    outage = Because("No beat was seen (none ran, or the database was away)", began, ended)
-    assert (late.late, list(late.because)) == (2 * HOUR, [outage])
-    assert list(missed.because) == [Because(Occurrence.Reason.MISFIRE.label.capitalize()), outage]
+    outage = Cause("no-beat", began, ended)
+    assert (late.late, list(late.causes)) == (2 * HOUR, [outage])
+    assert list(missed.causes) == [Cause("misfire"), outage]
 
 
 def test_what_was_late_after_an_outage_was_caught_up_with() -> None:
@@ -131,7 +132,7 @@ def test_what_was_late_after_an_outage_was_caught_up_with() -> None:
     beat(NINE - timedelta(seconds=1), NINE + DAY)
     fired(schedule, NINE, timedelta(seconds=30))
     [story] = past(schedule, NINE + HOUR)
-    assert [cause.what for cause in story.because] == ["Beats were catching up: none had been seen"]
+    assert [cause.code for cause in story.causes] == ["catching-up"]
 
 
 def test_lateness_without_a_known_cause_is_not_guessed_at() -> None:
@@ -139,8 +140,8 @@ def test_lateness_without_a_known_cause_is_not_guessed_at() -> None:
     beat(NOON, NINE + DAY)
     fired(schedule, NINE, timedelta(seconds=30))
     [story] = past(schedule, NINE + HOUR)
-    assert story.because[0].what.startswith("No cause is on record")
-    assert story.because[0].began is None
+    assert story.causes[0].code == "unknown"
+    assert story.causes[0].began is None
 
 
 def test_pages_follow_one_another_without_gap_or_repeat() -> None:

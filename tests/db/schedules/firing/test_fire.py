@@ -11,6 +11,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from notifications.models import Delivery, Notification
+from schedules import editing
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user
@@ -51,7 +52,7 @@ def test_firing_again_at_the_same_instant_does_nothing() -> None:
     assert Delivery.objects.count() == 1
 
 
-def test_a_slot_that_was_recorded_before_is_not_said_again() -> None:
+def test_a_recorded_slot_is_not_sent_again() -> None:
     schedule = make_schedule(make_user())
     fire.fire_due(NINE)
     Schedule.objects.filter(id=schedule.id).update(next_fire_at=NINE)  # as if the advance had been undone
@@ -107,6 +108,19 @@ def test_a_maximum_count_finishes_the_schedule() -> None:
     assert (schedule.state, schedule.fired_count, schedule.occurrences.count()) == ("finished", 2, 2)
 
 
+def test_a_slot_that_is_still_skipped_is_passed_by_and_does_not_count() -> None:
+    schedule, day = make_schedule(make_user(), max_count=2), timedelta(days=1)
+    editing.skip_next(schedule.id, NINE, NOON)
+    editing.skip_next(schedule.id, NINE + day, NOON)
+    editing.unskip(schedule.id, NINE, NOON)
+    fire.fire_due(NINE)
+    schedule.refresh_from_db()
+    assert (schedule.next_fire_at, schedule.fired_count) == (NINE + 2 * day, 1)
+    fire.fire_due(NINE + 2 * day)
+    schedule.refresh_from_db()
+    assert (schedule.state, schedule.fired_count) == ("finished", 2)
+
+
 def test_a_schedule_without_a_channel_records_why_nothing_went_out() -> None:
     schedule = make_schedule(make_user(), [])
     fire.fire_due(NINE)
@@ -157,9 +171,7 @@ def test_the_number_of_statements_does_not_grow_with_the_batch() -> None:
         for _ in range(size):
             user = make_user(password=None)
             make_schedule(user)
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             assert fire.fire_due(NINE) == size
         counts.append(len(queries))
         Schedule.objects.all().delete()

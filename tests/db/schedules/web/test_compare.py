@@ -12,7 +12,7 @@ from people.models import User
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.web.compare import Changes, compare
+from schedules.web.preview import Changes, compare
 from tests.make import NOON, make_schedule, make_user
 
 HOURS = [NOON + timedelta(hours=n) for n in range(9)]

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from schedules.explain.clock_notes import note
 from schedules.rules import Timetable, parse
+from schedules.words import clock_note
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ from schedules.rules import Timetable, parse
 )
 def test_what_a_clock_change_does_is_said(expression: str, slot: str, said: str) -> None:
     timetable = Timetable(parse("cron", {"expression": expression}, "Europe/Berlin"))
-    assert note(timetable, datetime.fromisoformat(slot)) == said
+    assert clock_note(timetable, datetime.fromisoformat(slot)) == said
 
 
 def test_elapsed_time_knows_no_clock_changes() -> None:
     rule = {"every": 1, "unit": "hours", "anchor": "2026-01-01T00:00:00+00:00"}
     timetable = Timetable(parse("interval", rule, "Europe/Berlin"))
-    assert note(timetable, datetime.fromisoformat("2026-10-25T02:00+02:00")) == ""
+    assert clock_note(timetable, datetime.fromisoformat("2026-10-25T02:00+02:00")) == ""

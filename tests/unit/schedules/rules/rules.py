@@ -1,4 +1,4 @@
-"""Random rules that have something to do with the days around an instant."""
+"""The next slots of a rule; and random rules that have something to do with the days around an instant."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
+from schedules.rules import Rule, Timetable
+from schedules.slots import Slots
+
 from .clock_changes import BEGIN, END, ZONES, clock_changes
 from .oracle import DAY_NAMES, MONTH_NAMES
 
 Draw = Any
+
+
+def upcoming(rule: Rule, after: datetime, count: int, ends: datetime | None = None) -> list[datetime]:
+    return Slots(Timetable(rule, ends=ends)).upcoming(after, count)
+
+
 _BYDAY = ["SU", "MO", "TU", "WE", "TH", "FR", "SA"]
 
 

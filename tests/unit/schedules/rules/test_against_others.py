@@ -17,10 +17,10 @@ from dateutil.rrule import rrulestr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from schedules.rules import InvalidRule, civil, parse, upcoming
+from schedules.rules import InvalidRule, civil, parse
 
 from .clock_changes import clock_changes
-from .rules import calendar_rules, expressions, moments
+from .rules import calendar_rules, expressions, moments, upcoming
 
 looks = settings(max_examples=60, derandomize=True, database=None, deadline=None)
 NIGHT = timedelta(hours=4, minutes=1)

@@ -10,7 +10,6 @@ import pytest
 
 from schedules.rules import Timetable, parse
 from schedules.rules.civil import TICK
-from schedules.rules.last_slots import last_slots
 
 END = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 
@@ -38,20 +37,20 @@ def test_it_finds_what_a_walk_finds(kind: str, rule: dict[str, Any], count: int)
     while slot is not None and slot < END:
         walked.append(slot)
         slot = timetable.next_after(slot)
-    assert last_slots(timetable, begin, END, count) == walked[-count:]
+    assert timetable.last_slots(begin, END, count) == walked[-count:]
 
 
 def test_the_edges_are_begin_included_and_end_excluded() -> None:
     hourly = table("interval", every=1, unit="hours", anchor="2026-01-01T00:00:00+00:00")
     nine = datetime(2026, 6, 1, 9, tzinfo=UTC)
-    assert last_slots(hourly, nine, nine + timedelta(hours=2), 9) == [nine, nine + timedelta(hours=1)]
+    assert hourly.last_slots(nine, nine + timedelta(hours=2), 9) == [nine, nine + timedelta(hours=1)]
 
 
 def test_slots_that_lie_unevenly_are_found_in_bounded_time() -> None:
     # 41,760 minutes of each February, and nothing else.
     timetable = table("rrule", rule="DTSTART:20000101T000000\nRRULE:FREQ=MINUTELY;BYMONTH=2")
     began = perf_counter()
-    slots = last_slots(timetable, datetime(2000, 1, 1, tzinfo=UTC), END, 100)
+    slots = timetable.last_slots(datetime(2000, 1, 1, tzinfo=UTC), END, 100)
     assert slots[-1] == datetime(2026, 2, 28, 22, 59, tzinfo=UTC)
     assert slots[0] == slots[-1] - timedelta(minutes=99)
     assert perf_counter() - began < 3

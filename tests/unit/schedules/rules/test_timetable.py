@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from schedules.rules import InvalidRule, Timetable, parse, upcoming
+from schedules.rules import InvalidRule, Timetable, parse
+from schedules.slots import Slots
 
 BEFORE = datetime(2025, 6, 1, tzinfo=UTC)
 
@@ -22,31 +23,24 @@ def at(day: int, hour: int = 9) -> datetime:
 
 def test_start_and_end_are_inclusive() -> None:
     timetable = make_timetable(starts=at(5), ends=at(7))
-    assert timetable.upcoming(BEFORE, 9) == [at(5), at(6), at(7)]
+    assert Slots(timetable).upcoming(BEFORE, 9) == [at(5), at(6), at(7)]
     assert timetable.next_after(at(5)) == at(6)
     assert timetable.next_after(at(7)) is None
 
 
 def test_a_microsecond_outside_the_window_is_outside() -> None:
     tick = timedelta(microseconds=1)
-    assert make_timetable(starts=at(5) + tick, ends=at(7) - tick).upcoming(BEFORE, 9) == [at(6)]
+    assert Slots(make_timetable(starts=at(5) + tick, ends=at(7) - tick)).upcoming(BEFORE, 9) == [at(6)]
 
 
 def test_a_window_of_one_instant_is_a_window() -> None:
-    assert make_timetable(starts=at(5), ends=at(5)).upcoming(BEFORE, 9) == [at(5)]
-
-
-def test_the_function_upcoming_honours_the_window() -> None:
-    rule = parse("daily", {"time": "09:00"}, "UTC")
-    assert upcoming(rule, at(1), 2) == [at(2), at(3)]
-    assert upcoming(rule, at(1), 5, starts=at(4), ends=at(5)) == [at(4), at(5)]
-    assert upcoming(rule, at(1), 0) == []
+    assert Slots(make_timetable(starts=at(5), ends=at(5))).upcoming(BEFORE, 9) == [at(5)]
 
 
 def test_excluded_dates_are_local_dates() -> None:
     # 09:00 in Auckland is the evening before in UTC.
     timetable = make_timetable(timezone="Pacific/Auckland", starts=at(5, 0), excluded=frozenset({date(2026, 1, 6)}))
-    assert timetable.upcoming(BEFORE, 2) == [at(6, 20), at(7, 20)]
+    assert Slots(timetable).upcoming(BEFORE, 2) == [at(6, 20), at(7, 20)]
 
 
 def test_an_excluded_day_of_every_minute_is_left_at_once() -> None:
@@ -64,7 +58,7 @@ def test_an_excluded_day_that_the_clock_returns_to_after_midnight_ends() -> None
         excluded=frozenset({date(2010, 11, 6)}),
     )
     first_midnight, second_midnight = datetime(2010, 11, 7, 2, 30, tzinfo=UTC), datetime(2010, 11, 7, 3, 30, tzinfo=UTC)
-    assert timetable.upcoming(datetime(2010, 11, 6, 12, tzinfo=UTC), 2) == [first_midnight, second_midnight]
+    assert Slots(timetable).upcoming(datetime(2010, 11, 6, 12, tzinfo=UTC), 2) == [first_midnight, second_midnight]
 
 
 def test_a_rule_whose_every_slot_is_excluded_has_none() -> None:

@@ -7,7 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from schedules.rules import InvalidRule, Timetable, Work, parse, upcoming
+from schedules.rules import InvalidRule, Timetable, Work, parse
+from schedules.slots import Slots
+
+from .rules import upcoming
 
 START = "DTSTART:20260105T090000\nRRULE:"
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -98,7 +101,7 @@ def test_366_excluded_dates_of_a_daily_rule_are_far_from_the_budget() -> None:
 def test_a_budget_is_shared_by_the_questions_that_it_is_given_to() -> None:
     rule = parse("rrule", {"rule": START + "FREQ=DAILY"}, "UTC")
     with pytest.raises(InvalidRule):
-        Timetable(rule).upcoming(NOW, 100, Work(100))
+        Slots(Timetable(rule)).upcoming(NOW, 100, Work(100))
 
 
 def test_blanks_do_not_make_reading_slow() -> None:

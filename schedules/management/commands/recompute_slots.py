@@ -1,4 +1,4 @@
-"""`manage.py reclock`."""
+"""`manage.py recompute_slots`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from schedules.beat import zone_updates
 
 
 class Command(BaseCommand):
-    help = "Recompute every next slot with the zone database that is installed now, and say which of them move."
+    help = "Recompute every next slot with the installed time zone database, and list those that move."
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(f"Zones are read from {zone_updates.source()}.")
         moved = 0
-        for batch in zone_updates.reclock():
+        for batch in zone_updates.recompute():
             for one in batch:
-                self.stdout.write(
-                    f"schedule {one.schedule_id}: {one.old.isoformat()} -> {one.new and one.new.isoformat()}"
-                )
+                new = one.new and one.new.isoformat()
+                self.stdout.write(f"schedule {one.schedule_id}: {one.old.isoformat()} -> {new}")
             moved += len(batch)
         self.stdout.write(f"{moved} schedules moved")

@@ -1,0 +1,100 @@
+"""Which slots of a schedule are still to come: the one place that decides its next slot.
+
+A slot is still to come if all of these hold:
+
+- its timetable has it: the rule, within the window, not on an excluded date;
+- it is not before the end of a snooze;
+- it has no occurrence yet: it was not skipped ahead of time, nor recorded before the clock was set back;
+- the schedule has fired less often than its maximum.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, islice
+from uuid import UUID
+
+from schedules.models import Occurrence, Schedule
+from schedules.rules import Timetable, Work
+from schedules.rules.civil import TICK
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The slots of `timetable` that are still to come. Pure; instants are aware.
+
+    `left` is how often the schedule may still fire (None: no limit), `settled` the slots that have an occurrence.
+    Each method raises InvalidRule where a search costs more than `work` (None: a budget for each slot) has left.
+    """
+
+    timetable: Timetable
+    left: int | None = None
+    snoozed_until: datetime | None = None
+    settled: Collection[datetime] = frozenset()
+
+    def after(self, instant: datetime, work: Work | None = None) -> Iterator[datetime]:
+        """All of them strictly after `instant`, in order."""
+        if self.snoozed_until is not None:
+            instant = max(instant, self.snoozed_until - TICK)
+        given = 0
+        while self.left is None or given < self.left:
+            slot = self.timetable.next_after(instant, work)
+            if slot is None:
+                return
+            if slot not in self.settled:
+                yield slot
+                given += 1
+            instant = slot
+
+    def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
+        return next(self.after(instant, work), None)
+
+    def upcoming(self, instant: datetime, count: int, work: Work | None = None) -> list[datetime]:
+        """Up to `count` of them strictly after `instant`, in order."""
+        return list(islice(self.after(instant, work), count))
+
+    def due(self, first: datetime, now: datetime, most: int) -> tuple[list[datetime], datetime | None]:
+        """Up to `most` slots from `first` to `now`, and the slot after those. `first` counts as a slot."""
+        found: list[datetime] = []
+        for slot in chain(() if first in self.settled else (first,), self.after(first)):
+            if slot > now or len(found) == most:
+                return found, slot
+            found.append(slot)
+        return found, None
+
+
+def left(max_count: int | None, fired_count: int) -> int | None:
+    """How often a schedule may still fire; None for no limit."""
+    return None if max_count is None else max(0, max_count - fired_count)
+
+
+def of(schedule: Schedule, since: datetime, taken: Collection[datetime] | None = None) -> Slots:
+    """The slots of a schedule after `since`. Raises InvalidRule for an unreadable rule.
+
+    `taken` are those that have an occurrence (None: read here).
+    """
+    if taken is None:
+        taken = () if schedule._state.adding else settled([schedule.id], since)[schedule.id]
+    return Slots(schedule.timetable(), left(schedule.max_count, schedule.fired_count), schedule.snoozed_until, taken)
+
+
+def upcoming(
+    schedule: Schedule, count: int, work: Work | None = None, taken: Collection[datetime] | None = None
+) -> list[datetime]:
+    """Up to `count` slots of a schedule from its `next_fire_at` on; none while it is not active."""
+    if schedule.next_fire_at is None:
+        return []
+    since = schedule.next_fire_at - TICK
+    return of(schedule, since, taken).upcoming(since, count, work)
+
+
+def settled(schedule_ids: Iterable[UUID], since: datetime) -> dict[UUID, set[datetime]]:
+    """For each schedule, its slots after `since` that have an occurrence."""
+    found: dict[UUID, set[datetime]] = defaultdict(set)
+    rows = Occurrence.objects.filter(schedule_id__in=schedule_ids, scheduled_for__gt=since)
+    for schedule_id, slot in rows.values_list("schedule_id", "scheduled_for"):
+        found[schedule_id].add(slot)
+    return found
