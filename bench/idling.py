@@ -44,7 +44,7 @@ def make_edit() -> Callable[[], object]:
     from schedules import editing
     from schedules.firing import fire
     from schedules.models import Schedule
-    from tests.core.test_editing import draft_of
+    from tests.db.schedules.test_editing import draft_of
 
     schedules = list(Schedule.objects.order_by("id")[:60])
     drafts = [draft_of(schedule, rule={"time": "18:30"}) for schedule in schedules]

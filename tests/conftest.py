@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
+import redis
+from django.conf import settings as configured
+from django.db import connection
+from django.test import Client
 from pytest_django import Settings
 
 from notifications.deliveries import fair_queue
+from people.models import User
+from tests.make import make_user
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +47,42 @@ def nobody_outside_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+@pytest.fixture
+def ada() -> User:
+    return make_user(email="ada@example.org")
+
+
+@pytest.fixture
+def browser(ada: User) -> Client:
+    client = Client()
+    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def broker() -> Iterator[redis.Redis]:
+    """The broker's own client, emptied; only what the test itself publishes is in it."""
+    client = redis.Redis.from_url(configured.REDIS_URL)
+    client.flushdb()
+    yield client
+    client.flushdb()
+    client.close()
+
+
+@pytest.fixture
+def end_connection(transactional_db: None) -> Iterator[Callable[[], None]]:
+    """Ends this process's connection from outside, as a restart of the database does."""
+    connection.ensure_connection()
+    parameters = connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}
+    parameters.pop("context", None)
+    with psycopg.connect(**parameters, autocommit=True) as outside:
+
+        def end() -> None:
+            outside.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+        yield end

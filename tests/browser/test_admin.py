@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from demo.person import Person
 from demo.stage import Stage, wait_until
-from tests.abuse.factor import code
+from tests.authenticator import code
 from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard
 

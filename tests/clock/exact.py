@@ -135,7 +135,7 @@ class Run:
     def _edit(self, schedule: object) -> None:
         from schedules import editing
         from schedules.models import Schedule
-        from tests.core.test_editing import draft_of
+        from tests.db.schedules.test_editing import draft_of
 
         assert isinstance(schedule, Schedule)
         expected = self.expected[schedule]

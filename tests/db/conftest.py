@@ -1,0 +1,72 @@
+"""An operator signed in to the admin, and a reminder that has gone all the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django_celery_results.models import TaskResult
+from pytest_django import Settings
+
+from notifications import deliveries
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from schedules.firing import fire
+from schedules.models import Occurrence, Schedule
+from tests.make import NOON, make_channel, make_schedule, make_user
+
+
+@pytest.fixture(autouse=True)
+def quick(settings: Settings) -> None:
+    """Hashing is slow by design."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@dataclass
+class Story:
+    """A schedule that fired once, to an inbox and to a webhook that refused."""
+
+    person: User
+    inbox: Channel
+    hook: Channel
+    schedule: Schedule
+    occurrence: Occurrence
+    notification: Notification
+    delivered: Delivery
+    dead: Delivery
+    result: TaskResult
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(make_user(email="operator@example.org", is_staff=True, is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def story() -> Story:
+    person = make_user(email="ada@example.org")
+    inbox, hook = make_channel(person), make_channel(person, "webhook")
+    schedule = make_schedule(person, [inbox, hook])
+    fire.fire_due(NOON.replace(hour=9) + timedelta(days=1))
+    notification = Notification.objects.get()
+    for delivery in notification.deliveries.all():
+        claim = deliveries.claim(delivery.id, "host:1")
+        assert claim is not None
+        if delivery.provider == "inbox":
+            deliveries.deliver(claim, "")
+        else:
+            deliveries.reject(claim, "It answered 404 Not Found.")
+    return Story(
+        person=person,
+        inbox=inbox,
+        hook=hook,
+        schedule=Schedule.objects.get(id=schedule.id),
+        occurrence=Occurrence.objects.get(),
+        notification=notification,
+        delivered=Delivery.objects.get(provider="inbox"),
+        dead=Delivery.objects.get(provider="webhook"),
+        result=TaskResult.objects.create(task_id="t-1", task_name="notifications.rescue", status="SUCCESS"),
+    )

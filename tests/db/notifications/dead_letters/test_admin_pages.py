@@ -1,0 +1,187 @@
+"""The admin's pages of causes: groups first, then one, tried, replayed at a rate or given up."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from notifications.models import Channel, Delivery, Intervention
+from tests.db.notifications.dead_letters.conftest import try_once
+from tests.make import NOON, make_channel, make_delivery, make_user
+from tests.receivers import HTTPReceiver, Reply
+
+pytestmark = pytest.mark.django_db
+
+CAUSES = "/admin/notifications/deadletter/causes/"
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(make_user(email="operator@example.org", is_staff=True, is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def letters(hook: Channel) -> list[Delivery]:
+    """Four of one cause, oldest first."""
+    for n in range(4):
+        make_delivery(hook, state="dead", reason=f"No <b>box</b> {n}.", settled_at=NOON + timedelta(hours=n))
+    return list(Delivery.objects.order_by("settled_at"))
+
+
+def page_of(letters: list[Delivery]) -> str:
+    return f"{CAUSES}{letters[0].cause}/"
+
+
+def shown(client: Client, url: str) -> str:
+    answer = client.get(url)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_the_menu_leads_to_the_groups_and_a_group_to_its_letters(operator: Client, letters: list[Delivery]) -> None:
+    assert f'href="{CAUSES}"' in shown(operator, "/admin/")
+    groups = shown(operator, CAUSES)
+    assert f'href="{page_of(letters)}"' in groups
+    assert "No &lt;b&gt;box&lt;/b&gt; 3." in groups
+    group = shown(operator, page_of(letters))
+    assert "4 dead letters of Webhook" in group
+    assert "No &lt;b&gt;box&lt;/b&gt; 3." in group.split("</head>")[1]
+    assert "autofocus" not in group
+    assert all(f"/admin/notifications/deadletter/{letter.pk}/" in group for letter in letters)
+    narrowed = operator.get("/admin/notifications/deadletter/", {"cause": letters[0].cause})
+    assert len(narrowed.context["cl"].result_list) == 4
+    assert operator.get("/admin/notifications/deadletter/", {"cause": "no"}).context["cl"].result_count == 0
+
+
+def test_one_is_tried_and_its_result_shown_then_the_rest_replayed_at_a_rate(
+    operator: Client, letters: list[Delivery], receiver: HTTPReceiver
+) -> None:
+    answer = operator.post(f"{page_of(letters)}try/", follow=True)
+    assert "1 waiting." in answer.content.decode()
+    assert answer["Refresh"] == "5"
+    receiver.answer = Reply(404)
+    assert try_once(letters[3]) == "dead"
+    tried = operator.get(answer.redirect_chain[-1][0])
+    assert "1 failed again." in tried.content.decode()
+    assert "The receiver answered 404 Not Found." in tried.content.decode()
+    assert f'href="{page_of(letters)}"' in tried.content.decode()
+    assert "Refresh" not in tried
+    answer = operator.post(f"{page_of(letters)}replay/", {"per_minute": "60", "max_age": ""}, follow=True)
+    assert "3 waiting." in answer.content.decode()
+    assert "60 a minute" in answer.content.decode()
+    due = Delivery.objects.filter(state="pending").order_by("available_at").values_list("available_at", flat=True)
+    assert [at - due[0] for at in due] == [timedelta(seconds=n) for n in range(3)]
+    assert [kept.what for kept in Intervention.objects.order_by("id")] == ["tested", "replayed"]
+
+
+def test_what_was_done_shows_on_each_deliverys_page(operator: Client, letters: list[Delivery]) -> None:
+    operator.post(f"{page_of(letters)}discard/", {"reason": "They moved."})
+    page = shown(operator, f"/admin/notifications/delivery/{letters[0].pk}/change/")
+    kept = Intervention.objects.get()
+    assert reverse("admin:notifications_intervention_change", args=[kept.pk]) in page
+    assert page.count("They moved.") >= 2
+    assert (kept.who, kept.count, kept.cause) == ("operator@example.org", 4, letters[0].cause)
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"cancelled"}
+
+
+@pytest.mark.parametrize(
+    ("act", "typed", "words"),
+    [
+        ("replay", {"per_minute": ""}, "Say how many a minute the service bears."),
+        ("replay", {"per_minute": "0"}, "greater than or equal to 1"),
+        ("replay", {"per_minute": "many"}, "Enter a whole number."),
+        ("replay", {"per_minute": "60", "max_age": "2"}, "not one of the available choices"),
+        ("discard", {"reason": "  "}, "Say why"),
+    ],
+)
+def test_what_was_typed_wrongly_is_said_at_its_field_and_does_nothing(
+    operator: Client, letters: list[Delivery], act: str, typed: dict[str, str], words: str
+) -> None:
+    answer = operator.post(f"{page_of(letters)}{act}/", typed)
+    assert answer.status_code == 200
+    assert words in answer.content.decode()
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"dead"}
+
+
+def test_a_group_that_somebody_else_has_just_finished_leads_back_to_the_groups(
+    operator: Client, letters: list[Delivery]
+) -> None:
+    page = page_of(letters)
+    operator.post(f"{page}discard/", {"reason": "Old."})
+    answer = operator.post(f"{page}replay/", {"per_minute": "60"}, follow=True)
+    assert answer.redirect_chain == [(CAUSES, 302)]
+    assert "no letter of this cause is left" in answer.content.decode()
+    assert operator.get(page, follow=True).redirect_chain == [(CAUSES, 302)]
+    assert operator.get(f"{CAUSES}000000000000/").status_code == 404
+
+
+def test_an_empty_list_says_so(operator: Client) -> None:
+    assert "everything has arrived" in shown(operator, CAUSES)
+
+
+def test_who_may_only_look_cannot_act_and_nobody_else_looks(client: Client, letters: list[Delivery]) -> None:
+    staff = make_user(is_staff=True)
+    staff.user_permissions.add(Permission.objects.get(codename="view_deadletter"))
+    client.force_login(staff)
+    assert "Replay" not in shown(client, page_of(letters)).split("<main")[-1]
+    for act in ("try", "replay", "discard"):
+        assert client.post(f"{page_of(letters)}{act}/", {"per_minute": 1, "reason": "No."}).status_code == 403
+    client.force_login(make_user())
+    assert client.get(CAUSES).status_code == 302
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"dead"}
+
+
+def test_looking_changes_nothing(operator: Client, letters: list[Delivery]) -> None:
+    for act in ("try", "replay", "discard"):
+        assert operator.get(f"{page_of(letters)}{act}/").status_code == 405
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"dead"}
+
+
+def test_all_that_a_filter_matches_are_replayed_without_the_stale(operator: Client, letters: list[Delivery]) -> None:
+    Delivery.objects.filter(pk=letters[0].pk).update(expires_at=NOON)
+    fields = {"action": "replay", "_selected_action": str(letters[0].pk), "select_across": "1"}
+    page = operator.post("/admin/notifications/deadletter/?provider=webhook", fields, follow=True).content.decode()
+    assert "3 will be sent again. 1 is stale and stayed as they were." in page
+    assert Intervention.objects.get().which == "provider webhook"
+    operator.post("/admin/notifications/deadletter/", fields | {"select_across": "0"})
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"pending"}
+
+
+def test_a_search_by_idempotency_key_leads_to_every_attempt_that_carried_it(
+    operator: Client, hook: Channel, receiver: HTTPReceiver
+) -> None:
+    delivery = make_delivery(hook)
+    receiver.answers.append(Reply(404))
+    try_once(delivery)
+    make_delivery(hook)
+    found = operator.get("/admin/notifications/delivery/", {"q": str(delivery.pk)}).context["cl"].result_list
+    assert list(found) == [delivery]
+    operator.post(f"{CAUSES}{delivery.cause}/try/")
+    try_once(delivery)
+    page = shown(operator, f"/admin/notifications/delivery/{delivery.pk}/change/")
+    assert "The receiver answered 404 Not Found." in page
+    assert "200 OK" in page
+    assert [request.headers["webhook-id"] for request in receiver.requests] == [str(delivery.pk)] * 2
+
+
+def test_the_pages_cost_the_same_with_more_letters(operator: Client, letters: list[Delivery]) -> None:
+    def statements(url: str) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            shown(operator, url)
+        return len(captured)
+
+    pages = (CAUSES, page_of(letters))
+    few = [statements(url) for url in pages]
+    for n in range(10):
+        channel = make_channel(make_user(), "email")
+        make_delivery(channel, state="dead", cause=f"email-smtp-55{n}")
+        make_delivery(letters[0].channel, state="dead", reason="No <b>box</b> 9.")
+    assert [statements(url) for url in pages] == few
+    assert max(few) <= 9

@@ -1,0 +1,199 @@
+"""A channel that is gone, or on which nothing but failures came for days, is disabled; a success clears the record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from notifications import deliveries, providers
+from notifications.channels import lifecycle
+from notifications.deliveries import sender
+from notifications.message import Answer, Destination, Message, Rejected, Retryable
+from notifications.models import Attempt, Channel, Delivery
+from notifications.providers import inbox, webhook
+from people.models import User
+from tests.db.notifications.dead_letters.conftest import try_once
+from tests.make import NOON, make_channel, make_delivery
+from tests.receivers import HTTPReceiver, Reply
+
+pytestmark = pytest.mark.django_db
+
+
+def failing_for(channel: Channel, length: timedelta) -> None:
+    Channel.objects.filter(id=channel.id).update(failing_since=timezone.now() - length)
+
+
+def test_410_disables_the_channel_at_once_with_the_reason(hook: Channel, receiver: HTTPReceiver) -> None:
+    receiver.answer = Reply(410)
+    assert try_once(make_delivery(hook)) == "dead"
+    hook.refresh_from_db()
+    assert hook.disabled_at is not None
+    assert hook.disabled_reason.startswith("Its service says that it is gone. The receiver answered 410 Gone")
+    assert try_once(make_delivery(hook)) == "dead"
+    assert len(receiver.requests) == 1
+
+
+def test_the_first_failure_starts_the_record_and_the_next_leave_it(hook: Channel, receiver: HTTPReceiver) -> None:
+    receiver.answer = Reply(500)
+    assert try_once(make_delivery(hook)) == "pending"
+    hook.refresh_from_db()
+    began = hook.failing_since
+    assert began is not None
+    receiver.answer = Reply(404)
+    assert try_once(make_delivery(hook)) == "dead"
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at) == (began, None)
+
+
+def test_a_success_clears_the_record(hook: Channel, receiver: HTTPReceiver) -> None:
+    failing_for(hook, timedelta(days=30))
+    assert try_once(make_delivery(hook)) == "delivered"
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at) == (None, None)
+
+
+@pytest.mark.parametrize(("days", "disabled"), [(4.99, False), (5.01, True)])
+def test_five_days_of_nothing_but_failures_disable_it(
+    hook: Channel, receiver: HTTPReceiver, days: float, disabled: bool
+) -> None:
+    failing_for(hook, timedelta(days=days))
+    receiver.answer = Reply(404)
+    try_once(make_delivery(hook))
+    hook.refresh_from_db()
+    assert (hook.disabled_at is not None) is disabled
+    if disabled:
+        assert hook.disabled_reason == "Nothing has arrived for 5 days. The receiver answered 404 Not Found."
+
+
+def test_a_try_that_will_be_repeated_disables_nothing_yet(hook: Channel, receiver: HTTPReceiver) -> None:
+    """A monthly reminder whose first try fails, a month after the last one did, may still arrive at the second."""
+    failing_for(hook, timedelta(days=30))
+    receiver.answers.append(Reply(503))
+    delivery = make_delivery(hook)
+    assert try_once(delivery) == "pending"
+    Delivery.objects.update(available_at=NOON)
+    assert try_once(delivery) == "delivered"
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at) == (None, None)
+
+
+def test_used_up_tries_disable_it_too(hook: Channel, receiver: HTTPReceiver) -> None:
+    failing_for(hook, timedelta(days=6))
+    receiver.answer = Reply(503)
+    tries = providers.get("webhook").policy.tries
+    assert try_once(make_delivery(hook, tries=tries - 1)) == "dead"
+    hook.refresh_from_db()
+    assert hook.disabled_at is not None
+
+
+def test_what_keeps_us_from_asking_is_not_held_against_the_channel(hook: Channel, receiver: HTTPReceiver) -> None:
+    lifecycle.disable([hook.id], "By an operator.")
+    assert try_once(make_delivery(hook)) == "dead"
+    lifecycle.enable([hook.id])
+    Channel.objects.filter(id=hook.id).update(sealed_secrets="written under a key that is not here")
+    assert try_once(make_delivery(hook)) == "dead"
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at) == (None, None)
+    assert receiver.requests == []
+
+
+@pytest.mark.parametrize(
+    ("on_unknown", "tries", "state"), [("hold", 0, "unknown"), ("retry", 0, "pending"), ("retry", 6, "dead")]
+)
+def test_a_providers_bug_is_not_held_against_the_channel(
+    hook: Channel, monkeypatch: pytest.MonkeyPatch, on_unknown: str, tries: int, state: str
+) -> None:
+    failing_for(hook, timedelta(days=6))
+    Channel.objects.filter(id=hook.id).update(on_unknown=on_unknown)
+    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: 1 / 0)
+    before = Channel.objects.values_list("failing_since", flat=True).get(id=hook.id)
+    assert try_once(make_delivery(hook, tries=tries)) == state
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at) == (before, None)
+
+
+def test_a_providers_bug_begins_no_record(hook: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: 1 / 0)
+    try_once(make_delivery(hook))
+    hook.refresh_from_db()
+    assert hook.failing_since is None
+
+
+def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPReceiver) -> None:
+    claim = deliveries.claim(make_delivery(hook).id, "worker")
+    assert claim is not None
+    lifecycle.disable([hook.id], "By an operator.")
+    deliveries.reject(claim, "410 Gone", gone=True)
+    hook.refresh_from_db()
+    assert hook.disabled_reason == "By an operator."
+
+
+def test_enabling_begins_anew(hook: Channel, receiver: HTTPReceiver) -> None:
+    receiver.answer = Reply(410)
+    try_once(make_delivery(hook))
+    lifecycle.enable([hook.id])
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at, hook.disabled_reason) == (None, None, "")
+
+
+def test_a_late_writer_says_nothing_about_the_channel(hook: Channel) -> None:
+    claim = deliveries.claim(make_delivery(hook).id, "worker")
+    assert claim is not None
+    Delivery.objects.update(state="pending", lease_token=None, lease_until=None)
+    assert not deliveries.reject(claim, "410 Gone", gone=True)
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at) == (None, None)
+
+
+def test_a_delivery_costs_two_statements_whatever_the_channels_record(ada: User) -> None:
+    box = make_channel(ada)
+    for length in (None, timedelta(days=1)):
+        if length is not None:
+            failing_for(box, length)
+        delivery = make_delivery(box)
+        with CaptureQueriesContext(connection) as captured:
+            sender.send(delivery.id, "worker")
+        assert len(captured) == 2
+        assert ("failing_since = NULL" in captured[1]["sql"]) is (length is not None)
+
+
+def answering_after(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], answer: Answer) -> None:
+    def send(self: object, message: Message, destination: Destination) -> Answer:
+        act()
+        return answer
+
+    monkeypatch.setattr(inbox.Inbox, "send", send)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"), [(Rejected("Gone.", gone=True), "dead"), (Retryable("Not now."), "pending")]
+)
+def test_a_channel_removed_while_its_delivery_is_being_sent(
+    ada: User, monkeypatch: pytest.MonkeyPatch, answer: Answer, state: str
+) -> None:
+    box, other = make_channel(ada), make_channel(ada, "webhook")
+    delivery, beside = make_delivery(box), make_delivery(other)
+    answering_after(monkeypatch, lambda: lifecycle.remove(box), answer)
+    assert try_once(delivery) == state
+    Delivery.objects.filter(id=delivery.id).update(available_at=NOON)
+    try_once(delivery)
+    assert (delivery.state, delivery.reason) == (
+        "dead",
+        "The channel was removed." if state == "pending" else "Gone.",
+    )
+    beside.refresh_from_db()
+    assert beside.state == "pending"
+
+
+def test_a_row_deleted_while_it_is_being_sent_harms_nobody(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = make_channel(ada)
+    delivery = make_delivery(box)
+    answering_after(monkeypatch, box.delete, Rejected("Gone.", gone=True))
+    sender.send(delivery.id, "worker")
+    assert not Delivery.objects.exists()
+    assert not Attempt.objects.exists()

@@ -1,0 +1,218 @@
+"""Acknowledging and snoozing: by a signed link or signed in, by POST alone, once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from notifications import acknowledge, dead_letters, deliveries
+from notifications.dead_letters import Who
+from notifications.deliveries import fallback, sender
+from notifications.links import ANSWER
+from notifications.message import Delivered, Rejected, Retryable
+from notifications.models import Delivery, Notification
+from notifications.web import answer_page
+from schedules import editing
+from tests.fallback import answers, deliver_first, first_of, make_fired, minutes_pass, tried
+from tests.make import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def link(notification: Notification) -> str:
+    return f"/answer/{ANSWER.token(notification.id)}/"
+
+
+def test_acknowledging_ends_the_escalation_and_cancels_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired(escalate_after=10)
+    assert acknowledge.acknowledge(notification.id)
+    minutes_pass(notification, 10)
+    assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "cancelled")])
+    assert first_of(notification).reason == "Acknowledged."
+
+
+def test_a_delivery_that_dies_after_the_acknowledgement_is_not_followed() -> None:
+    notification, _ = make_fired()
+    claim = deliveries.claim(first_of(notification).id, "worker")
+    assert claim is not None
+    acknowledge.acknowledge(notification.id)
+    deliveries.reject(claim, "Gone.")
+    assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "dead")])
+
+
+def test_the_first_answer_counts() -> None:
+    notification, _ = make_fired()
+    later = timezone.now() + timedelta(hours=1)
+    assert [acknowledge.acknowledge(notification.id), acknowledge.snooze(notification.id, later)] == [True, False]
+    notification.refresh_from_db()
+    assert notification.snoozed_until is None
+    assert Notification.objects.count() == 1
+
+
+def test_snoozing_says_the_same_again_later_in_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, channels = make_fired(escalate_after=10)
+    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    later = timezone.now() + timedelta(hours=1)
+    assert [acknowledge.snooze(notification.id, later) for _ in range(2)] == [True, False]
+    assert tried(notification) == [("Inbox", "dead"), ("Email", "cancelled")]
+    [again] = Notification.objects.exclude(id=notification.id)
+    assert (again.subject, again.body) == (notification.subject, notification.body)
+    assert again.batch_id != notification.batch_id
+    assert again.channel_order == [channel.id for channel in channels]
+    assert again.advance_at == later + timedelta(minutes=10)
+    assert list(again.deliveries.values_list("provider", "available_at")) == [("inbox", later)]
+
+
+def test_snoozing_what_went_to_all_channels_goes_to_all_of_them_again() -> None:
+    notification, _ = make_fired(in_order=False)
+    acknowledge.snooze(notification.id, timezone.now() + timedelta(hours=1))
+    [again] = Notification.objects.exclude(id=notification.id)
+    assert sorted(again.deliveries.values_list("provider", flat=True)) == ["email", "inbox", "webhook"]
+
+
+def test_a_message_carries_the_link_where_nobody_answering_has_consequences(mailoutbox: list[object]) -> None:
+    for escalate_after in (None, 10):
+        notification, channels = make_fired(escalate_after=escalate_after, title=f"After {escalate_after}")
+        notification.deliveries.update(channel=channels[1], provider="email")
+        sender.send(first_of(notification).id, "worker")
+    silent, speaking = mailoutbox
+    assert "/answer/" not in silent.body  # type: ignore[attr-defined]
+    found = re.search(r"Acknowledge or snooze: \S+(/answer/[0-9a-f]{96}/)", speaking.body)  # type: ignore[attr-defined]
+    assert found is not None
+    assert found[1] == link(notification)
+
+
+def test_looking_at_the_link_changes_nothing_and_pressing_the_button_does(client: Client) -> None:
+    notification, _ = make_fired(escalate_after=10)
+    for _ in range(2):
+        page = client.get(link(notification))
+        client.head(link(notification))
+        assert (page.status_code, "Water the plants" in page.content.decode()) == (200, True)
+    assert tried(notification) == [("Inbox", "pending")]
+    answer = client.post(link(notification), {"answer": "acknowledge"}, follow=True)
+    assert "Acknowledged" in answer.content.decode()
+    assert "<button" not in answer.content.decode().split("<main")[1]
+    assert tried(notification) == [("Inbox", "cancelled")]
+    again = client.post(link(notification), {"answer": "1-hour"}, follow=True)
+    assert "answered before" in again.content.decode()
+    assert Notification.objects.count() == 1
+
+
+def test_an_answer_that_is_none_of_the_buttons_does_nothing(client: Client) -> None:
+    notification, _ = make_fired()
+    answer = client.post(link(notification), {"answer": "later, please"}, follow=True)
+    assert "Nothing was done" in answer.content.decode()
+    assert tried(notification) == [("Inbox", "pending")]
+
+
+def test_a_link_is_good_for_its_own_notification_alone(client: Client) -> None:
+    mine, _ = make_fired()
+    other, _ = make_fired()
+    token = ANSWER.token(mine.id)
+    forged = [other.id.hex + token[32:], token[:-1] + ("0" if token[-1] != "0" else "1"), token[:-2], "x", token + "00"]
+    assert {client.post(f"/answer/{each}/", {"answer": "acknowledge"}).status_code for each in forged} == {404}
+    assert not Notification.objects.filter(acknowledged_at__isnull=False).exists()
+
+
+def test_a_link_expires_in_plain_words(client: Client) -> None:
+    notification, _ = make_fired()
+    Notification.objects.update(created_at=timezone.now() - timedelta(days=31))
+    for answer in (client.get(link(notification)), client.post(link(notification), {"answer": "acknowledge"})):
+        assert (answer.status_code, "This link has expired" in answer.content.decode()) == (410, True)
+    assert tried(notification) == [("Inbox", "pending")]
+
+
+def test_an_owner_answers_on_the_pages_and_nobody_else_can(client: Client) -> None:
+    notification, _ = make_fired()
+    path = f"/history/{notification.id}/answer/"
+    assert client.post(path)["Location"].startswith("/account/login/")
+    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
+    assert client.post(path, {"answer": "acknowledge"}).status_code == 404
+    client.force_login(notification.user, backend="django.contrib.auth.backends.ModelBackend")
+    assert client.get(path).status_code == 405
+    assert "Again in 1 hour" in client.get(f"/history/{notification.id}/").content.decode()
+    page = client.post(path, {"answer": "1-hour"}, follow=True).content.decode()
+    assert "comes again" in page
+    assert Delivery.objects.filter(available_at__gt=timezone.now() + timedelta(minutes=59)).count() == 1
+
+
+def test_tomorrow_is_the_next_day_on_the_persons_clock() -> None:
+    person = make_user(time_zone="Europe/Berlin")
+    evening = datetime(2026, 6, 1, 22, 30, tzinfo=UTC)  # 00:30 on the 2nd in Berlin
+    assert answer_page._tomorrow(evening, person) == datetime(2026, 6, 3, 6, tzinfo=UTC)
+
+
+def test_the_history_says_why_it_fell_back(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired()
+    deliver_first(notification, monkeypatch, Rejected("The address is gone."))
+    client.force_login(notification.user, backend="django.contrib.auth.backends.ModelBackend")
+    for path in ("/history/", f"/history/{notification.id}/"):
+        page = client.get(path).content.decode()
+        assert "Fell back to Email because Inbox failed: The address is gone." in page
+
+
+@pytest.mark.parametrize(("answer", "said"), [("acknowledge", "Acknowledged."), ("1-hour", "Snoozed.")])
+def test_what_was_being_sent_when_its_person_answered_is_not_tried_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
+) -> None:
+    notification, _ = make_fired()
+    claim = deliveries.claim(first_of(notification).id, "worker")
+    assert claim is not None
+    client.post(link(notification), {"answer": answer})
+    sender.put_off(sender.SendAgain(claim, Retryable("Later.")), 0.0)
+    sent = answers(monkeypatch, Delivered())
+    sender.send(claim.delivery_id, "worker")
+    [cancelled] = notification.deliveries.all()
+    assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", said)
+    assert list(cancelled.history.values_list("outcome", flat=True)) == ["retryable", "released"]
+
+
+@pytest.mark.parametrize(("stop", "said"), [(editing.pause, "paused"), (editing.delete, "deleted")])
+def test_what_was_being_sent_when_its_reminder_was_stopped_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, stop: Callable[..., Any], said: str
+) -> None:
+    notification, _ = make_fired()
+    claim = deliveries.claim(first_of(notification).id, "worker")
+    assert claim is not None
+    stop(notification.origin_id, timezone.now())
+    sender.put_off(sender.SendAgain(claim, Retryable("Later.")), 0.0)
+    sent = answers(monkeypatch, Delivered())
+    sender.send(claim.delivery_id, "worker")
+    [cancelled] = notification.deliveries.all()
+    assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", f"The reminder was {said}.")
+
+
+def test_a_dead_letter_of_a_stopped_reminder_can_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired()
+    claim = deliveries.claim(first_of(notification).id, "worker")
+    assert claim is not None
+    assert notification.origin_id
+    editing.pause(notification.origin_id, timezone.now())
+    sender.settle(claim, Rejected("Gone."))
+    dead_letters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
+    deliver_first(notification, monkeypatch, Delivered())
+    assert first_of(notification).state == "delivered"
+
+
+def test_what_its_person_sends_again_goes_out_though_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired()
+    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    acknowledge.acknowledge(notification.id)
+    dead_letters.replay(Delivery.objects.all(), "", Who(notification.user_id, "its person"))
+    deliver_first(notification, monkeypatch, Delivered())
+    assert first_of(notification).state == "delivered"
+
+
+def test_what_an_operator_replays_ends_where_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired()
+    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    acknowledge.acknowledge(notification.id)
+    dead_letters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
+    deliver_first(notification, monkeypatch, Delivered())
+    assert (first_of(notification).state, first_of(notification).reason) == ("cancelled", "Acknowledged.")

@@ -1,0 +1,54 @@
+"""Each kind of channel, added in its form as a person does: what is kept, and what the pages show of it."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from notifications import providers
+from notifications.models import Channel
+from notifications.providers.base import Provider
+from tests.make import make_user
+from tests.unit.notifications.providers.test_contract import PROVIDERS, module_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def browser() -> Client:
+    client = Client()
+    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def test_every_kind_is_offered_with_its_own_form(browser: Client) -> None:
+    page = browser.get("/channels/new/").content.decode()
+    for provider in PROVIDERS:
+        assert f"/channels/new/{provider.kind}/" in page
+        form = browser.get(f"/channels/new/{provider.kind}/").content.decode()
+        for field in provider.form.base_fields:
+            assert f'name="{field}"' in form
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+def test_a_channel_is_made_and_no_page_shows_its_secrets(browser: Client, provider: Provider) -> None:
+    data = {**module_of(provider).VALID[-1], "label": "Mine"}
+    browser.post(f"/channels/new/{provider.kind}/", data)
+    [channel] = Channel.objects.all()
+    kept = channel.destination().secrets
+    assert "planted" not in str(channel.address) + channel.sealed_secrets
+    for path in ("/channels/", f"/channels/{channel.id}/", f"/channels/{channel.id}/remove/"):
+        page = browser.get(path).content.decode()
+        assert channel.label in page
+        for secret in ("planted", *kept.values()):
+            # A path of "/" is in every page, and no secret.
+            assert secret == "/" or secret not in page
+
+
+@pytest.mark.parametrize("kind", ["telegram", "discord", "slack", "ntfy", "apprise", "webhook"])
+def test_what_was_refused_is_said_at_its_field_and_nothing_is_kept(browser: Client, kind: str) -> None:
+    provider = providers.get(kind)
+    data, field = module_of(provider).INVALID[-1]
+    page = browser.post(f"/channels/new/{kind}/", data).content.decode()
+    assert f'id="id_{field}_error"' in page
+    assert not Channel.objects.exists()

@@ -1,0 +1,236 @@
+"""Guessing passwords is slow, whatever the door, and a Redis that is away locks nobody out."""
+
+from __future__ import annotations
+
+import re
+from statistics import median
+from time import process_time
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core import mail
+from django.core.cache import cache
+from django.test import Client
+from pytest_django import Settings
+
+from people import mailboxes
+from people.models import User
+from tests.make import make_user
+from tests.network import closed_port
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "bell-tower-42"
+
+
+@pytest.fixture
+def anna() -> User:
+    return make_user(email="anna@example.org", password=PASSWORD)
+
+
+def sign_in(client: Client, password: str, **headers: str) -> str:
+    answer = client.post("/account/login/", {"login": "anna@example.org", "password": password}, **headers)
+    return "" if answer.status_code == 302 else answer.content.decode()
+
+
+def test_after_five_wrong_passwords_the_right_one_is_refused_too(anna: User) -> None:
+    # From everywhere: whoever guesses has many addresses.
+    for number in range(5):
+        assert "Too many failed" not in sign_in(Client(REMOTE_ADDR=f"192.0.2.{number}"), "wrong")
+    assert "Too many failed" in sign_in(Client(), PASSWORD)
+
+
+def test_right_passwords_do_not_count(anna: User) -> None:
+    for _ in range(7):
+        assert sign_in(Client(), PASSWORD) == ""
+
+
+def test_the_attempts_are_counted_where_all_processes_see_them(anna: User) -> None:
+    sign_in(Client(), "wrong")
+    keys = [key for key in cache._cache.get_client().keys("*") if b"login_failed" in key]  # type: ignore[attr-defined]
+    assert keys
+
+
+def test_without_redis_people_still_sign_in(anna: User, settings: Settings) -> None:
+    away = settings.CACHES["default"] | {"LOCATION": f"redis://127.0.0.1:{closed_port()}/0"}
+    settings.CACHES = {"default": away}
+    assert "wrong" not in sign_in(Client(), PASSWORD)
+    assert sign_in(Client(), PASSWORD) == ""
+
+
+def test_the_admin_has_no_door_of_its_own(client: Client, anna: User) -> None:
+    answer = client.post("/admin/login/", {"username": "anna@example.org", "password": PASSWORD})
+    assert answer["Location"].startswith("/account/login/?next=")
+    assert client.get("/admin/", follow=True).redirect_chain[-1][0].startswith("/account/login/?next=")
+
+
+def test_somebody_who_is_not_staff_is_not_let_into_the_admin(client: Client, anna: User) -> None:
+    client.force_login(anna, backend="django.contrib.auth.backends.ModelBackend")
+    assert client.get("/admin/", follow=True).status_code == 403
+
+
+def test_a_forwarded_address_counts_only_behind_a_proxy(anna: User, settings: Settings) -> None:
+    settings.ACCOUNT_RATE_LIMITS = {"login_failed": "2/m/ip"}
+    for number in range(2):
+        sign_in(Client(), "wrong", HTTP_X_FORWARDED_FOR=f"192.0.2.{number}")
+    assert "Too many failed" in sign_in(Client(), "wrong", HTTP_X_FORWARDED_FOR="192.0.2.77")
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+    assert "Too many failed" not in sign_in(Client(), "wrong", HTTP_X_FORWARDED_FOR="192.0.2.78")
+
+
+def test_whoever_is_refused_reads_when_to_try_again(anna: User) -> None:
+    for _ in range(5):
+        sign_in(Client(), "wrong")
+    assert "Wait five minutes, then try again" in sign_in(Client(), PASSWORD)
+    for _ in range(5):
+        Client().post("/account/password/reset/", {"email": "anna@example.org"})
+    refused = Client().post("/account/password/reset/", {"email": "anna@example.org"})
+    assert refused.status_code == 429
+    assert "Wait a minute, then try again" in refused.content.decode()
+
+
+def test_neither_sign_in_nor_a_forgotten_password_tells_who_has_an_account(anna: User) -> None:
+    def told(path: str, **fields: str) -> tuple[int, str, str]:
+        answer = Client().post(path, fields)
+        shown = re.sub(r'value="[^"]*"', "", answer.content.decode())
+        return answer.status_code, answer.headers.get("Location", ""), shown
+
+    unknown, known = "nobody@example.org", anna.email
+    assert told("/account/login/", login=unknown, password="x") == told("/account/login/", login=known, password="x")
+    assert told("/account/password/reset/", email=unknown) == told("/account/password/reset/", email=known)
+
+
+def test_where_addresses_are_confirmed_sign_up_does_not_tell_either(anna: User, settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+
+    def sign_up(email: str) -> tuple[str, str]:
+        client = Client()
+        answer = client.post("/account/signup/", {"email": email, "password1": "tower-bell-43"})
+        assert client.get("/reminders/").status_code == 302
+        return answer["Location"], client.get(answer["Location"]).content.decode().replace(email, "…")
+
+    assert sign_up("nobody@example.org") == sign_up(anna.email)
+    assert [letter.subject for letter in mail.outbox] == [
+        "[Carillon] Confirm your e-mail address",
+        "[Carillon] You have an account already",
+    ]
+    link = re.search(r"https?://[^/]+(/account/confirm-email/\S+)", str(mail.outbox[0].body))
+    assert link
+    Client().post(link[1])
+    answer = Client().post("/account/login/", {"login": "nobody@example.org", "password": "tower-bell-43"})
+    assert answer["Location"] == "/reminders/"
+
+
+@pytest.mark.parametrize("history", ["signed up just now", "mailed as often as may be", "confirmed"])
+def test_sign_up_does_not_tell_either_whatever_was_sent_to_the_address_before(settings: Settings, history: str) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+
+    def sign_up(email: str) -> tuple[int, str, set[str], str]:
+        client = Client()
+        answer = client.post("/account/signup/", {"email": email, "password1": "tower-bell-43"})
+        page = client.get(answer["Location"]).content.decode()
+        return answer.status_code, answer["Location"], set(answer.cookies), page.replace(email, "…")
+
+    if history == "confirmed":
+        known = make_user(email="known@example.org")
+        EmailAddress.objects.create(user=known, email=known.email, verified=True, primary=True)
+    else:
+        sign_up("known@example.org")
+    if history == "mailed as often as may be":
+        while mailboxes.may_send(mailboxes.Purpose.CONFIRMATION, "known@example.org"):
+            pass
+    assert sign_up("known@example.org") == sign_up("new@example.org")
+
+
+def test_sign_up_takes_as_long_for_an_address_that_has_an_account(settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    settings.ACCOUNT_RATE_LIMITS = {"signup": None}
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+
+    def seconds(email: str) -> float:
+        begun = process_time()
+        Client().post("/account/signup/", {"email": email, "password1": "tower-bell-43"})
+        return process_time() - begun
+
+    seconds("first@example.org")  # imports and compiles
+    known = [make_user(email=f"known{number}@example.org").email for number in range(5)]
+    with_account = median(seconds(email) for email in known)
+    without = median(seconds(f"new{number}@example.org") for number in range(5))
+    assert with_account == pytest.approx(without, rel=0.3)
+
+
+def test_whoever_has_the_machine_signs_in_although_their_address_gets_no_mail(settings: Settings) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    User.objects.create_superuser(email="admin@localhost", password=PASSWORD)
+    answer = Client().post("/account/login/", {"login": "admin@localhost", "password": PASSWORD})
+    assert answer["Location"] == "/reminders/"
+
+
+@pytest.mark.parametrize("path", ["/account/signup/", "/account/password/reset/"])
+def test_with_the_mail_server_away_one_is_told_and_learns_nothing_of_accounts(
+    anna: User, settings: Settings, path: str
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", closed_port()
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    pages = [
+        Client()
+        .post(path, {"email": email, "password1": "tower-bell-43"}, follow=True)
+        .content.decode()
+        .replace(email, "…")
+        for email in ("nobody@example.org", anna.email)
+    ]
+    assert pages[0] == pages[1]
+    assert "A mail could not be sent just now" in pages[0]
+
+
+@pytest.mark.parametrize("password", ["bell-42", "password123", "84029384750", "anna@example"])
+def test_a_weak_password_is_refused_with_its_reason(password: str) -> None:
+    answer = Client().post("/account/signup/", {"email": "anna@example.org", "password1": password})
+    assert answer.status_code == 200
+    assert answer.context["form"].errors["password1"]
+
+
+def test_a_new_password_signs_out_everywhere_else(anna: User) -> None:
+    here, there = Client(), Client()
+    for client in (here, there):
+        client.post("/account/login/", {"login": anna.email, "password": PASSWORD})
+        assert client.get("/reminders/").status_code == 200
+    fields = {"oldpassword": PASSWORD, "password1": "tower-bell-43", "password2": "tower-bell-43"}
+    assert here.post("/account/password/change/", fields).status_code == 302
+    assert here.get("/reminders/").status_code == 200
+    assert there.get("/reminders/").status_code == 302
+
+
+def test_a_session_ends_with_the_browser_unless_one_asks_to_be_kept_signed_in(anna: User) -> None:
+    brief, long = Client(), Client()
+    brief.post("/account/login/", {"login": anna.email, "password": PASSWORD})
+    long.post("/account/login/", {"login": anna.email, "password": PASSWORD, "remember": "on"})
+    assert brief.session.get_expire_at_browser_close()
+    assert long.session.get_expiry_age() == pytest.approx(14 * 24 * 3600, abs=60)
+
+
+@pytest.mark.parametrize("there", ["http://[::1", "https://evil.example/", "//evil.example", "javascript:alert(1)"])
+@pytest.mark.parametrize("page", ["login", "signup", "password/reset", "reauthenticate", "second-factor/authenticate"])
+def test_a_link_leads_nowhere_else_and_fails_no_page(client: Client, page: str, there: str) -> None:
+    for answer in (client.get(f"/account/{page}/", {"next": there}), client.post(f"/account/{page}/", {"next": there})):
+        assert answer.status_code in (200, 302)
+        assert answer.headers.get("Location", "/").startswith("/account/") or answer.status_code == 200
+
+
+def test_signing_in_leads_to_no_other_house(client: Client) -> None:
+    make_user(email="anna@example.org", password=PASSWORD)
+    signed_in = {"login": "anna@example.org", "password": PASSWORD, "next": "http://[::1"}
+    assert client.post("/account/login/", signed_in)["Location"] == "/reminders/"
+
+
+def test_whoever_an_operator_enters_in_capitals_signs_in_and_is_one_with_their_address(settings: Settings) -> None:
+    staff = Client()
+    staff.force_login(make_user(is_staff=True, is_superuser=True))
+    fields = {"email": "Grace@Example.ORG", "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
+    staff.post("/admin/people/user/add/", fields)
+    assert User.objects.filter(email="grace@example.org").exists()
+    answer = Client().post("/account/login/", {"login": "Grace@example.org", "password": PASSWORD})
+    assert answer["Location"] == "/reminders/"
+    again = Client().post("/account/signup/", {"email": "grace@example.org", "password1": "tower-bell-43"})
+    assert again.status_code == 200

@@ -1,0 +1,98 @@
+"""The admin costs the same with 10,000 rows behind each list as with a few."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from common.admin import base, filters
+from tests.db.conftest import Story
+from tests.db.test_admin_pages import ROWS
+
+pytestmark = pytest.mark.django_db
+
+LISTS = [*ROWS, "django_celery_beat.periodictask", "account.emailaddress"]
+
+# 10,000 of each kind of row, every one with a person, a schedule and a channel of its own.
+_MANY = """
+INSERT INTO people_user (password, is_superuser, is_staff, is_active, date_joined, email, name, time_zone)
+SELECT '', false, false, true, now(), 'many' || n || '@example.org', '', '' FROM generate_series(1, 10000) n;
+INSERT INTO account_emailaddress (email, verified, "primary", user_id) SELECT email, true, true, id FROM people_user;
+INSERT INTO django_celery_beat_periodictask
+       (name, task, args, kwargs, headers, enabled, one_off, total_run_count, date_changed, description, crontab_id)
+SELECT 'many ' || n, 'schedules.fire', '[]', '{}', '{}', true, false, 0, now(), '', (SELECT min(id) FROM
+       django_celery_beat_crontabschedule) FROM generate_series(1, 10000) n;
+CREATE TEMPORARY TABLE many ON COMMIT DROP AS
+SELECT u.id AS person, t.id AS task, uuidv7() AS schedule, uuidv7() AS channel, uuidv7() AS occurrence,
+       uuidv7() AS notification, uuidv7() AS delivery
+  FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM people_user WHERE email LIKE 'many%') u
+  JOIN (SELECT id, row_number() OVER (ORDER BY id) AS n FROM django_celery_beat_periodictask WHERE name LIKE 'many%') t
+    ON t.n = u.n;
+INSERT INTO notifications_channel (id, user_id, provider, label, address, sealed_secrets, on_unknown, disabled_reason)
+SELECT channel, person, 'email', 'Mail', '{"address": "a@example.org"}', '', '', '' FROM many;
+INSERT INTO schedules_schedule (id, user_id, title, body, kind, rule, time_zone, spread, misfire, grace, state, error,
+       version, fired_count, next_fire_at, periodic_task_id)
+SELECT schedule, person, 'Many', '', 'daily', '{"time": "09:00"}', 'UTC', 0, 'latest', 60, 'active', '', 1, 0,
+       now() + interval '1 day', task FROM many;
+INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
+SELECT occurrence, schedule, now(), 'fired', '', 1 FROM many;
+INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
+SELECT notification, occurrence, person, 'schedule', schedule, now(), 'Many', '' FROM many;
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, reason)
+SELECT delivery, notification, channel, 'email', 'pending', 0, 0, 0, '' FROM many;
+UPDATE notifications_delivery SET state = 'sending', lease_token = uuidv7(), lease_until = now(), tries = 1
+ WHERE id IN (SELECT delivery FROM many);
+UPDATE notifications_delivery
+   SET state = 'dead', cause = 'email-refused', lease_token = NULL, lease_until = NULL, settled_at = now()
+ WHERE id IN (SELECT delivery FROM many);
+INSERT INTO django_celery_results_taskresult
+       (task_id, task_name, status, content_type, content_encoding, date_created, date_done)
+SELECT 'many' || n, 'notifications.deliveries.rescue', 'SUCCESS', '', '', now(), now() FROM generate_series(1, 10000) n;
+ANALYZE people_user, schedules_schedule, schedules_occurrence, notifications_channel, notifications_notification,
+        notifications_delivery;
+"""
+
+
+def queries(client: Client, model: str, **asked: str) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        answer = client.get(reverse(f"admin:{model.replace('.', '_')}_changelist"), asked)
+    assert answer.status_code == 200
+    return len(captured)
+
+
+def test_every_list_takes_as_many_statements_with_10000_rows_as_with_a_few(operator: Client, story: Story) -> None:
+    for model in LISTS:
+        queries(operator, model)  # content types and the like are read once
+    few = {model: queries(operator, model) for model in LISTS}
+    with connection.cursor() as cursor:
+        cursor.execute(_MANY)
+    assert {model: queries(operator, model) for model in LISTS} == few
+    assert max(few.values()) <= 6
+    shown = operator.get("/admin/schedules/schedule/").context["cl"]
+    assert len(shown.result_list) == 50
+    assert "more than 10,000" in operator.get("/admin/notifications/delivery/").content.decode()
+
+
+def test_counting_stops_at_the_limit(operator: Client, story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "MOST", 1)
+    with CaptureQueriesContext(connection) as captured:
+        page = operator.get("/admin/notifications/delivery/").content.decode()
+    assert "more than 1 deliveries" in " ".join(page.split())
+    counts = [query["sql"] for query in captured if "COUNT(*)" in query["sql"]]
+    assert counts
+    assert all("LIMIT 2" in sql for sql in counts)
+
+
+def test_a_filter_without_an_index_looks_at_the_newest_rows_only(
+    operator: Client, story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filters, "NEWEST", 1)
+    newest, oldest = sorted((story.delivered, story.dead), key=lambda row: row.pk, reverse=True)
+    for row, found in ((newest, 1), (oldest, 0)):
+        asked = {"provider": row.provider}
+        answer = operator.get("/admin/notifications/delivery/", asked)
+        assert len(answer.context["cl"].result_list) == found
+        assert "Webhook, of the newest 1" in answer.content.decode()

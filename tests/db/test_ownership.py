@@ -1,0 +1,122 @@
+"""Nobody reaches another person's rows, by any address there is: 404, never 403."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from people.models import User
+from tests.db.every_url import Url, delete_schedules, every_url, values_of
+from tests.make import make_channel, make_delivery, make_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+# What opens without signing in, and why.
+OPEN = {
+    "people:home": "the front page",
+    "health": "monitors ask it; it says ok or not",
+    "health-clock": "likewise",
+    "notifications:answer": "whoever has the message: its link is signed",
+    "notifications:unsubscribe": "whoever has the message: its link is signed",
+    "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
+    "people:refuse-address": "whoever has the mail: its link is signed",
+    "account_login": "to sign in",
+    "account_signup": "to sign up",
+    "account_inactive": "says that an account is closed",
+    "account_email_verification_sent": "says that a mail was sent",
+    "account_confirm_email": "whoever has the mail: its link is signed",
+    "account_reset_password": "to have a mail sent",
+    "account_reset_password_done": "says that a mail was sent",
+    "account_reset_password_from_key": "whoever has the mail: its link is signed",
+    "account_reset_password_from_key_done": "says that the password is new",
+}
+URLS = every_url()
+OF_STAFF = [url for url in URLS if url.template.startswith("/admin/")]
+OF_SOMEBODY = [url for url in URLS if url not in OF_STAFF and any(name.endswith("_id") for name in url.takes)]
+PRIVATE = [url for url in URLS if url not in OF_STAFF and url.name not in OPEN]
+
+
+def named(urls: list[Url]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("url", urls, ids=[url.name for url in urls])
+
+
+@pytest.fixture
+def stranger() -> Client:
+    client = Client()
+    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def test_the_list_of_what_is_open_names_only_what_there_is() -> None:
+    assert set(OPEN) <= {url.name for url in URLS}
+
+
+@named(OF_SOMEBODY)
+def test_a_stranger_gets_404_where_the_owner_gets_an_answer(
+    browser: Client, ada: User, stranger: Client, url: Url
+) -> None:
+    path = url.path(values_of(ada))
+    if url.name == "schedules:restore":
+        delete_schedules()
+    # Where a method is not allowed at all, 405 comes first, for everybody alike.
+    strange = {stranger.get(path).status_code, stranger.post(path).status_code}
+    assert strange in ({404}, {404, 405})
+    assert {browser.get(path).status_code, browser.post(path).status_code} & {200, 302}
+
+
+@named(PRIVATE)
+def test_somebody_signed_out_is_led_to_sign_in(client: Client, ada: User, url: Url) -> None:
+    path = url.path(values_of(ada))
+    assert {client.get(path)["Location"].split("?")[0], client.post(path)["Location"].split("?")[0]} == {
+        "/account/login/"
+    }
+
+
+@named([url for url in URLS if url.name in OPEN and "token" in url.takes])
+def test_a_link_with_a_forged_signature_opens_nothing(client: Client, browser: Client, ada: User, url: Url) -> None:
+    path = url.path(values_of(ada))
+    for anybody in (client, browser):
+        for answer in (anybody.get(path), anybody.post(path, {"answer": "acknowledge", "act": "stop"})):
+            assert (answer.status_code, "This link does not work" in answer.content.decode()) == (404, True)
+
+
+def test_whoever_is_no_staff_sees_nothing_of_the_admin(client: Client, stranger: Client, ada: User) -> None:
+    values = values_of(ada)
+    for url in OF_STAFF:
+        path = url.path(values)
+        for anybody in (client, stranger):
+            for answer in (anybody.get(path), anybody.post(path)):
+                shown = answer.content.decode()
+                assert answer.status_code in {302, 403, 404, 405}, (url.name, answer.status_code)
+                assert ada.email not in shown
+            if url.name == "admin:logout":
+                stranger.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
+    assert len(OF_STAFF) > 100
+
+
+def test_no_list_shows_what_is_anothers(stranger: Client, ada: User) -> None:
+    planted = "Adas own words"
+    inbox = make_channel(ada, label=f"{planted} 1")
+    make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", subject=f"{planted} 2")
+    schedule = make_schedule(ada, [inbox], title=f"{planted} 3")
+    gone = make_schedule(ada, [inbox], title=f"{planted} 4", deleted_at="2026-06-01T12:00Z", next_fire_at=None)
+    lists = [url.template for url in PRIVATE if not url.takes and url.name != "account_logout"]
+    asked = [
+        f"/history/?reminder={schedule.id}",
+        f"/reminders/?deleted={gone.id}",
+        f"/reminders/?q={planted}",
+        f"/inbox/?q={planted}",
+        f"/channels/?q={planted}",
+    ]
+    for path in lists + asked:
+        # What was searched for stands in the search field.
+        assert planted not in stranger.get(path).content.decode().replace(f'value="{planted}"', ""), path
+    preview = stranger.post(f"/reminders/preview/?of={schedule.id}", {"kind": "daily", "time": "09:00"})
+    assert planted not in preview.content.decode()
+
+
+def test_nobody_sends_to_anothers_channel(stranger: Client, ada: User) -> None:
+    inbox = make_channel(ada)
+    written = {"title": "Rent", "kind": "daily", "time": "09:00", "time_zone": "UTC", "channels": [str(inbox.id)]}
+    assert "channels" in stranger.post("/reminders/new/", written).context["form"].errors
+    assert not inbox.schedules.exists()

@@ -1,0 +1,89 @@
+"""Pages say "e-mail", whoever wrote them: we, allauth or Django; and where to find a mail that goes to a file."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings as configured
+from django.test import Client
+from pytest_django import Settings
+
+from people.models import User
+from tests.db.every_url import every_url, values_of
+
+pytestmark = pytest.mark.django_db
+
+CATALOGUE = Path(configured.BASE_DIR) / "locale/en_GB/LC_MESSAGES"
+ANNA = {"name": "Anna", "email": "anna@example.org", "password1": "bell-tower-42", "time_zone": "Europe/Rome"}
+
+
+def words_of(page: str) -> str:
+    """What people read of a page: its text, and the attributes that are shown or spoken."""
+    spoken = re.findall(r'\b(?:placeholder|aria-label|title|alt|value)="([^"]*)"', page)
+    bare = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join([re.sub(r"<[^>]*>", " ", bare), *spoken])
+
+
+def test_every_page_says_e_mail(client: Client, ada: User) -> None:
+    values = values_of(ada)
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+    staff = Client()
+    staff.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    pages, wrong = 0, []
+    # Not the names of permissions, which Django keeps in rows.
+    for url in [url for url in every_url() if not url.name.endswith("logout") and "auth_group" not in url.name]:
+        for anybody in (client, staff):
+            answer = anybody.get(url.path(values))
+            if answer.status_code < 400 and answer["Content-Type"].startswith("text/html"):
+                pages += 1
+                said = re.findall(r"(?i).{0,40}\bemails?\b.{0,40}", words_of(answer.content.decode()))
+                wrong += [(url.name, words) for words in said]
+    assert wrong == []
+    assert pages > 100
+
+
+@pytest.mark.parametrize(
+    ("path", "typed"),
+    [
+        ("/account/login/", {"login": "nobody", "password": "x"}),
+        ("/account/signup/", {"email": "nobody", "password1": "bell-tower-42"}),
+        ("/account/password/reset/", {"email": "nobody"}),
+    ],
+)
+def test_a_wrong_address_is_called_an_e_mail_address(client: Client, path: str, typed: dict[str, str]) -> None:
+    assert "Enter a valid e-mail address." in client.post(path, typed).content.decode()
+
+
+def test_the_compiled_catalogue_is_that_of_the_text(ada: User) -> None:
+    """After an edit of the text, run what its first lines say."""
+    with (CATALOGUE / "django.mo").open("rb") as compiled:
+        catalogue = gettext.GNUTranslations(compiled)
+    written = re.findall(r'msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', (CATALOGUE / "django.po").read_text())
+    assert len(written) > 20
+    for before, after in written[1:]:
+        assert catalogue.gettext(_joined(before)) == _joined(after)
+        assert re.sub("(?i)e-mail", "email", _joined(after)).lower() == _joined(before).lower()
+
+
+def _joined(lines: str) -> str:
+    return "".join(re.findall(r'"(.*)"', lines)).replace("\\n", "\n").replace('\\"', '"')
+
+
+def test_signing_up_says_where_the_mail_is_when_no_server_sends_it(
+    client: Client, settings: Settings, tmp_path: Path
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_FILE_PATH = tmp_path / "var" / "mail"
+    page = client.post("/account/signup/", ANNA, follow=True).content.decode()
+    assert "A link to confirm anna@example.org was sent there." in page
+    assert "emails are saved in var/mail, not sent." in page
+    assert "var/mail" in client.post("/account/password/reset/", {"email": ANNA["email"]}, follow=True).content.decode()
+
+
+def test_signing_up_says_nothing_of_files_where_a_server_sends_mail(client: Client) -> None:
+    page = client.post("/account/signup/", ANNA, follow=True).content.decode()
+    assert "was sent there." in page and "written to" not in page

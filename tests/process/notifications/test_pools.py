@@ -1,0 +1,87 @@
+"""A worker of processes and one of threads, each with the database connections that fit it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from config.processes import Child
+from notifications.deliveries import outbox
+from notifications.models import Delivery
+from tests.make import make_channel, make_delivery, make_user
+from tests.process.notifications.test_limits import environment
+from tests.receivers import HTTPReceiver, Reply
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
+
+
+def slowly(_: object) -> Reply:
+    time.sleep(0.5)
+    return Reply(200)
+
+
+@pytest.fixture
+def receiver() -> Iterator[HTTPReceiver]:
+    with HTTPReceiver(slowly) as receiver:
+        yield receiver
+
+
+def command(pool: str, concurrency: int) -> list[str]:
+    celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "-Q", "deliveries,bulk,maintenance"]
+    quiet = ["--loglevel", "ERROR", "--without-mingle", "--without-gossip"]
+    return [*celery, "--pool", pool, "--concurrency", str(concurrency), *quiet]
+
+
+def connections_of_others() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        return int(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    ("pool", "shared", "concurrency", "most"), [("prefork", "off", 3, 4), ("threads", "on", 40, 16)]
+)
+def test_a_worker_holds_no_more_connections_than_fit_its_pool(
+    receiver: HTTPReceiver, pool: str, shared: str, concurrency: int, most: int
+) -> None:
+    channel = make_channel(make_user(), "webhook", address={"url": f"{receiver.origin}/hook"})
+    letters = [make_delivery(channel) for _ in range(2 * concurrency)]
+    surroundings = environment(DATABASE_POOL=shared, WEBHOOKS_PER_SECOND="1000")
+    worker = Child("worker", command(pool, concurrency), environment=surroundings)
+    worker.start()
+    seen, deadline = 0, time.monotonic() + 60
+    try:
+        outbox.publish(outbox.Wake(letter.id) for letter in letters)
+        while Delivery.objects.exclude(state="delivered").exists():
+            assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason"))
+            seen = max(seen, connections_of_others())
+            time.sleep(0.05)
+    finally:
+        worker.stop(10.0, lambda: False)
+    assert 1 <= seen <= most
+    assert set(Delivery.objects.values_list("tries", flat=True)) == {1}
+
+
+@pytest.mark.parametrize(("pool", "shared", "wish"), [("threads", "off", "on"), ("prefork", "on", "off")])
+def test_a_worker_whose_connections_do_not_fit_its_pool_says_so_and_ends(pool: str, shared: str, wish: str) -> None:
+    ended = subprocess.run(
+        command(pool, 2),
+        env=os.environ | environment(DATABASE_POOL=shared),
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert f"DATABASE_POOL={wish}" in ended.stderr

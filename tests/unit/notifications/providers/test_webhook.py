@@ -1,0 +1,223 @@
+import base64
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime, timedelta
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+from standardwebhooks import WebhookVerificationError
+
+from notifications import providers
+from notifications.message import Answer, Delivered, Destination, Rejected, Retryable
+from tests.network import KEY, make_message
+from tests.receivers import HTTPReceiver, Received, Reply
+
+WEBHOOK = providers.get("webhook")
+ANSWER = None
+KEY_BYTES = b"planted-planted-planted-planted"
+SECRET = "whsec_" + base64.b64encode(KEY_BYTES).decode()
+BASE = "https://example.org/"
+
+VALID = [
+    {"url": "https://example.org/hooks/carillon"},
+    {"url": "http://example.org:8080/?token=planted", "secret": SECRET},
+    {"url": "https://93.184.216.34/", "secret": ""},
+    {"url": "https://example.org/planted", "headers": "Authorization: Bearer planted\r\n\r\nX-Room: 7"},
+]
+WRONG_URLS = ["", "example.org/hooks", "ftp://example.org/", "http://localhost/", "http://ada:planted@example.org/"]
+WRONG_URLS += ["http://192.168.1.1/", "http://example.org:22/", BASE + "x" * 2000, BASE + "\x01"]
+WRONG_HEADERS = ["planted", "X Room: planted", "X-Room:", "X-Room: plantéd", "hOST: example.net", "Content-Length: 0"]
+WRONG_HEADERS += ["webhook-signature: planted", "Transfer-Encoding: chunked", "X-Room: 1\nx-room: 2"]
+WRONG_HEADERS += ["\n".join(f"X-{n}: 1" for n in range(11))]
+LONG_SECRET = "whsec_" + base64.b64encode(b"x" * 65).decode()
+INVALID = [
+    ({}, "url"),
+    *[({"url": url}, "url") for url in WRONG_URLS],
+    *[({"url": BASE, "headers": headers}, "headers") for headers in WRONG_HEADERS],
+    *[
+        ({"url": BASE, "secret": secret}, "secret")
+        for secret in ("planted", "whsec_c2hvcnQ=", LONG_SECRET, "whsec_ÄÄÄÄ" * 8)
+    ],
+]
+
+
+def make_destination(url: str) -> Destination:
+    return WEBHOOK.destination({"url": url, "secret": SECRET})
+
+
+def destinations(origin: str) -> list[Destination]:
+    return [make_destination(f"{origin}{path}") for path in ("/?token=planted", "/planted/hook")]
+
+
+def key_of(request: Received) -> str:
+    return str(request.headers["webhook-id"])
+
+
+def test_the_signature_is_the_one_of_the_specification(receiver: HTTPReceiver) -> None:
+    WEBHOOK.send(make_message(), make_destination(receiver.url))
+    [request] = receiver.requests
+    signed = f"{KEY}.{request.headers['webhook-timestamp']}.".encode() + request.body
+    mac = base64.b64encode(hmac.new(KEY_BYTES, signed, hashlib.sha256).digest()).decode()
+    assert request.headers["webhook-signature"] == f"v1,{mac}"
+
+
+def test_a_message_has_the_documented_shape(receiver: HTTPReceiver) -> None:
+    assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == Delivered("200 OK")
+    (request,) = receiver.requests
+    assert request.verified(SECRET) == {
+        "type": "notification",
+        "timestamp": "2026-03-29T07:00:00+00:00",
+        "data": {
+            "id": str(KEY),
+            "subject": "Water the plants",
+            "body": "The ferns too. ☂",
+            "slot": "2026-03-29T07:00:00+00:00",
+            "recipient": "Ada",
+            "answer_url": None,
+        },
+    }
+    assert request.headers["Content-Type"] == "application/json"
+    assert request.headers["webhook-id"] == str(KEY)
+
+
+@hypothesis.settings(max_examples=80, deadline=None, derandomize=True)
+@hypothesis.given(subject=strategies.text(), body=strategies.text(), recipient=strategies.text())
+def test_any_text_arrives_unchanged_and_verified(subject: str, body: str, recipient: str) -> None:
+    with HTTPReceiver() as receiver:
+        WEBHOOK.send(make_message(subject=subject, body=body, recipient=recipient), make_destination(receiver.url))
+    data = receiver.requests[0].verified(SECRET)["data"]
+    assert (data["subject"], data["body"], data["recipient"]) == (subject, body, recipient)
+
+
+def test_another_secret_does_not_verify(receiver: HTTPReceiver) -> None:
+    WEBHOOK.send(make_message(), make_destination(receiver.url))
+    with pytest.raises(WebhookVerificationError):
+        receiver.requests[0].verified("whsec_" + base64.b64encode(b"y" * 24).decode())
+
+
+def test_a_generated_secret_verifies(receiver: HTTPReceiver) -> None:
+    destination = WEBHOOK.destination({"url": receiver.url, "secret": ""})
+    secret = destination.secrets[WEBHOOK.revealed]
+    assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 24
+    assert secret != WEBHOOK.destination({"url": receiver.url, "secret": ""}).secrets[WEBHOOK.revealed]
+    WEBHOOK.send(make_message(), destination)
+    receiver.requests[0].verified(secret)
+
+
+def test_a_message_without_a_slot_has_the_time_of_sending(receiver: HTTPReceiver) -> None:
+    WEBHOOK.send(make_message(slot=None), make_destination(receiver.url))
+    document = json.loads(receiver.requests[0].body)
+    assert document["data"]["slot"] is None
+    assert abs(datetime.fromisoformat(document["timestamp"]) - datetime.now(UTC)) < timedelta(seconds=5)
+
+
+def test_the_path_and_the_query_are_sent_and_stored_as_secrets(receiver: HTTPReceiver) -> None:
+    destination = make_destination(receiver.url + "?token=planted&x=%20")
+    assert destination.address == {"url": receiver.origin, "hint": "/hooks/…"}
+    WEBHOOK.send(make_message(), destination)
+    assert receiver.requests[0].path == "/hooks/carillon?token=planted&x=%20"
+
+
+REDIRECTED = (
+    "The receiver answered 308 Permanent Redirect. Carillon follows no redirects: give this channel the final address."
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (Reply(200), Delivered("200 OK")),
+        (Reply(204, body=b""), Delivered("204 No Content")),
+        (Reply(299), Delivered("299")),
+        (Reply(400), Rejected("The receiver answered 400 Bad Request.")),
+        (Reply(404), Rejected("The receiver answered 404 Not Found.")),
+        (Reply(408), Retryable("The receiver answered 408 Request Timeout.")),
+        (Reply(410), Rejected("The receiver answered 410 Gone: it wants no more messages.", gone=True)),
+        (Reply(425), Retryable("The receiver answered 425 Too Early.")),
+        (Reply(429, {"Retry-After": "7"}), Retryable("The receiver answered 429 Too Many Requests.", 7.0)),
+        (Reply(429, {"Retry-After": "soon"}), Retryable("The receiver answered 429 Too Many Requests.")),
+        (Reply(500), Retryable("The receiver answered 500 Internal Server Error.")),
+        (Reply(503, {"retry-after": "0"}), Retryable("The receiver answered 503 Service Unavailable.", 0.0)),
+        (Reply(599), Retryable("The receiver answered 599.")),
+        (Reply(308), Rejected(REDIRECTED)),
+    ],
+)
+def test_each_answer_of_the_receiver_has_its_meaning(receiver: HTTPReceiver, reply: Reply, answer: Answer) -> None:
+    receiver.answer = reply
+    assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == answer
+    assert len(receiver.requests) == 1
+
+
+def test_a_retry_after_date_becomes_seconds(receiver: HTTPReceiver) -> None:
+    when = datetime.now(UTC) + timedelta(minutes=2)
+    receiver.answer = Reply(429, {"Retry-After": when.strftime("%a, %d %b %Y %H:%M:%S GMT")})
+    answer = WEBHOOK.send(make_message(), make_destination(receiver.url))
+    assert isinstance(answer, Retryable)
+    assert answer.retry_after == pytest.approx(120, abs=3)
+
+
+def test_a_damaged_secret_is_rejected_with_advice(receiver: HTTPReceiver) -> None:
+    destination = Destination(address={"url": receiver.url}, secrets={"secret": "planted"})
+    answer = WEBHOOK.send(make_message(), destination)
+    assert answer == Rejected("This channel's signing secret is damaged. Remove the channel and add it again.")
+    assert receiver.requests == []
+
+
+@pytest.mark.parametrize(
+    ("url", "summary"),
+    [
+        ("https://example.org/", "example.org"),
+        ("https://example.org/hooks/T0KEN/x?token=planted", "example.org/hooks/…"),
+        ("https://example.org:8443/T0KEN/x", "example.org:8443/…"),
+        ("https://example.org/planted", "example.org/…"),
+    ],
+)
+def test_a_summary_shows_the_host_and_no_token(url: str, summary: str) -> None:
+    assert WEBHOOK.summary(WEBHOOK.destination({"url": url})) == summary
+
+
+def test_the_persons_headers_are_sent_beside_ours(receiver: HTTPReceiver) -> None:
+    form = WEBHOOK.form({"url": receiver.url, "headers": "Authorization: Bearer planted\nUser-Agent:  Ada's  "})
+    assert form.is_valid(), form.errors
+    destination = WEBHOOK.destination(form.cleaned_data)
+    WEBHOOK.send(make_message(), destination)
+    headers = receiver.requests[0].headers
+    assert (headers["Authorization"], headers["User-Agent"]) == ("Bearer planted", "Ada's")
+    receiver.requests[0].verified(destination.secrets["secret"])
+
+
+def test_a_replaced_secret_signs_beside_the_new_one_for_a_day(receiver: HTTPReceiver) -> None:
+    first = make_destination(receiver.url)
+    second = WEBHOOK.rotate(first, datetime.now(UTC))
+    assert second is not None
+    assert second.secrets["secret"] != SECRET
+    WEBHOOK.send(make_message(), second)
+    assert receiver.requests[0].verified(second.secrets["secret"])
+    assert receiver.requests[0].verified(SECRET)
+    assert receiver.requests[0].path == "/hooks/carillon"
+
+
+def test_a_day_later_only_the_new_secret_signs(receiver: HTTPReceiver) -> None:
+    rotated = WEBHOOK.rotate(make_destination(receiver.url), datetime.now(UTC) - timedelta(hours=24, seconds=1))
+    assert rotated is not None
+    WEBHOOK.send(make_message(), rotated)
+    assert receiver.requests[0].verified(rotated.secrets["secret"])
+    with pytest.raises(WebhookVerificationError):
+        receiver.requests[0].verified(SECRET)
+
+
+def test_a_secret_replaced_twice_still_signs_for_a_receiver_that_has_not_changed(receiver: HTTPReceiver) -> None:
+    now = datetime.now(UTC)
+    second = WEBHOOK.rotate(make_destination(receiver.url), now - timedelta(hours=23))
+    assert second is not None
+    third = WEBHOOK.rotate(second, now)
+    assert third is not None
+    assert WEBHOOK.overlap_ends(third, now) == [now + timedelta(hours=24), now + timedelta(hours=1)]
+    WEBHOOK.send(make_message(), third)
+    for secret in (SECRET, second.secrets["secret"], third.secrets["secret"]):
+        assert receiver.requests[0].verified(secret)
+    fourth = WEBHOOK.rotate(third, now + timedelta(hours=2))
+    assert fourth is not None
+    assert SECRET not in fourth.secrets["replaced"]
