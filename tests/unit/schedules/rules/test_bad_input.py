@@ -224,9 +224,9 @@ def test_a_bad_parameter_is_refused_at_its_field_with_what_would_be_right(
     ],
 )
 def test_a_rule_that_never_fires_is_refused_within_two_seconds(rule: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     refuse("rrule", {"rule": START + "RRULE:" + rule}, "UTC")
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 bounded = settings(max_examples=150, derandomize=True, database=None, deadline=2000)

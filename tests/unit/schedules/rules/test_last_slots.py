@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -49,8 +49,8 @@ def test_the_edges_are_begin_included_and_end_excluded() -> None:
 def test_slots_that_lie_unevenly_are_found_in_bounded_time() -> None:
     # 41,760 minutes of each February, and nothing else.
     timetable = table("rrule", rule="DTSTART:20000101T000000\nRRULE:FREQ=MINUTELY;BYMONTH=2")
-    began = perf_counter()
+    began = process_time()
     slots = timetable.last_slots(datetime(2000, 1, 1, tzinfo=UTC), END, 100)
     assert slots[-1] == datetime(2026, 2, 28, 22, 59, tzinfo=UTC)
     assert slots[0] == slots[-1] - timedelta(minutes=99)
-    assert perf_counter() - began < 3
+    assert process_time() - began < 3
