@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
-from bench.delivering import Sink, make_deliveries, make_waiting, memory_of, own_redis_database, worker
-from bench.ground import ground, report, sweep
+from bench.environment import clear_broker, environment, report, transactions
+from bench.workers import Sink, memory_of, own_redis_database, worker
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--queue", type=int, help="measure single statements beside so many pending deliveries")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with ground() as app:
+    with environment() as app:
         own_redis_database(app)
         if options.queue:
             beside_a_queue(options.queue, options.n)
@@ -41,12 +41,12 @@ def main() -> None:
 
 def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: int) -> None:
     from bench import bare
+    from bench.rows import make_channel, make_deliveries, make_user
     from notifications.deliveries import outbox, publisher
     from notifications.models import Delivery
-    from tests.make import make_channel, make_user
 
     sink = Sink(options.latency / 1000)
-    channel = make_channel(make_user(), "webhook", {"secret": bare.SECRET}, address={"url": sink.url})
+    channel = make_channel(make_user(), "webhook", {"url": sink.url}, {"secret": bare.SECRET})
 
     def ours(ids: list[UUID]) -> Callable[[], bool]:
         outbox.ring(outbox.Ring(delivery_id) for delivery_id in ids)
@@ -56,9 +56,9 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
         publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids])
         return lambda: True
 
-    def play(ring: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
+    def play(publish: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
         target, started = sink.answered + len(ids), time.perf_counter()
-        finished = ring(ids)
+        finished = publish(ids)
         while sink.answered < target or not finished():
             if time.perf_counter() > started + 60:
                 raise SystemExit(f"Only {sink.answered} of {target} were answered")
@@ -71,33 +71,33 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
         with worker(pool, concurrency, processes, sink) as workers:
             play(ours, make_deliveries(channel, 200))
             play(peer, [uuid4() for _ in range(200)])
-            before = _transactions()
+            before = transactions()
             for _ in range(options.rounds):
                 ids = make_deliveries(channel, options.n)
                 rates["ours"].append(play(ours, ids))
                 rates["bare"].append(play(peer, [uuid4() for _ in range(options.n)]))
-            transactions = (_transactions() - before) / (options.rounds * options.n)
+            each = (transactions() - before) / (options.rounds * options.n)
             memory = memory_of(workers)
     finally:
         sink.close()
-        sweep(app)
+        clear_broker(app)
     middle = {name: statistics.median(found) for name, found in rates.items()}
     shape = {"pool": f"{processes} x {pool} {concurrency}", "latency ms": options.latency, "n": options.n}
     rows = {
         name: {"a second": round(rate, 1), "took s": round(options.n / rate, 2)} | shape
         for name, rate in middle.items()
     }
-    own = rows["ours"] | {"transactions each": round(transactions, 2), "memory MiB": memory}
+    own = rows["ours"] | {"transactions each": round(each, 2), "memory MiB": memory}
     report("deliver", 0, own, {"bare task": rows["bare"]}, {"bare task": round(middle["ours"] / middle["bare"], 2)})
 
 
 def beside_a_queue(queue: int, n: int) -> None:
     """Median milliseconds of one statement over a socket, beside 1,000 pending deliveries and beside `queue`."""
+    from bench.rows import make_channel, make_deliveries, make_user, make_waiting
     from notifications import deliveries, providers
     from notifications.deliveries import LostRule
-    from tests.make import make_channel, make_user
 
-    channel = make_channel(make_user(), "webhook")
+    channel = make_channel(make_user(), "webhook", {"url": "https://example.org/hook"}, {"secret": "whsec_c2VjcmV0"})
     rules = [LostRule(provider.kind, True, 5) for provider in providers.all()]
 
     def cost() -> dict[str, Any]:
@@ -129,16 +129,6 @@ def beside_a_queue(queue: int, n: int) -> None:
     many = cost()
     ratios = {name: round(many[name] / few[name], 2) for name in few}
     report("deliver beside a queue", 0, {"pending": queue} | many, {"few": {"pending": 1_000} | few}, ratios)
-
-
-def _transactions() -> int:
-    """Committed in this database by everybody, those of the last second included."""
-    from django.db import connection
-
-    time.sleep(1.2)  # backends report their counts at most once a second
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
-        return int(cursor.fetchone()[0])
 
 
 if __name__ == "__main__":

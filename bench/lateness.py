@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from demo.receivers import HTTPReceiver
 from demo.report import table
 from demo.stage import Stage, wait_until
-from tests.receivers import HTTPReceiver
 
 _HEAD_START = timedelta(seconds=5)  # all of them are made before the first is due
 

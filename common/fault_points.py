@@ -1,6 +1,6 @@
-"""Named points in the code at which the fault harness (`tests/faults/`) ends or stops the process.
+"""Named points in the code at which the fault harness (`bench/faults/`) ends or stops the process.
 
-Out of production altogether: where CARILLON_BARRIERS is not set when the process starts, reaching one does nothing.
+Out of production altogether: where CARILLON_FAULT_POINTS is not set when the process starts, reaching one does nothing.
 Where it names a directory, a file in it named as the barrier is taken, by one process alone, and says what to do:
 `kill` this process, `kill-group` (it and all that its worker started), or `stop-group` until somebody continues it.
 """
@@ -37,5 +37,5 @@ def _obey(directory: str) -> Callable[[str], None]:
     return reach
 
 
-_directory = os.environ.get("CARILLON_BARRIERS", "")
+_directory = os.environ.get("CARILLON_FAULT_POINTS", "")
 reach: Callable[[str], None] = _obey(_directory) if _directory else _nothing

@@ -15,10 +15,10 @@ from config import embedded
 from config.embedded.locks import exclusive
 from config.embedded.var import var_dir
 from demo.play import Play
+from demo.receivers import HTTPReceiver, Reply, SMTPReceiver
 from demo.report import say
 from demo.services import services
 from demo.stage import Stage, StageFailed
-from tests.receivers import HTTPReceiver, Reply, SMTPReceiver
 
 _LAST_WORDS = 15
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.receivers import HTTPReceiver, SMTPReceiver
+from demo.receivers import HTTPReceiver, SMTPReceiver
 
 # Not two groups of an id: a post holds the delivery's.
 _CODE = re.compile(r"(?<![\w-])\d{4}-\d{4}(?![\w-])")

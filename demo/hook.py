@@ -8,7 +8,7 @@ from uuid import UUID
 
 from standardwebhooks import WebhookVerificationError
 
-from tests.receivers import HTTPReceiver, Received, Reply
+from demo.receivers import HTTPReceiver, Received, Reply
 
 
 @dataclass

@@ -14,10 +14,10 @@ from demo.hook import Hook
 from demo.ledger import Account, account
 from demo.operator import Operator
 from demo.person import Person
+from demo.receivers import HTTPReceiver, Mail, Received, Reply, SMTPReceiver
 from demo.report import Count, milliseconds, say, table
 from demo.services import Service
 from demo.stage import Stage, wait_until
-from tests.receivers import HTTPReceiver, Mail, Received, Reply, SMTPReceiver
 
 _TITLE = "Water the plants"
 _DUE_IN = timedelta(seconds=4)

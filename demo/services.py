@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from tests.receivers import HTTPReceiver, Received, discord, gotify, ntfy, slack, telegram
+from demo.receivers import HTTPReceiver, Received, discord, gotify, ntfy, slack, telegram
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from demo.browser import Browser
 from demo.ledger import account
 from demo.operator import Operator
 from demo.person import Person
+from demo.receivers import HTTPReceiver, Reply, SMTPReceiver, gotify, ntfy, slack, telegram
 from demo.stage import Stage, StageFailed, wait_until
 from tests.abuse import factor
 from tests.providers.making import closed_port
-from tests.receivers import HTTPReceiver, Reply, SMTPReceiver, gotify, ntfy, slack, telegram
 
 pytestmark = pytest.mark.journey
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
+from demo.receivers import SMTPReceiver
 from demo.services import Service, services
 from demo.stage import Stage
-from tests.receivers import SMTPReceiver
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ARGUMENTS = [

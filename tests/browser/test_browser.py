@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo import codes
+from demo.receivers import SMTPReceiver
 from demo.stage import Stage, wait_until
 from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard, Mouse
-from tests.receivers import SMTPReceiver
 
 pytestmark = pytest.mark.browser
 

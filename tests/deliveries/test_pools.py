@@ -13,11 +13,11 @@ from django.conf import settings
 from django.db import connection
 
 from config.processes import Child
+from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.limits.test_workers import environment
 from tests.make import make_channel, make_delivery, make_user
-from tests.receivers import HTTPReceiver, Reply
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 

@@ -1,4 +1,4 @@
-"""A small, quick play of each cell of the matrix; `python -m bench.faults` plays it in full."""
+"""A small, quick play of each cell of the matrix; `script/bench faults` plays it in full."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ import pytest
 from demo import codes
 from demo.ledger import Account, account
 from demo.person import Person
+from demo.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver
 from demo.services import Service, services
 from demo.stage import Stage, wait_until
-from tests.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver
 
 
 @dataclass

@@ -13,10 +13,10 @@ import requests
 from config.processes import Child
 from demo.ledger import Account, account
 from demo.play import Play
+from demo.receivers import Hang, HTTPReceiver, Reply, SMTPReceiver
 from demo.services import Service
 from demo.stage import Stage, wait_until
 from tests.journey.conftest import Journey
-from tests.receivers import Hang, HTTPReceiver, Reply, SMTPReceiver
 
 pytestmark = pytest.mark.journey
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
-from tests.receivers import HTTPReceiver
+from demo.receivers import HTTPReceiver
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import strategies
 from pytest_django.fixtures import Settings
 
+from demo.receivers import Hang, HTTPReceiver, Reply, Reset, gotify
+from demo.receivers.gotify import TOKEN
 from notifications import providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.net import http
 from tests.providers.making import DEADLINE, SLACK, closed_port, make_message, shape_of, took
-from tests.receivers import Hang, HTTPReceiver, Reply, Reset, gotify
-from tests.receivers.gotify import TOKEN
 
 APPRISE = providers.get("apprise")
 

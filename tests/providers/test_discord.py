@@ -6,12 +6,12 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import HTTPReceiver, Reply, Reset, discord
+from demo.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Destination, Message, Rejected, Retryable
 from notifications.text import utf16
 from tests.providers.making import make_message, out_of_reach, stand_in
-from tests.receivers import HTTPReceiver, Reply, Reset, discord
-from tests.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
 
 DISCORD = providers.get("discord")
 URL = f"https://discord.com/api/webhooks/{WEBHOOK}"

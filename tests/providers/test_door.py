@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from demo.receivers import Hang, HTTPReceiver, Reply, Reset
 from notifications.net import http
 from notifications.net.http import NotSent, Unanswered
 from tests.providers.making import DEADLINE, closed_port, post, raw_server, read_request
-from tests.receivers import Hang, HTTPReceiver, Reply, Reset
 
 
 def test_an_answer_is_returned_whole(receiver: HTTPReceiver) -> None:

@@ -5,11 +5,11 @@ import time
 import pytest
 from pytest_django.fixtures import Settings
 
+from demo.receivers import HTTPReceiver
 from notifications.net.address_policy import permitted
 from notifications.net.deadline import RefusedAddress, dial
 from notifications.net.http import NotSent
 from tests.providers.making import DEADLINE, post
-from tests.receivers import HTTPReceiver
 
 INSIDE = """
 127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.0.0.1 0177.0.0.1 017700000001 0 0.0.0.0

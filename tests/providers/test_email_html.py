@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from demo.receivers import SMTPReceiver
 from tests.providers.making import make_message, text_of
 from tests.providers.test_email import ADA, EMAIL, mail_server
-from tests.receivers import SMTPReceiver
 
 URL = "https://carillon.example/unsubscribe/abc?x=1&y=2"
 

@@ -6,11 +6,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import HTTPReceiver, Reply, Reset, ntfy
+from demo.receivers.ntfy import LIMITED, OPEN, PROTECTED, TOKEN
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Destination, Message, Rejected, Retryable
 from tests.providers.making import KEY, closed_port, make_message
-from tests.receivers import HTTPReceiver, Reply, Reset, ntfy
-from tests.receivers.ntfy import LIMITED, OPEN, PROTECTED, TOKEN
 
 NTFY = providers.get("ntfy")
 

@@ -6,11 +6,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import HTTPReceiver, Reply, Reset, slack
+from demo.receivers.slack import STATUSES, TOKEN, WEBHOOK, failing
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Destination, Message, Rejected, Retryable
 from tests.providers.making import make_message, out_of_reach, stand_in
-from tests.receivers import HTTPReceiver, Reply, Reset, slack
-from tests.receivers.slack import STATUSES, TOKEN, WEBHOOK, failing
 
 SLACK = providers.get("slack")
 URL = f"https://hooks.slack.com/services/{WEBHOOK}"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from demo.receivers import SMTPReceiver
 from notifications.message import Delivered, Rejected
 from notifications.net import smtp
 from tests.providers.making import make_message
 from tests.providers.test_email import ADA, EMAIL, mail_server
-from tests.receivers import SMTPReceiver
 
 
 @pytest.fixture

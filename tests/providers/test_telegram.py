@@ -7,12 +7,12 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import Hang, HTTPReceiver, Received, Reply, Reset, telegram
+from demo.receivers.telegram import TOKEN
 from notifications import providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.text import utf16
 from tests.providers.making import make_message, out_of_reach, stand_in
-from tests.receivers import Hang, HTTPReceiver, Received, Reply, Reset, telegram
-from tests.receivers.telegram import TOKEN
 
 TELEGRAM = providers.get("telegram")
 

@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from pytest_django.fixtures import Settings
 
+from demo.receivers import DROP, HTTPReceiver, SMTPReceiver
+from demo.receivers.proxy import ProxyReceiver
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Retryable
 from notifications.net import http
@@ -23,8 +25,6 @@ from notifications.net.deadline import tls_context
 from notifications.net.http import NotSent, Response
 from tests.providers.making import make_message, raw_server
 from tests.providers.test_email import ADA, hurry, mail_server, say_nothing
-from tests.receivers import DROP, HTTPReceiver, SMTPReceiver
-from tests.receivers.proxy import ProxyReceiver
 
 
 class Authority:

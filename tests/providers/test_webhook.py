@@ -9,11 +9,11 @@ from hypothesis import strategies
 from pytest_django.fixtures import Settings
 from standardwebhooks import WebhookVerificationError
 
+from demo.receivers import HTTPReceiver, Reply, Reset
+from demo.receivers.http import Answer as Told
 from notifications import providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from tests.providers.making import KEY, closed_port, make_message
-from tests.receivers import HTTPReceiver, Reply, Reset
-from tests.receivers.http import Answer as Told
 
 WEBHOOK = providers.get("webhook")
 SECRET = "whsec_" + base64.b64encode(b"planted-planted-planted-planted").decode()

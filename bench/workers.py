@@ -1,4 +1,4 @@
-"""What `bench.deliver` stands on: a receiver and a worker in processes of their own, and rows in bulk."""
+"""A receiver and workers in processes of their own, for the benches of deliveries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from uuid import UUID
 
 from config import env
 from config.processes import Child
@@ -28,7 +26,7 @@ class Sink:
         path = Path(self._directory.name) / "count"
         command = [sys.executable, "-m", "bench.receiver", str(path), str(latency)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout  # noqa: S101  # we asked for a pipe
+        assert self._process.stdout  # we asked for a pipe
         self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}/hook"
         self._count = mmap.mmap(os.open(path, os.O_RDWR), 8)
 
@@ -101,60 +99,11 @@ def memory_of(children: list[Child]) -> int:
     return kib // 1024
 
 
-def make_deliveries(channel: Any, count: int) -> list[UUID]:
-    """`count` deliveries that are due, which nobody has rung for."""
-    from common.uuid7 import uuid7
-    from notifications.deliveries import outbox
-    from notifications.deliveries.outbox import NewNotification
-    from notifications.models import Notification
-
-    made: list[UUID] = []
-    for start in range(0, count, 1000):
-        sayings = [
-            NewNotification(
-                user_id=channel.user_id,
-                channels=[(channel.id, channel.provider)],
-                subject="Water the plants",
-                body="All of them.",
-                origin=Notification.Origin.SCHEDULE,
-                batch_id=uuid7(),
-            )
-            for _ in range(min(1000, count - start))
-        ]
-        made += [bell.delivery_id for bell in outbox.record(sayings)]
-    return made
-
-
-def make_waiting(channel: Any, count: int) -> None:
-    """`count` pending deliveries more, in plain SQL: due, rung for, and not yet heard."""
-    from django.db import connection, transaction
-
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")  # a million foreign keys need no proof here
-        cursor.execute(
-            """
-            WITH n AS (
-                INSERT INTO notifications_notification (id, batch_id, user_id, origin, subject, body)
-                SELECT gen_random_uuid(), gen_random_uuid(), %s, 'schedule', 'Waits', '' FROM generate_series(1, %s)
-                RETURNING id
-            )
-            INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at,
-                                                rings, tries, replays, reason)
-            SELECT gen_random_uuid(), id, %s, 'webhook', 'pending', now(), now() + interval '1 day', 0, 0, 0, '' FROM n
-            """,
-            [channel.user_id, count, channel.id],
-        )
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE notifications_delivery, notifications_notification")
-
-
 def own_redis_database(app: Any) -> None:
-    """The last of the sixteen, so that workers with production's settings meet nobody else's messages."""
+    """The last of the sixteen, so that workers with production's settings get no messages of others."""
     from django.conf import settings
 
-    url = urlsplit(settings.REDIS_URL)
-    own = url._replace(query="db=15") if url.scheme == "unix" else url._replace(path="/15")
-    settings.REDIS_URL = own.geturl()
+    settings.REDIS_URL = settings.REDIS_URL.replace("?db=0", "?db=15")  # of the embedded Redis, see script/bench
     settings.CELERY_BROKER_URL = app.conf.broker_url = env.broker(settings.REDIS_URL)
     options = app.conf.broker_transport_options | {"global_keyprefix": "carillon:"}
     app.conf.broker_transport_options = options

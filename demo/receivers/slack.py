@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from tests.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply
 
 TOKEN = "plantedplantedplantedplanted"
 WEBHOOK = f"T00000001/B00000001/{TOKEN}"

@@ -7,7 +7,7 @@ import os
 from config.settings import *  # noqa: F403
 from config.settings import CELERY_BEAT_SCHEDULE, CELERY_BROKER_TRANSPORT_OPTIONS, INSTALLED_APPS
 
-INSTALLED_APPS += ["tests.faults.apps.FaultsConfig"]
+INSTALLED_APPS += ["bench.faults.apps.FaultsConfig"]
 ALLOWED_NETWORKS = ["127.0.0.0/8"]
 WEBHOOKS_PER_SECOND = SENDS_PER_PERSON_PER_DAY = 0  # ten thousand for a few people, all to one host
 

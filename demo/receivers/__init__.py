@@ -11,8 +11,8 @@ with SMTPReceiver() as receiver:
     receiver.mails[0].message["Subject"]
 """
 
-from tests.receivers.http import Drip, Hang, HTTPReceiver, Received, Reply, Reset
-from tests.receivers.smtp import DROP, HANG, Mail, SMTPReceiver
+from demo.receivers.http import Drip, Hang, HTTPReceiver, Received, Reply, Reset
+from demo.receivers.smtp import DROP, HANG, Mail, SMTPReceiver
 
 __all__ = [
     "DROP",

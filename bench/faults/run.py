@@ -1,4 +1,4 @@
-"""Run one cell: a house, a load, a fault, and the reckoning."""
+"""Run one cell: a cluster, a load, a fault, and the result."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.faults.cells import CELLS, Scene
+from bench.faults.cluster import Cluster
+from bench.faults.compare import Result, compare, unfinished
+from bench.faults.workload import Workload, clear
 from common.postgres import persist
 from config import embedded
-from tests.faults.cells import CELLS, Scene
-from tests.faults.house import BaseAdmin
-from tests.faults.ledger import Reckoning, reckon, unfinished
-from tests.faults.workload import Workload, clear
 
 # From so many deliveries on, a cell takes its time: a minute without Redis, two without a beat.
 FULL = 5_000
@@ -25,7 +25,7 @@ class Verdict:
     title: str
     seed: int
     seconds: float
-    reckoning: Reckoning
+    result: Result
     red: list[str]
 
 
@@ -39,17 +39,15 @@ def run(number: int, deliveries: int, seed: int, mutation: str = "", patience: f
     directory.mkdir(parents=True)
     clear()
     started = time.monotonic()
-    with BaseAdmin(directory, **cell.environment, FAULTS_MUTATION=mutation) as house:
-        house.flush_broker()
-        house.wait_until_ready()
-        asked = workload.ask(house.sink_port)
-        cell.fault(Scene(house, rng, workload.seconds, full=deliveries >= FULL))
-        house.heal()
+    with Cluster(directory, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
+        cluster.flush_broker()
+        cluster.wait_until_ready()
+        asked = workload.ask(cluster.sink_port)
+        cell.fault(Scene(cluster, rng, workload.seconds, full=deliveries >= FULL))
+        cluster.heal()
         _wait_for_the_ends(len(asked), patience)
-    reckoning = reckon(asked, directory / "arrivals")
-    return Verdict(
-        number, cell.title, seed, round(time.monotonic() - started, 1), reckoning, _red(reckoning, cell.repeats)
-    )
+    result = compare(asked, directory / "arrivals")
+    return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, _red(result, cell.repeats))
 
 
 def _wait_for_the_ends(expected: int, patience: float) -> None:
@@ -61,7 +59,7 @@ def _wait_for_the_ends(expected: int, patience: float) -> None:
         time.sleep(0.2)
 
 
-def _red(found: Reckoning, repeats: bool) -> list[str]:
+def _red(found: Result, repeats: bool) -> list[str]:
     """Why the cell is red; empty when it is green."""
     counts = {"lost": found.lost, "duplicates": found.duplicates, "incoherent": found.incoherent}
     if not repeats:

@@ -13,10 +13,10 @@ import platform
 import sys
 from typing import TYPE_CHECKING
 
-from tests.faults.ground import prepare
+from bench.faults.environment import prepare
 
 if TYPE_CHECKING:
-    from tests.faults.run import Verdict
+    from bench.faults.run import Verdict
 
 _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired", "dead", "p99, s")
 
@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     wished = parser.parse_args()
     prepare()
-    from tests.faults.run import run  # not before Django is set up
+    from bench.faults.run import run  # not before Django is set up
 
     verdicts = []
     for number in wished.cell or range(1, 11):
@@ -39,10 +39,10 @@ def main() -> int:
         verdicts.append(verdict)
         print(
             f"cell {number}: {verdict.title}: {', '.join(verdict.red) or 'green'}, "
-            f"{verdict.reckoning.expected:,} in {verdict.seconds} s, seed {verdict.seed}",
+            f"{verdict.result.expected:,} in {verdict.seconds} s, seed {verdict.seed}",
             flush=True,
         )
-        for note in verdict.reckoning.notes[:10]:
+        for note in verdict.result.notes[:10]:
             print(f"    {note}", flush=True)
     # As docs/reliability.md has it.
     for row in (_HEADS, ["---"] * len(_HEADS), *(_line(verdict) for verdict in verdicts)):
@@ -55,7 +55,7 @@ def main() -> int:
                 "seconds": verdict.seconds,
                 "seed": verdict.seed,
             }
-            | verdict.reckoning.as_values
+            | verdict.result.as_values
             for verdict in verdicts
         }
         machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def _line(verdict: Verdict) -> list[str]:
-    found = verdict.reckoning
+    found = verdict.result
     counts = (found.delivered, found.lost, found.duplicates, found.repeats, found.unknown, found.expired, found.dead)
     return [f"{verdict.number} {verdict.title}", *(f"{count:,}" for count in counts), str(found.p99)]
 

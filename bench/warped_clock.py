@@ -1,10 +1,18 @@
-"""A clock that runs fast and is set back and forth; every process that knows its start reads the same from it."""
+"""A clock that runs fast and is set back and forth; processes that know its start read the same time.
+
+`python -m bench.warped_clock STARTED SPEED SEED`: a beat on that clock, until it is killed.
+"""
 
 from __future__ import annotations
 
+import os
+import random
+import sys
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+import django
 
 _EPOCH = datetime(2026, 6, 1, tzinfo=UTC)
 # Seconds of real time between two settings of the clock, and by how many of its own seconds it is then off.
@@ -31,3 +39,21 @@ class WarpedClock:
     def _at(self, real: float) -> datetime:
         off = _OFF[int(real / _EVERY) % len(_OFF)]
         return _EPOCH + timedelta(seconds=real * self.speed + off)
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    from config.celery import app
+    from schedules.firing import fire
+
+    app.set_current()
+    clock = WarpedClock(float(sys.argv[1]), float(sys.argv[2]))
+    luck = random.Random(int(sys.argv[3]))
+    while os.getppid() != 1:  # not longer than the run
+        if not fire.fire_due(clock.now(), limit=luck.choice([1, 7, 50, 200])):
+            time.sleep(0.005)
+
+
+if __name__ == "__main__":
+    main()

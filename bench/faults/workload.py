@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 
 from django.db import connection, transaction
 from django.utils import timezone
 
-from notifications.message import Destination
+from bench.rows import WEBHOOK_SECRET, make_channel, make_user
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
-from tests.make import make_user
 
 RULES = ("retry", "hold")
-_SECRET = "whsec_" + "c2VjcmV0" * 4
 # Seconds after its slot at which what may go stale does.
 _STALE = 2
 
@@ -58,7 +56,7 @@ class Workload:
     def ask(self, sink_port: int) -> set[Asked]:
         """Write the schedules, due from a moment after now; returns what is to arrive."""
         rng = random.Random(self.seed)
-        user = make_user(email=f"{self.seed}@example.org", time_zone="UTC")
+        user = make_user()
         count = self.deliveries // len(RULES)
         titles = [
             f"{kind}-{number}"
@@ -108,8 +106,6 @@ def _paths(kind: str) -> list[str]:
 
 def _channel(user: User, path: str, sink_port: int) -> Channel:
     scheme = "https" if path.startswith("/tls") else "http"  # the sink speaks no TLS: the handshake fails
-    channel = Channel(user=user, provider="webhook", label=path, on_unknown=path.rpartition("/")[2])
-    channel.verified_at = datetime(2026, 1, 1, tzinfo=UTC)
-    channel.hold(Destination({"url": f"{scheme}://127.0.0.1:{sink_port}{path}"}, {"secret": _SECRET}))
-    channel.save()
-    return channel
+    address = {"url": f"{scheme}://127.0.0.1:{sink_port}{path}"}
+    secrets = {"secret": WEBHOOK_SECRET}
+    return make_channel(user, "webhook", address, secrets, label=path, on_unknown=path.rpartition("/")[2])

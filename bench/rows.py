@@ -1,16 +1,59 @@
-"""What the clock's benches fire: people, channels and schedules, written in bulk."""
+"""People, channels, schedules and deliveries for benches. Import it once Django is set up."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 
-from schedules import mirror
+from common.uuid7 import uuid7
+from notifications.deliveries import outbox
+from notifications.message import Destination
+from notifications.models import Channel, Notification
+from people.models import User
+from schedules import editing, mirror
+from schedules.models import Schedule
+
+WEBHOOK_SECRET = "whsec_" + "c2VjcmV0" * 4
+
+
+def make_user() -> User:
+    return User.objects.create_user(email=f"{uuid4().hex}@example.org", name="Ada", time_zone="Europe/Berlin")
+
+
+def make_channel(
+    user: User,
+    provider: str = "inbox",
+    address: dict[str, str] | None = None,
+    secrets: dict[str, str] | None = None,
+    **fields: Any,
+) -> Channel:
+    """A verified channel, written without its provider's form."""
+    channel = Channel(
+        **{"user": user, "provider": provider, "label": "Bench", "verified_at": user.date_joined, **fields}
+    )
+    channel.hold(Destination(address or {}, secrets or {}))
+    channel.save()
+    return channel
+
+
+def make_schedule(
+    user: User, channels: Sequence[Channel], kind: str, rule: dict[str, object], now: datetime
+) -> Schedule:
+    return editing.create(user, draft(channels, kind, rule), now)
+
+
+def draft(channels: Sequence[Channel], kind: str, rule: dict[str, object]) -> editing.Draft:
+    """A schedule in UTC that fires every missed slot, however late."""
+    misfire = Schedule.Misfire.ALL
+    return editing.Draft("Water the plants", "All of them.", kind, rule, "UTC", channels, misfire=misfire, grace=10**8)
 
 
 def clear() -> None:
-    """Remove everything of the clock's and of what it caused: for a bench's own database only."""
+    """Remove all people, schedules and deliveries."""
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE schedules_schedule, schedules_occurrence, notifications_notification, notifications_delivery,"
@@ -84,3 +127,43 @@ def make_schedules(count: int, slot: datetime) -> None:
         cursor.execute(
             "INSERT INTO schedules_schedule_channels (schedule_id, channel_id) SELECT id, channel_id FROM made"
         )
+
+
+def make_deliveries(channel: Channel, count: int) -> list[UUID]:
+    """`count` deliveries that are due, of which no message was published."""
+    made: list[UUID] = []
+    for start in range(0, count, 1000):
+        notifications = [
+            outbox.NewNotification(
+                user_id=channel.user_id,
+                channels=[(channel.id, channel.provider)],
+                subject="Water the plants",
+                body="All of them.",
+                origin=Notification.Origin.SCHEDULE,
+                batch_id=uuid7(),
+            )
+            for _ in range(min(1000, count - start))
+        ]
+        made += [wake.delivery_id for wake in outbox.record(notifications)]
+    return made
+
+
+def make_waiting(channel: Channel, count: int) -> None:
+    """`count` pending deliveries more, in plain SQL: due, published and not yet taken."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # a million foreign keys need no proof here
+        cursor.execute(
+            """
+            WITH n AS (
+                INSERT INTO notifications_notification (id, batch_id, user_id, origin, subject, body)
+                SELECT gen_random_uuid(), gen_random_uuid(), %s, 'schedule', 'Waits', '' FROM generate_series(1, %s)
+                RETURNING id
+            )
+            INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, ring_at,
+                                                rings, tries, replays, reason)
+            SELECT gen_random_uuid(), id, %s, 'webhook', 'pending', now(), now() + interval '1 day', 0, 0, 0, '' FROM n
+            """,
+            [channel.user_id, count, channel.id],
+        )
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE notifications_delivery, notifications_notification")

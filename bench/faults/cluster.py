@@ -28,8 +28,8 @@ _WORKER = [*_CELERY, "worker", *_QUEUES, "--loglevel", "WARNING", "--without-min
 _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
 
 
-class BaseAdmin:
-    """Stands while its block runs. `directory` takes logs and barriers; `environment` goes to workers and beats."""
+class Cluster:
+    """Stands while its block runs. `directory` takes logs and fault_points; `environment` goes to workers and beats."""
 
     def __init__(self, directory: Path, **environment: str) -> None:
         self.directory = directory
@@ -42,18 +42,18 @@ class BaseAdmin:
         self._supervisor = threading.Thread(target=self._supervise)
 
     def _child(self, name: str, command: list[str], environment: dict[str, str]) -> Child:
-        barriers = self.directory / f"barriers-{name[:-1]}"
-        barriers.mkdir(exist_ok=True)
+        fault_points = self.directory / f"points-{name[:-1]}"
+        fault_points.mkdir(exist_ok=True)
 
         def tell(line: str, name: str) -> None:
             self._log.write(f"{time.time():.2f} {name} {line}\n")
 
         sign = ".> maintenance" if name.startswith("worker") else "beat: Starting..."
-        level = {"LOG_LEVEL": "WARNING", "CARILLON_BARRIERS": str(barriers), **environment}
+        level = {"LOG_LEVEL": "WARNING", "CARILLON_FAULT_POINTS": str(fault_points), **environment}
         return Child(name, command, ready_sign=sign, environment=level, tell=tell)
 
     def __enter__(self) -> Self:
-        sink = [sys.executable, "-m", "tests.faults.sink", str(self.directory / "arrivals")]
+        sink = [sys.executable, "-m", "bench.faults.sink", str(self.directory / "arrivals")]
         self._sink = subprocess.Popen(sink, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._sink.stdout
         self.sink_port = int(self._sink.stdout.readline())
@@ -86,7 +86,7 @@ class BaseAdmin:
         deadline = time.monotonic() + 60
         while not all(child.is_ready() for child in self._wanted):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"The house does not stand; see {self._log.name}")
+                raise TimeoutError(f"The cluster does not stand; see {self._log.name}")
             time.sleep(0.05)
 
     def want(self, child: Child) -> None:
@@ -117,16 +117,16 @@ class BaseAdmin:
             return [int(pid) for pid in Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()]
         return []
 
-    def order(self, whom: str, barrier: str, order: str) -> None:
-        """The next worker (`whom`: "worker" or "beat") that reaches `barrier` obeys `order` (see `barriers`)."""
-        directory = self.directory / f"barriers-{whom}"
+    def order(self, whom: str, point: str, order: str) -> None:
+        """The next worker (`whom`: "worker" or "beat") that reaches `point` obeys `order` (see `fault_points`)."""
+        directory = self.directory / f"points-{whom}"
         fresh = directory / ".new"
         fresh.write_text(order)
-        fresh.rename(directory / barrier)
+        fresh.rename(directory / point)
 
-    def took(self, whom: str, barrier: str) -> list[int]:
+    def took(self, whom: str, point: str) -> list[int]:
         """The processes that took an order there."""
-        orders = (self.directory / f"barriers-{whom}").glob(f"taken-{barrier}-*")
+        orders = (self.directory / f"points-{whom}").glob(f"taken-{point}-*")
         return [int(path.name.rpartition("-")[2]) for path in orders]
 
     @contextmanager
@@ -140,7 +140,7 @@ class BaseAdmin:
             mark.unlink()
 
     def forget_orders(self) -> None:
-        for path in self.directory.glob("barriers-*/[a-z]*"):
+        for path in self.directory.glob("points-*/[a-z]*"):
             path.unlink(missing_ok=True)
 
     def flush_broker(self) -> None:

@@ -1,7 +1,7 @@
-"""For each slot exactly one occurrence, whatever is killed, edited or set back meanwhile.
+"""`script/bench exact [--slots 50000] [--seed S]`: a proof that each slot gets exactly one occurrence.
 
-`python -m tests.clock.exact [--slots 50000] [--seed S]`: real beats on a warped clock, killed at random and at the
-two worst points (before and after the commit), while schedules are edited, paused, snoozed, skipped and deleted.
+Real beats run on a clock that is fast and set back and forth. They are killed at random and at the two worst points
+(before and after the commit), while schedules are edited, paused, snoozed, skipped and deleted.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bench.ground import children_environment, ground
-from tests.clock.expected import TICK, Expected
-from tests.clock.warped import WarpedClock
+from bench.environment import children_environment, environment
+from bench.exact_model import TICK, Expected
+from bench.warped_clock import WarpedClock
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SPEED = 400.0
 BEATS = 3
-# Where beats are killed, in turn: the barriers lie before and after the commit.
+# Where beats are killed, in turn: the fault_points lie before and after the commit.
 WHERE = ("recorded", "ringing", "anywhere", "anywhere")
 GIVEN_UP_AFTER = 240.0  # seconds
 
@@ -52,12 +52,14 @@ class Verdict:
 
 
 class Run:
-    def __init__(self, schedules: int, slots: int, seed: int, barriers: Path) -> None:
+    def __init__(self, schedules: int, slots: int, seed: int, fault_points: Path) -> None:
+        from bench.rows import make_channel, make_user
         from schedules.models import Schedule
 
+        self.channels = [make_channel(make_user())]
         self.luck = random.Random(seed)
         self.slots = slots
-        self.barriers = barriers
+        self.fault_points = fault_points
         self.clock = WarpedClock(time.time(), SPEED)
         self.expected: dict[Schedule, Expected] = {}
         self.beats: list[subprocess.Popen[bytes]] = []
@@ -66,15 +68,10 @@ class Run:
             self._make()
 
     def _make(self) -> None:
-        from tests.make import make_schedule, make_user
+        from bench.rows import make_schedule
 
         every, anchor, now = self.luck.choice([1, 2]), self._anchor(), self.clock.now()
-        schedule = make_schedule(
-            self.owner if hasattr(self, "owner") else make_user(),
-            self.channels if hasattr(self, "channels") else None,
-            now=now, kind="interval", rule=_rule(every, anchor), grace=10**8, misfire="all",
-        )  # fmt: skip
-        self.owner, self.channels = schedule.user, list(schedule.channels.all())
+        schedule = make_schedule(self.channels[0].user, self.channels, "interval", _rule(every, anchor), now)
         self.expected[schedule] = Expected(every, anchor, now)
 
     def _anchor(self) -> datetime:
@@ -105,10 +102,10 @@ class Run:
         return self._judge()
 
     def _has_seen_enough(self) -> bool:
-        """Slots that the beats have recorded, and a kill at each barrier: not seconds, in which a slow machine does
+        """Slots that the beats have recorded, and a kill at each point: not seconds, in which a slow machine does
         little."""
-        at_barriers = all(any(self.barriers.glob(f"taken-{where}-*")) for where in WHERE if where != "anywhere")
-        return at_barriers and self._recorded() >= self.slots
+        at_points = all(any(self.fault_points.glob(f"taken-{where}-*")) for where in WHERE if where != "anywhere")
+        return at_points and self._recorded() >= self.slots
 
     def _recorded(self) -> int:
         from schedules.models import Occurrence
@@ -120,22 +117,22 @@ class Run:
         self.killed += len(self.beats) - len(alive)
         while len(alive) < BEATS:
             seed = str(self.luck.randrange(10**9))
-            command = [sys.executable, "-m", "tests.clock.warped_beat", str(self.clock.started), str(SPEED), seed]
-            environment = os.environ | {"CARILLON_BARRIERS": str(self.barriers)} | children_environment()
-            alive.append(subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL))
+            command = [sys.executable, "-m", "bench.warped_clock", str(self.clock.started), str(SPEED), seed]
+            variables = os.environ | {"CARILLON_FAULT_POINTS": str(self.fault_points)} | children_environment()
+            alive.append(subprocess.Popen(command, cwd=ROOT, env=variables, stderr=subprocess.DEVNULL))
         self.beats = alive
 
     def _kill(self, where: str) -> None:
         if where == "anywhere":
             self.luck.choice(self.beats).send_signal(signal.SIGKILL)
         else:
-            (self.barriers / f"{where}.new").write_text("kill")
-            (self.barriers / f"{where}.new").rename(self.barriers / where)
+            (self.fault_points / f"{where}.new").write_text("kill")
+            (self.fault_points / f"{where}.new").rename(self.fault_points / where)
 
     def _edit(self, schedule: object) -> None:
+        from bench.rows import draft
         from schedules import editing
         from schedules.models import Schedule
-        from tests.core.test_editing import draft_of
 
         assert isinstance(schedule, Schedule)
         expected = self.expected[schedule]
@@ -149,8 +146,8 @@ class Run:
         self.edits += 1
         if what == "edit":
             every, anchor = self.luck.choice([1, 2, 3]), self._anchor()
-            draft = replace(draft_of(current), rule=_rule(every, anchor))
-            editing.reschedule(schedule.id, draft, now, current.version)
+            changed = draft(self.channels, "interval", _rule(every, anchor))
+            editing.reschedule(schedule.id, changed, now, current.version)
             expected.stop(now, self.clock.furthest())
             # A snooze outlives an edit.
             expected.start(max(now, current.snoozed_until - TICK) if current.snoozed_until else now, every, anchor)
@@ -220,18 +217,18 @@ def _rule(every: int, anchor: datetime) -> dict[str, object]:
 
 def run(schedules: int, slots: int, seed: int) -> Verdict:
     """At least so many slots."""
-    with tempfile.TemporaryDirectory() as barriers:
-        return Run(schedules, slots, seed, Path(barriers)).go()
+    with tempfile.TemporaryDirectory() as fault_points:
+        return Run(schedules, slots, seed, Path(fault_points)).go()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.clock.exact")
+    parser = argparse.ArgumentParser(prog="script/bench exact")
     parser.add_argument("--slots", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     slots = edits = killed = rounds = 0
-    with ground() as app:
-        from bench.firing import clear
+    with environment() as app:
+        from bench.rows import clear
 
         while slots < options.slots:
             clear()
@@ -239,10 +236,10 @@ def main() -> None:
             app.control.purge()
             rounds += 1
             slots, edits, killed = slots + verdict.slots, edits + verdict.edits, killed + verdict.killed
-            print(verdict, flush=True)  # noqa: T201 - a command's output
+            print(verdict, flush=True)
             if not verdict.exact:
                 raise SystemExit(f"Not exact, seed {options.seed + rounds - 1}")
-    print(f"{slots} slots, {edits} edits, {killed} beats killed: 0 missing, 0 extra")  # noqa: T201
+    print(f"{slots} slots, {edits} edits, {killed} beats killed: 0 missing, 0 extra")
 
 
 if __name__ == "__main__":

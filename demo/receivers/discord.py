@@ -11,7 +11,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply
 
 WEBHOOK = "100000000000000001/planted-planted-planted-planted-planted-planted-planted"
 LIMITED = "100000000000000429/planted-planted-planted-planted-planted-planted-planted"

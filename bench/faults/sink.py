@@ -1,4 +1,4 @@
-"""`python -m tests.faults.sink LOG`: a receiver that fsyncs every arrival before it answers, then says so.
+"""`python -m bench.faults.sink LOG`: a receiver that fsyncs every arrival before it answers, then says so.
 
 The first step of the path chooses how it behaves at the first arrival of each id; later ones are accepted. One line an
 arrival: when, the channel's path, the message's id, `ok`, `refused` (an answer that says no) or `silent` (acted upon,
@@ -115,7 +115,7 @@ _BEHAVIOURS: dict[str, tuple[str, Answer]] = {
 async def main(path: str) -> None:
     Sink.log, Sink.slow = Log(path), f"{path}.slow"
     server = await asyncio.get_running_loop().create_server(Sink, "127.0.0.1", 0, backlog=1024)
-    print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201  # its starter reads it
+    print(server.sockets[0].getsockname()[1], flush=True)  # its starter reads it
     asyncio.get_running_loop().add_reader(sys.stdin, os._exit, 0)  # the starter's death closes it
     await server.serve_forever()
 

@@ -9,7 +9,7 @@ from django.apps import AppConfig
 
 
 class FaultsConfig(AppConfig):
-    name = "tests.faults"
+    name = "bench.faults"
     label = "faults"
 
     def ready(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from tests.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply
 
 OPEN, PROTECTED, LIMITED = "ada-planted-open", "ada-planted-protected", "ada-planted-limited"
 TOKEN = "tk_planted00planted00planted"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply
 
 TOKEN = "Aplanted-token1"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply
 
 TOKEN = "123456:planted-planted-planted-planted-x"
 FIELDS = {"chat_id", "text", "link_preview_options", "parse_mode", "entities", "disable_notification"}

@@ -22,7 +22,7 @@ def prepare() -> None:
         "REDIS_URL": redis_url,
         "SECRET_KEY": Fernet.generate_key().decode(),
         "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
-        "DJANGO_SETTINGS_MODULE": "tests.faults.settings",
+        "DJANGO_SETTINGS_MODULE": "bench.faults.settings",
     }
     import django
     from django.core.management import call_command

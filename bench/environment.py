@@ -1,4 +1,4 @@
-"""The ground that a bench of the clock stands on: a database of its own, queues of its own, and a quiet log."""
+"""A database and queues for one bench, and the report at its end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import os
 import platform
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -16,8 +17,8 @@ import redis
 PREFIX = "carillon-bench:"
 
 
-def seat() -> Any:
-    """Set Django up and return the Celery application, whose queues nobody else uses."""
+def set_up() -> Any:
+    """Set Django up and return the Celery application, with queues that nothing else uses."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ.setdefault("CARILLON_VAR", "var/bench")
     import django
@@ -32,23 +33,23 @@ def seat() -> Any:
 
 
 @contextmanager
-def ground() -> Iterator[Any]:
+def environment() -> Iterator[Any]:
     """A fresh database, removed at the end; yields the Celery application."""
-    app = seat()
+    app = set_up()
     from django.db import connection
 
     own = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     try:
-        sweep(app)
+        clear_broker(app)
         yield app
     finally:
-        sweep(app)
+        clear_broker(app)
         connection.creation.destroy_test_db(own, verbosity=0)
 
 
 def children_environment(database: str | None = None) -> dict[str, str]:
-    """What leads a child process to the bench's broker and database, or to another one on its server."""
+    """Variables that lead a child process to the broker and database of the bench, or to `database` on that server."""
     from django.conf import settings
     from django.db import connection
 
@@ -62,8 +63,8 @@ def children_environment(database: str | None = None) -> dict[str, str]:
     }
 
 
-def sweep(app: Any) -> None:
-    """Remove what the bench has left with the broker."""
+def clear_broker(app: Any) -> None:
+    """Remove the messages of the bench from the broker."""
     from django.conf import settings
 
     client = redis.Redis.from_url(settings.REDIS_URL)
@@ -72,10 +73,20 @@ def sweep(app: Any) -> None:
     client.close()
 
 
-def waiting(app: Any, queue: str = "deliveries") -> int:
+def queue_length(app: Any, queue: str = "deliveries") -> int:
     """How many messages wait in a queue."""
     with app.connection_for_write() as broker:
         return int(app.amqp.queues[queue](broker.default_channel).queue_declare(passive=False).message_count)
+
+
+def transactions() -> int:
+    """How many transactions this database has committed."""
+    from django.db import connection
+
+    time.sleep(1.2)  # backends report their counts at most once a second
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])
 
 
 def machine() -> str:

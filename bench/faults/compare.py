@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from tests.faults.workload import Asked
+from bench.faults.workload import Asked
 
 _ROWS = """
 SELECT n.subject, c.label, d.id::text, d.state, extract(epoch FROM d.settled_at - n.slot)::float,
@@ -36,7 +36,7 @@ SELECT count(*) FILTER (WHERE d.state IN ('pending', 'sending')), count(*)
 
 
 @dataclass
-class Reckoning:
+class Result:
     """Of one cell.
 
     `repeats`: arrived more than once under one id, at a receiver that recognises ids; `duplicates`: where it does not.
@@ -80,7 +80,7 @@ def unfinished(expected: int) -> int:
     return int(unsettled + expected - recorded)
 
 
-def reckon(asked: Iterable[Asked], arrivals: Path) -> Reckoning:
+def compare(asked: Iterable[Asked], arrivals: Path) -> Result:
     with connection.cursor() as cursor:
         cursor.execute(_ROWS)
         found = cursor.fetchall()
@@ -95,7 +95,7 @@ def reckon(asked: Iterable[Asked], arrivals: Path) -> Reckoning:
         if key in notices:
             continue
         arrived[Asked(title, path)].append((key, verdict))
-    sum_up = Reckoning()
+    sum_up = Result()
     wanted = set(asked)
     for one in wanted:
         sum_up.expected += 1
@@ -108,7 +108,7 @@ def reckon(asked: Iterable[Asked], arrivals: Path) -> Reckoning:
     return sum_up
 
 
-def _judge(one: Asked, rows: list[Row], arrived: list[tuple[str, str]], sum_up: Reckoning) -> None:
+def _judge(one: Asked, rows: list[Row], arrived: list[tuple[str, str]], sum_up: Result) -> None:
     def lost(why: str) -> None:
         sum_up.lost += 1
         sum_up.notes.append(f"{one.title} {one.path}: {why}")

@@ -15,14 +15,14 @@ from itertools import cycle
 import psycopg
 from django.db import connection
 
-from tests.faults.house import BaseAdmin
+from bench.faults.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """What a fault has to play with: `seconds` of load, and `full` for a run that takes its time."""
 
-    house: BaseAdmin
+    cluster: Cluster
     rng: random.Random
     seconds: float
     full: bool
@@ -47,75 +47,73 @@ class Cell:
 
 
 def kill_workers(scene: Scene) -> None:
-    """At each barrier, a child and a whole worker; then at random instants."""
-    house = scene.house
-    orders = [
-        (barrier, order) for barrier in ("claimed", "sending", "sent", "settled") for order in ("kill", "kill-group")
-    ]
+    """At each point, a child and a whole worker; then at random instants."""
+    cluster = scene.cluster
+    orders = [(point, order) for point in ("claimed", "sending", "sent", "settled") for order in ("kill", "kill-group")]
     scene.rng.shuffle(orders)
-    for barrier, order in orders:
-        house.order("worker", barrier, order)
+    for point, order in orders:
+        cluster.order("worker", point, order)
         time.sleep(0.4)
     for _ in scene.moments(every=1.0):
-        worker = scene.rng.choice(house.workers)
-        pool = house.pool_of(worker)
+        worker = scene.rng.choice(cluster.workers)
+        pool = cluster.pool_of(worker)
         if pool and scene.rng.random() < 0.7:
             with suppress(ProcessLookupError):
                 os.kill(scene.rng.choice(pool), signal.SIGKILL)
         else:
-            house.kill(worker)
+            cluster.kill(worker)
 
 
 def kill_beats(scene: Scene) -> None:
     """Before the commit, after it, while publishing; then at random instants."""
-    for barrier in ("recorded", "ringing", "publishing"):
-        scene.house.order("beat", barrier, "kill-group")
+    for point in ("recorded", "ringing", "publishing"):
+        scene.cluster.order("beat", point, "kill-group")
         time.sleep(0.4)
     for _ in scene.moments(every=2.0):
         if scene.rng.random() < 0.5:
-            scene.house.order("beat", scene.rng.choice(("recorded", "ringing", "publishing")), "kill-group")
+            scene.cluster.order("beat", scene.rng.choice(("recorded", "ringing", "publishing")), "kill-group")
         else:
-            scene.house.kill(scene.rng.choice(scene.house.beats[:2]))
+            scene.cluster.kill(scene.rng.choice(scene.cluster.beats[:2]))
 
 
 def stop_beats(scene: Scene) -> None:
     """None for a while, then three at once."""
-    for beat in scene.house.beats[:2]:
-        scene.house.dismiss(beat)
+    for beat in scene.cluster.beats[:2]:
+        scene.cluster.dismiss(beat)
     time.sleep(120 if scene.full else scene.seconds / 2 + 1)
-    for beat in scene.house.beats:
-        scene.house.want(beat)
+    for beat in scene.cluster.beats:
+        scene.cluster.want(beat)
 
 
 def lose_redis(scene: Scene) -> None:
     """FLUSHALL, a crash, silence, absence."""
-    house, away = scene.house, 60.0 if scene.full else 2.0
+    cluster, away = scene.cluster, 60.0 if scene.full else 2.0
     time.sleep(scene.seconds / 8)
-    house.flush_broker()
+    cluster.flush_broker()
     time.sleep(scene.seconds / 8)
-    house.signal_engine(house.redis, signal.SIGKILL)  # its keeper starts it again
+    cluster.signal_engine(cluster.redis, signal.SIGKILL)  # its keeper starts it again
     time.sleep(scene.seconds / 4)
-    house.signal_engine(house.redis, signal.SIGSTOP)
+    cluster.signal_engine(cluster.redis, signal.SIGSTOP)
     time.sleep(8 if scene.full else 2)
-    house.signal_engine(house.redis, signal.SIGCONT)
+    cluster.signal_engine(cluster.redis, signal.SIGCONT)
     time.sleep(scene.seconds / 8)
-    house.flush_broker()
-    house.signal_keeper(house.redis, signal.SIGSTOP)
-    house.signal_engine(house.redis, signal.SIGKILL)
+    cluster.flush_broker()
+    cluster.signal_keeper(cluster.redis, signal.SIGSTOP)
+    cluster.signal_engine(cluster.redis, signal.SIGKILL)
     time.sleep(away)
-    house.signal_keeper(house.redis, signal.SIGCONT)
+    cluster.signal_keeper(cluster.redis, signal.SIGCONT)
     time.sleep(2.0)
-    house.flush_broker()
+    cluster.flush_broker()
 
 
 def lose_postgres(scene: Scene) -> None:
     """Every connection ended again and again; a restart; a crash."""
     for position, _ in enumerate(scene.moments(every=0.25)):
         if position in {8, 60}:
-            scene.house.signal_engine(scene.house.postgres, signal.SIGINT)
+            scene.cluster.signal_engine(scene.cluster.postgres, signal.SIGINT)
             time.sleep(2.0)
         elif position in {14, 90}:
-            scene.house.signal_engine(scene.house.postgres, signal.SIGQUIT)
+            scene.cluster.signal_engine(scene.cluster.postgres, signal.SIGQUIT)
             time.sleep(2.0)
         else:
             end_connections()
@@ -135,32 +133,32 @@ def end_connections() -> None:
 def freeze_workers(scene: Scene) -> None:
     """A worker is stopped when it has sent and not yet settled, and goes on while another one sends the same again."""
     for _, rule in zip(scene.moments(every=1.0), cycle(("retry", "hold"))):
-        _freeze("sent", rule, scene.house)
-    for barrier in ("claimed", "sending"):
-        _freeze(barrier, "hold", scene.house)
+        _freeze("sent", rule, scene.cluster)
+    for point in ("claimed", "sending"):
+        _freeze(point, "hold", scene.cluster)
 
 
-def _freeze(barrier: str, rule: str, house: BaseAdmin) -> None:
+def _freeze(point: str, rule: str, cluster: Cluster) -> None:
     """Of the channel's rule `rule`; one of another rule that comes first goes on at once."""
-    before = set(house.took("worker", barrier))
-    house.order("worker", barrier, "stop-group")
+    before = set(cluster.took("worker", point))
+    cluster.order("worker", point, "stop-group")
     for _ in range(100):
         time.sleep(0.03)
-        for pid in set(house.took("worker", barrier)) - before:
+        for pid in set(cluster.took("worker", point)) - before:
             before.add(pid)
             if _of_its_delivery(pid, "a.finished_at IS NULL AND c.on_unknown = %s", rule):
-                _continue_while_sent_again(pid, house)
+                _continue_while_sent_again(pid, cluster)
                 return
             _go_on(pid)
-            (house.directory / "barriers-worker" / f"taken-{barrier}-{pid}").unlink()
+            (cluster.directory / "points-worker" / f"taken-{point}-{pid}").unlink()
             before.discard(pid)
-            house.order("worker", barrier, "stop-group")
-    house.forget_orders()
+            cluster.order("worker", point, "stop-group")
+    cluster.forget_orders()
 
 
-def _continue_while_sent_again(pid: int, house: BaseAdmin) -> None:
+def _continue_while_sent_again(pid: int, cluster: Cluster) -> None:
     _wait_for(lambda: _of_its_delivery(pid, "a.outcome = 'lost' AND a.finished_at > %s", _a_moment_ago()))
-    with house.slow_sink():
+    with cluster.slow_sink():
         _wait_for(lambda: _of_its_delivery(pid, "d.state <> 'pending' AND a.finished_at > %s", _a_moment_ago()))
         _go_on(pid)
         time.sleep(1.0)
@@ -198,7 +196,7 @@ def restart_workers(scene: Scene) -> None:
     """Twenty rolling restarts by SIGTERM."""
     times = 20 if scene.full else 5
     for turn in range(times):
-        scene.house.ask_to_stop(scene.house.workers[turn % 2])
+        scene.cluster.ask_to_stop(scene.cluster.workers[turn % 2])
         time.sleep(max(scene.seconds / times, 1.0))
 
 
