@@ -83,7 +83,7 @@ def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_t
         yield children
     finally:
         for child in children:
-            child.stop(5.0, lambda: False)
+            child.stop(5.0)
 
 
 def memory_of(children: list[Child]) -> int:

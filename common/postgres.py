@@ -1,8 +1,4 @@
-"""Columns of values as PostgreSQL array literals, for `unnest(%s::uuid[], …)`.
-
-psycopg writes a list item by item, through a dumper and a search for what must be quoted; for the thousands of values
-of a batch that takes as long as the insert.
-"""
+"""PostgreSQL helpers: array literals, prepared statements, retries after a lost connection."""
 
 from __future__ import annotations
 
@@ -39,25 +35,25 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 
 
 def column(values: Iterable[UUID | datetime | int | bool | str | None]) -> str:
-    """The literal of an array of `values`, all of one type or None; datetimes are aware."""
+    """An array literal for `unnest(%s::uuid[], …)`; values have one type or are None, datetimes are aware.
+
+    psycopg dumps a list value by value, which takes as long as the insert of a batch.
+    """
     listed = list(values)
     write = next((_WRITERS[type(value)] for value in listed if value is not None), str)
     return "{" + ",".join(["NULL" if value is None else write(value) for value in listed]) + "}"
 
 
-# Statements that PostgreSQL plans once a connection, for those that every delivery pays for.
-#
-# Django writes the values into the text of a statement, so each one is a new one to PostgreSQL; planning a claim, which
-# touches five tables, takes longer than carrying it out. Here the values travel beside the text (psycopg's server-side
-# binding), and psycopg has the server keep the plan.
-# psycopg also counts the statements that it does not prepare, by their whole text; those of a clock's tick are long.
-_REMEMBERED = 16
+# psycopg keeps the texts of so many statements; those of a tick of beat are long.
+_PREPARED_MAX = 16
 
 
 def execute(statement: str, values: Mapping[str, Any]) -> Any:
-    """The cursor, as Django's would be after `execute`, with its errors. For few statements, whose text never changes.
+    """Execute a prepared statement; return the cursor. Raises Django's errors. For the few statements of each delivery.
 
-    Where Django keeps a log of statements, they go through its own cursor, which can say what was sent.
+    Django writes values into the text of a statement, so PostgreSQL plans each one again. Planning a claim takes longer
+    than executing it. Here psycopg binds the values on the server and keeps the plan. If Django logs statements, its
+    own cursor is used.
     """
     database = connections[DEFAULT_DB_ALIAS]
     database.close_if_health_check_failed()
@@ -67,13 +63,12 @@ def execute(statement: str, values: Mapping[str, Any]) -> Any:
         logged.execute(statement, values)
         return logged
     own = database.connection
-    own.prepare_threshold, own.prepared_max = 0, _REMEMBERED
+    own.prepare_threshold, own.prepared_max = 0, _PREPARED_MAX
     with database.wrap_database_errors:
         return psycopg.Cursor(own).execute(statement, values)
 
 
-# Live through a database that is away for seconds: restarted, failed over, or ending our connection.
-# Shorter than what is left of a lease (90 s) after the longest send (60 s).
+# Survives a restart or failover. Shorter than the rest of a lease (90 s) after the longest send (60 s).
 PATIENCE = 25.0  # seconds
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
@@ -82,13 +77,11 @@ T = TypeVar("T")
 
 
 def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) -> T:
-    """Run `statement`, which commits by itself, on a new connection whenever the one it has breaks.
+    """Run `statement`, which commits, and retry it on a new connection if the connection breaks.
 
-    So it does where a migration has changed a table under a prepared statement (NotSupportedError).
-
-    A connection that breaks during a commit does not say whether it was one: `again` runs instead from the second time
-    on, where the statement must not simply run twice. Raises the database's error after `PATIENCE` seconds, and at once
-    within a transaction, for what came before it in there is lost.
+    Also retries if a migration has changed a table under a prepared statement (NotSupportedError). A connection that
+    breaks during a commit leaves the result unknown: retries run `again` if it is given. Raises the database's error
+    after `PATIENCE` seconds, and at once within a transaction, which is lost.
     """
     pause, give_up_at = _FIRST_PAUSE, 0.0
     while True:
@@ -108,16 +101,16 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether no row is to blame: the database is away or not migrated, or this process was told to stop."""
+    """Whether the error is not caused by a row: the database is down or not migrated, or this process must stop."""
     return isinstance(
         error, OperationalError | InterfaceError | NotSupportedError | ProgrammingError | SoftTimeLimitExceeded
     )
 
 
 def lend_connection() -> None:
-    """Give the connection back to the pool, where there is one, while this thread waits for something else.
+    """Return the connection to the pool, if there is one, while this thread waits for a receiver.
 
-    With a thousand threads in one worker, PostgreSQL has far fewer connections than there are sends under way.
+    A worker has more threads than PostgreSQL has connections.
     """
     if connection.settings_dict["OPTIONS"].get("pool") and not connection.in_atomic_block:
         connection.close()

@@ -107,7 +107,7 @@ class Stage:
 
     def stop(self, *children: Child) -> None:
         for child in children:
-            child.stop(_PATIENCE[child.name], lambda: False)
+            child.stop(_PATIENCE[child.name])
 
     def lose_messages(self) -> None:
         """Empty the broker."""
@@ -127,10 +127,10 @@ class Stage:
         self.manage("migrate", "--verbosity", "0")
 
     def _child(self, name: str, command: list[str], **readiness: Any) -> Child:
-        def tell(line: str, name: str) -> None:
+        def on_line(line: str, name: str) -> None:
             self.logs[name].append(line)
 
-        return Child(name, command, environment=self.environment, tell=tell, **readiness)
+        return Child(name, command, environment=self.environment, on_line=on_line, **readiness)
 
     def _web_answers(self) -> bool:
         with suppress(requests.ConnectionError):

@@ -113,7 +113,7 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var
     server = Server(var)
     try:
         wait_until(lambda: server.said(f"Carillon is ready: http://127.0.0.1:{server.port}"))
-        assert sum("Made the first admin: admin@localhost" in line for line in server.lines) == 1
+        assert sum("Created the first admin: admin@localhost" in line for line in server.lines) == 1
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
@@ -141,7 +141,7 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var
     again = Server(var)
     try:
         wait_until(lambda: again.said("Carillon is ready"))
-        assert not again.said("Made the first admin")
+        assert not again.said("Created the first admin")
         children = [again.child(name) for name in ("uvicorn", "worker", "beat")]
         again.process.kill()
         again.process.wait()
@@ -169,8 +169,8 @@ def test_a_port_that_is_taken_is_said_in_one_line_before_anything_is_started(var
         ("DATABASE_URL", "mysql://me:hush-hush@localhost/carillon", "does not start with postgresql://"),
         ("DATABASE_URL", "postgresql://me:hush-hush@127.0.0.1:1/carillon", "refused"),
         ("DATABASE_URL", "postgresql://me@/carillon?host=/nowhere", "No such file"),
-        ("PORT", "eighty", "no whole number"),
-        ("PORT", "99999", "no port"),
+        ("PORT", "eighty", "not a whole number"),
+        ("PORT", "99999", "not a port"),
     ],
 )
 def test_a_wrong_setting_is_said_in_one_line_with_the_name_of_the_variable(

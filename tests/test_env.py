@@ -92,7 +92,7 @@ def test_a_secret_file_that_is_no_use_is_said_by_its_variable(
 def test_a_secret_given_twice_is_refused_without_showing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "hush-hush")
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
-    with pytest.raises(env.Misconfigured, match="given twice") as wrong:
+    with pytest.raises(env.Misconfigured, match="set twice") as wrong:
         env.secret("SECRET_KEY")
     assert "hush" not in str(wrong.value)
 
@@ -105,7 +105,7 @@ def test_a_database_url_becomes_an_entry_of_django() -> None:
         "PASSWORD": "p@ss/word",
         "HOST": "db.example",
         "PORT": "5433",
-        "OPTIONS": {**env.NOT_FOR_EVER, "sslmode": "require"},
+        "OPTIONS": {**env.DATABASE_TIMEOUTS, "sslmode": "require"},
     }
 
 
@@ -180,9 +180,9 @@ def test_a_wrong_url_of_a_service_is_said_without_its_password(
 @pytest.mark.parametrize(
     ("value", "wrong"),
     [
-        ("10.0.0.0/8, local", "ALLOWED_NETWORKS holds “local”, which is no network, for example"),
-        ("10.0.0.1/8", "ALLOWED_NETWORKS holds “10.0.0.1/8”, which has bits set beyond its prefix, for example"),
-        ("10.0.0.0/33", "ALLOWED_NETWORKS holds “10.0.0.0/33”, which is no network, for example"),
+        ("10.0.0.0/8, local", "ALLOWED_NETWORKS contains “local”, which is not a network, for example"),
+        ("10.0.0.1/8", "ALLOWED_NETWORKS contains “10.0.0.1/8”, which has bits set beyond its prefix, for example"),
+        ("10.0.0.0/33", "ALLOWED_NETWORKS contains “10.0.0.0/33”, which is not a network, for example"),
     ],
 )
 def test_a_malformed_network_is_named_at_the_start(monkeypatch: pytest.MonkeyPatch, value: str, wrong: str) -> None:
@@ -204,5 +204,5 @@ def test_encryption_keys_are_separated_by_commas() -> None:
 def test_a_wrong_encryption_key_is_said_by_its_place_and_never_shown(value: str) -> None:
     with pytest.raises(env.Misconfigured) as wrong:
         env.encryption_keys(value)
-    assert str(wrong.value).startswith("ENCRYPTION_KEYS holds")
+    assert str(wrong.value).startswith("ENCRYPTION_KEYS contains")
     assert "planted" not in str(wrong.value) and KEY not in str(wrong.value)

@@ -45,12 +45,12 @@ class Cluster:
         fault_points = self.directory / f"points-{name[:-1]}"
         fault_points.mkdir(exist_ok=True)
 
-        def tell(line: str, name: str) -> None:
+        def on_line(line: str, name: str) -> None:
             self._log.write(f"{time.time():.2f} {name} {line}\n")
 
         sign = ".> maintenance" if name.startswith("worker") else "beat: Starting..."
         level = {"LOG_LEVEL": "WARNING", "CARILLON_FAULT_POINTS": str(fault_points), **environment}
-        return Child(name, command, ready_sign=sign, environment=level, tell=tell)
+        return Child(name, command, ready_sign=sign, environment=level, on_line=on_line)
 
     def __enter__(self) -> Self:
         sink = [sys.executable, "-m", "bench.faults.sink", str(self.directory / "arrivals")]
@@ -65,7 +65,7 @@ class Cluster:
         self._closing.set()
         self._supervisor.join()
         for child in (*self.beats, *self.workers):
-            child.stop(0.0, lambda: True)
+            child.stop(0.0)
         self._sink.kill()
         self._sink.wait()
         for pipe in (self._sink.stdin, self._sink.stdout):
@@ -79,7 +79,7 @@ class Cluster:
             for child in (*self.workers, *self.beats):
                 if child in self._wanted and (child.pid == 0 or child.exit_status() is not None):
                     if child.pid:
-                        child.stop(0.0, lambda: True)  # what the dead one left behind
+                        child.stop(0.0)  # what the dead one left behind
                     child.start()
 
     def wait_until_ready(self) -> None:

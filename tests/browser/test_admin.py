@@ -50,7 +50,7 @@ def links(page: Page, within: str) -> list[str]:
 @pytest.mark.parametrize("page", [1280], indirect=True)
 def test_the_admin_works_under_its_policy(page: Page, filled: Stage) -> None:
     enter(page, filled, "operator@example.org")
-    expect(page.get_by_text("You signed in with your password alone.")).to_be_visible()
+    expect(page.get_by_text("You signed in with your password only.")).to_be_visible()
 
     places = [*links(page, "#main"), f"{filled.url}/admin/people/user/add/", f"{filled.url}/admin/auth/group/add/"]
     assert len(places) > 12
@@ -87,7 +87,7 @@ def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page,
     expect(page.locator(".recovery code")).to_have_count(10)
     fits(page)
     hand.press(page, page.get_by_role("link", name="Go on to the admin"))
-    expect(page.get_by_text("You signed in with your password alone.")).to_have_count(0)
+    expect(page.get_by_text("You signed in with your password only.")).to_have_count(0)
 
     page.context.clear_cookies()
     page.goto(f"{filled.url}/admin/")

@@ -67,7 +67,7 @@ def test_a_worker_holds_no_more_connections_than_fit_its_pool(
             seen = max(seen, connections_of_others())
             time.sleep(0.05)
     finally:
-        worker.stop(10.0, lambda: False)
+        worker.stop(10.0)
     assert 1 <= seen <= most
     assert set(Delivery.objects.values_list("tries", flat=True)) == {1}
 

@@ -25,7 +25,7 @@ def kill_9(child: Child) -> None:
     """With all its own children: what a machine that loses its power leaves behind."""
     os.killpg(child.pid, signal.SIGKILL)
     wait_until(lambda: child.exit_status() is not None, f"the death of {child.name}", within=5)
-    child.stop(0, lambda: True)
+    child.stop(0.0)
 
 
 def states(journey: Journey, title: str) -> list[str]:

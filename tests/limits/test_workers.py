@@ -72,7 +72,7 @@ def workers(broker: redis.Redis, discord: HTTPReceiver) -> Iterator[list[Child]]
         child.start()
     yield children
     for child in children:
-        child.stop(10.0, lambda: False)
+        child.stop(10.0)
 
 
 @pytest.mark.usefixtures("workers")
