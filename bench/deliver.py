@@ -2,9 +2,8 @@
 
 The bare task makes the same POST in the same run and records nothing.
 
-python -m bench.deliver [--n 3000] [--rounds 3] [--latency MS] [--pool prefork|threads] [--json]: with a latency, the
-workers have threads, for then they mostly wait.
-python -m bench.deliver --queue 1000000 [--json]: what claiming, settling and rescue cost beside so many that wait.
+Options: [--rounds 3] [--pool prefork|threads]; with a latency, the default is threads.
+`--queue 1000000` measures a claim, a settling and a rescue beside so many pending deliveries instead.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
         publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids])
         return lambda: True
 
-    def play(publish: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
+    def measure(publish: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
         target, started = sink.answered + len(ids), time.perf_counter()
         finished = publish(ids)
         while sink.answered < target or not finished():
@@ -69,13 +68,13 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
     rates: dict[str, list[float]] = {"ours": [], "bare": []}
     try:
         with worker(pool, concurrency, processes, sink) as workers:
-            play(ours, make_deliveries(channel, 200))
-            play(peer, [uuid4() for _ in range(200)])
+            measure(ours, make_deliveries(channel, 200))
+            measure(peer, [uuid4() for _ in range(200)])
             before = transactions()
             for _ in range(options.rounds):
                 ids = make_deliveries(channel, options.n)
-                rates["ours"].append(play(ours, ids))
-                rates["bare"].append(play(peer, [uuid4() for _ in range(options.n)]))
+                rates["ours"].append(measure(ours, ids))
+                rates["bare"].append(measure(peer, [uuid4() for _ in range(options.n)]))
             each = (transactions() - before) / (options.rounds * options.n)
             memory = memory_of(workers)
     finally:

@@ -35,8 +35,8 @@ GIVEN_UP_AFTER = 240.0  # seconds
 
 @dataclass(frozen=True)
 class Verdict:
-    """`missing`: slots without their occurrence; `extra`: occurrences without a slot; `twice`: said more than once;
-    `unsaid`: fired, without a notification or its delivery."""
+    """`missing`: slots without occurrence; `extra`: occurrences without slot; `twice`: more than one notification;
+    `unsent`: fired without a notification and its delivery."""
 
     slots: int
     edits: int
@@ -44,11 +44,11 @@ class Verdict:
     missing: int
     extra: int
     twice: int
-    unsaid: int
+    unsent: int
 
     @property
     def exact(self) -> bool:
-        return not (self.missing or self.extra or self.twice or self.unsaid)
+        return not (self.missing or self.extra or self.twice or self.unsent)
 
 
 class Run:
@@ -88,7 +88,7 @@ class Run:
                 self._keep_beats()
                 self._edit(self.luck.choice(restless))
                 if kill_at == math.inf and self._recorded():
-                    kill_at = time.monotonic()  # not before a beat is at work, however long its start takes
+                    kill_at = time.monotonic()  # not before a beat works
                 if time.monotonic() > kill_at:
                     self._kill(next(where))
                     kill_at = time.monotonic() + self.luck.uniform(0.5, 3.0)
@@ -102,8 +102,7 @@ class Run:
         return self._judge()
 
     def _has_seen_enough(self) -> bool:
-        """Slots that the beats have recorded, and a kill at each point: not seconds, in which a slow machine does
-        little."""
+        """Whether enough slots are recorded, and beats were killed at each point."""
         at_points = all(any(self.fault_points.glob(f"taken-{where}-*")) for where in WHERE if where != "anywhere")
         return at_points and self._recorded() >= self.slots
 
@@ -206,9 +205,9 @@ class Run:
                 "    (SELECT count(*) FROM notifications_notification n JOIN notifications_delivery d"
                 "       ON d.notification_id = n.id WHERE n.batch_id = o.id))"
             )
-            twice, unsaid = cursor.fetchone()
+            twice, unsent = cursor.fetchone()
         slots = sum(len(slots) for slots in found.values())
-        return Verdict(slots, self.edits, self.killed, missing, extra, twice, unsaid)
+        return Verdict(slots, self.edits, self.killed, missing, extra, twice, unsent)
 
 
 def _rule(every: int, anchor: datetime) -> dict[str, object]:

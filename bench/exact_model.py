@@ -1,4 +1,4 @@
-"""An independent model of the slots that a schedule must have recorded: arithmetic on intervals alone."""
+"""An independent model of the slots that a schedule must record, for intervals only."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ TICK = timedelta(microseconds=1)
 class Expected:
     """The slots of one interval schedule through its edits.
 
-    The clock of the run goes back and forth, and a beat may have fired up to the furthest time it has shown before an
-    edit took hold; so there are slots that `must` be recorded and a few more that `may`.
+    The clock goes back and forth, and a beat may have fired up to its latest time before an edit. So some slots `must`
+    be recorded, and a few more `may`.
     """
 
     def __init__(self, every: int, anchor: datetime, now: datetime) -> None:
@@ -21,14 +21,14 @@ class Expected:
         self._after: datetime | None = now
 
     def stop(self, now: datetime, furthest: datetime) -> None:
-        """The timetable of now has ended at `now`; the clock had shown `furthest` before it did."""
+        """Stop at `now`; `furthest` is the latest time that the clock has shown."""
         if self._after is not None:
             self.must |= self._slots(self._after, now)
             self.may |= self._slots(self._after, max(now, furthest))
         self._after = None
 
     def start(self, now: datetime, every: int | None = None, anchor: datetime | None = None) -> None:
-        """From `now` on, slots count again, by another interval where one is given."""
+        """Start at `now`, by another interval if one is given."""
         if every is not None and anchor is not None:
             self._every, self._anchor = timedelta(minutes=every), anchor
         self._after = now

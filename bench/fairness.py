@@ -1,4 +1,4 @@
-"""`script/bench fairness [--n 10000] [--seconds 40] [--seed 1] [--json]`: what one person's thousands cost another.
+"""`script/bench fairness [--n 10000] [--seconds 40] [--seed 1] [--json]`: lateness beside one person's thousands.
 
 One person has so many deliveries to a chat that takes one message a second, in a second run to a webhook that takes all
 of them. Meanwhile single ones of others come at random, five a second. There is a real worker of four processes, and
@@ -55,7 +55,7 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     with HTTPReceiver(answer) as telegram, worker("prefork", 4, 1, sink, TELEGRAM_URL=telegram.origin), rescued(app):
         webhook = ("webhook", {"url": sink.url}, {"secret": WEBHOOK_SECRET})
         others = [make_channel(make_user(), *webhook) for _ in range(OTHERS)]
-        play([], 0, others, 2.0, random.Random(0))  # wakes the worker
+        run_load([], 0, others, 2.0, random.Random(0))  # wakes the worker
         for peer, fair_queue.FEW in (("ours", few), ("one queue", options.n)):
             for kind in ("limited", "unlimited"):
                 who = make_user()
@@ -65,7 +65,7 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
                     channel = make_channel(who, *webhook)
                 before, counted = len(telegram.requests), transactions()
                 flood = make_deliveries(channel, options.n)
-                lateness = play(flood, who.id, others, options.seconds, random.Random(options.seed))
+                lateness = run_load(flood, who.id, others, options.seconds, random.Random(options.seed))
                 row = _summary(lateness) | _spent(channel, transactions() - counted)
                 if kind == "limited":
                     arrived = sorted(request.at.timestamp() for request in telegram.requests[before:])
@@ -78,10 +78,10 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, chance: random.Random) -> list[float]:
-    """Ring for all of `owner`'s flood, in batches as beat does; return how late the single ones to the channels of the
-    others were settled, in seconds.
-    """
+def run_load(
+    flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, chance: random.Random
+) -> list[float]:
+    """Publish the flood of `owner` in batches, as beat does; return the lateness of the others, in seconds."""
     from django.db.models import F
 
     from bench.rows import make_deliveries
@@ -106,14 +106,14 @@ def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, c
 
 @contextmanager
 def rescued(app: Any) -> Iterator[None]:
-    """What beat does for deliveries that wait."""
+    """Run rescue every 5 s, as beat does."""
     over = threading.Event()
 
-    def ring() -> None:
+    def rescue() -> None:
         while not over.wait(5.0):
             app.send_task("notifications.rescue", ignore_result=True)
 
-    clock = threading.Thread(target=ring)
+    clock = threading.Thread(target=rescue)
     clock.start()
     try:
         yield
@@ -132,9 +132,7 @@ def _summary(lateness: Sequence[float]) -> dict[str, Any]:
 
 
 def _spent(channel: Any, transactions: int) -> dict[str, Any]:
-    """What became of the thousands: how many were delivered and at which claim, and the transactions for each of all
-    (those for the single ones among them).
-    """
+    """How many of the thousands were delivered and at which claim, and all transactions for each of them."""
     from django.db.models import Avg, Count, Max
 
     from notifications.models import Delivery
@@ -151,7 +149,7 @@ def _spent(channel: Any, transactions: int) -> dict[str, Any]:
 
 
 def _forget(app: Any) -> None:
-    """What one run has left must not be another's load."""
+    """Remove what a run has left, before the next one."""
     from django.db.models.functions import Now
 
     from notifications.deliveries import fair_queue

@@ -1,8 +1,8 @@
-"""`script/bench idle [--schedules N] [--rounds N] [--json]`: what a beat costs while nothing is due, by how many wait.
+"""`script/bench idle [--schedules N] [--rounds N] [--json]`: the cost of beat while nothing is due.
 
 Each size has a database of its own and is measured in processes of its own: its start until the first
-tick is done, the median tick, its memory, and the median edit of a schedule. The sizes take turns, since the machine's
-speed drifts, and each value is the median of the rounds. The million takes a minute or two to write.
+tick is done, the median tick, its memory, and the median edit of a schedule. The sizes take turns, since the
+speed of the machine drifts, and each value is the median of the rounds. The million takes a minute or two to write.
 """
 
 from __future__ import annotations

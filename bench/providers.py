@@ -155,7 +155,7 @@ def pushes() -> Iterator[Pair]:
 
 
 def untouched(name: str) -> Any:
-    """A service's module as Apprise has it, with the real `requests`: the one that is loaded is behind our door."""
+    """The module of an Apprise service with the real `requests`, which the loaded one does not have."""
     spec = find_spec(f"apprise.plugins.{name}")
     if spec is None or spec.loader is None:
         raise SystemExit(f"Apprise has no {name} any more")
@@ -166,7 +166,7 @@ def untouched(name: str) -> Any:
 
 @contextmanager
 def mails() -> Iterator[Pair]:
-    """Send by e-mail; the peer writes the same text and the same HTML."""
+    """Send by email; the peer writes the same text and the same HTML."""
     from django.template.loader import render_to_string
     from django.test import override_settings
 

@@ -46,12 +46,12 @@ def main() -> None:
             PeriodicTask.objects.filter(task=mirror.FIRE).delete()
         children = [start(name) for name in (["stock", "worker"] if options.stock else ["ours"])]
         try:
-            heard = listen(options.reminders, AHEAD + options.seconds + 20)
+            received = listen(options.reminders, AHEAD + options.seconds + 20)
         finally:
             for child in children:
                 child.terminate()
                 child.wait(timeout=15)
-        late = sorted(lateness(heard))
+        late = sorted(lateness(received))
     own = {
         "reminders": len(late),
         "p50 ms": round(late[len(late) // 2] * 1000, 1),
@@ -100,21 +100,21 @@ def listen(count: int, longest: float) -> dict[UUID, float]:
     from django.conf import settings
 
     client = redis.Redis.from_url(settings.REDIS_URL)
-    heard: dict[UUID, float] = {}
+    received: dict[UUID, float] = {}
     end = time.monotonic() + longest
-    while len(heard) < count and time.monotonic() < end:
+    while len(received) < count and time.monotonic() < end:
         popped = client.brpop([f"{PREFIX}deliveries", f"{PREFIX}bulk"], timeout=1)
         if popped:
             shown = json.loads(popped[1])["headers"]["argsrepr"]
-            heard.setdefault(UUID(shown.strip("[]'")), time.time())  # nobody claims it, so rescue rings again
-    return heard
+            received.setdefault(UUID(shown.strip("[]'")), time.time())  # nobody claims it, so rescue publishes it again
+    return received
 
 
-def lateness(heard: dict[UUID, float]) -> list[float]:
+def lateness(received: dict[UUID, float]) -> list[float]:
     from notifications.models import Delivery
 
     slots = dict(Delivery.objects.values_list("id", "notification__slot"))
-    return [moment - slot.timestamp() for id_, moment in heard.items() if (slot := slots[id_]) is not None]
+    return [moment - slot.timestamp() for id_, moment in received.items() if (slot := slots[id_]) is not None]
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Sink:
 
 @contextmanager
 def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_too: str) -> Iterator[list[Child]]:
-    """Workers of production's settings, and of `settings_too`, on the bench's database; ready when the block begins."""
+    """Workers with the settings of production and `settings_too`, on the database of the bench; ready at the start."""
     from django.conf import settings
     from django.db import connection
 
@@ -54,7 +54,7 @@ def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_t
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
         "ALLOWED_NETWORKS": "127.0.0.0/8",
-        # Asked for each delivery as ever, and never reached.
+        # Checked for each delivery, and never reached.
         "WEBHOOKS_PER_SECOND": "100000",
         "SENDS_PER_PERSON_PER_DAY": "1000000",
         "BENCH_SINK": sink.url,

@@ -66,9 +66,9 @@ def _beyond(rows: QuerySet[Row], by: str, key: _Key, side: str) -> QuerySet[Row]
 
 
 def _read(text: str | None, by: str) -> _Key | None:
-    instant, _, key = (text or "").rpartition(",")
+    instant, _, row_id = (text or "").rpartition(",")
     try:
-        key = _Key(datetime.fromisoformat(instant) if by else None, UUID(key))
+        key = _Key(datetime.fromisoformat(instant) if by else None, UUID(row_id))
     except ValueError:
         return None
     return None if key.instant is not None and key.instant.tzinfo is None else key

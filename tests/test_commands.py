@@ -204,7 +204,7 @@ def test_a_bench_that_is_not_there_is_answered_with_those_that_are() -> None:
     for name in ([], ["nonsense"], ["__init__"], ["../config/server"]):
         status, lines = run("script/bench", *name)
         assert status == 2
-        assert lines[0].startswith("There is no bench called" if name else "script/bench NAME")
+        assert lines[0].startswith("There is no bench" if name else "script/bench NAME")
     files = [*(_CHECKOUT / "bench").glob("*.py"), *(_CHECKOUT / "bench").glob("*/__main__.py")]
     documented = [path for path in files if path.read_text().startswith('"""`script/bench')]
     benches = {path.parent.name if path.stem == "__main__" else path.stem for path in documented}

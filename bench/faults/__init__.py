@@ -1,4 +1,4 @@
-"""Real processes, real engines, real faults: what was asked for is compared with what arrived.
+"""The fault matrix: inject faults into real processes and engines, and compare what was asked with what arrived.
 
 `script/bench faults` runs the matrix; `docs/reliability.md` shows what it found.
 """

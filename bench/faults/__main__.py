@@ -1,7 +1,7 @@
-"""`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--mutation NAME] [--json]`: what faults cost.
+"""`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--mutation NAME] [--json]`: what is lost and what
+arrives twice under faults, as shown in docs/reliability.md.
 
-What is lost and what arrives twice when everything dies: the matrix of docs/reliability.md. Ten cells, each with real
-processes and engines of its own; a full run takes about a quarter of an hour. Exit status 1 when a cell is red.
+Ten cells with real processes and engines; a full run takes about a quarter of an hour. Exit status 1 if a cell is red.
 """
 
 from __future__ import annotations

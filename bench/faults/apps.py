@@ -1,4 +1,4 @@
-"""What the harness changes in its workers and beats: shorter waits, bad behaviour on demand, and mutations."""
+"""Changes to workers and beats of the harness: shorter waits, faults in a provider, and mutations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _shorten() -> None:
 
 
 def _misbehave() -> None:
-    """A provider that does its worst on the payloads that say so."""
+    """Make the provider fail on payloads that name a failure."""
     from notifications.message import Answer, Destination, Message
     from notifications.providers.webhook import Webhook
 
@@ -87,7 +87,7 @@ def _publish_fourfold() -> None:
 
 
 def _mutate(mutation: str) -> None:
-    """Take out one of the things that the matrix rests on; it must turn red."""
+    """Remove one guarantee. The matrix must turn red."""
     from notifications.deliveries import Recovered, claims, rescue, settlement
 
     match mutation:

@@ -1,4 +1,4 @@
-"""The ten cells: which fault, under which load. Each plays while deliveries fall due."""
+"""The ten cells: a fault and a load each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bench.faults.cluster import Cluster
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a fault has to play with: `seconds` of load, and `full` for a run that takes its time."""
+    """`seconds` of load; `full` for a long run."""
 
     cluster: Cluster
     rng: random.Random
@@ -37,7 +37,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`repeats`: whether a receiver that recognises ids may see one twice; it never may where it does not."""
+    """`repeats`: whether a receiver that recognises ids may get one twice."""
 
     title: str
     fault: Callable[[Scene], None]
@@ -77,7 +77,7 @@ def kill_beats(scene: Scene) -> None:
 
 
 def stop_beats(scene: Scene) -> None:
-    """None for a while, then three at once."""
+    """No beat for a while, then three."""
     for beat in scene.cluster.beats[:2]:
         scene.cluster.dismiss(beat)
     time.sleep(120 if scene.full else scene.seconds / 2 + 1)
@@ -131,7 +131,7 @@ def end_connections() -> None:
 
 
 def freeze_workers(scene: Scene) -> None:
-    """A worker is stopped when it has sent and not yet settled, and goes on while another one sends the same again."""
+    """Stop a worker after its send and before it settles; continue it while another one sends the same again."""
     for _, rule in zip(scene.moments(every=1.0), cycle(("retry", "hold"))):
         _freeze("sent", rule, scene.cluster)
     for point in ("claimed", "sending"):
@@ -139,7 +139,7 @@ def freeze_workers(scene: Scene) -> None:
 
 
 def _freeze(point: str, rule: str, cluster: Cluster) -> None:
-    """Of the channel's rule `rule`; one of another rule that comes first goes on at once."""
+    """Stop a worker at `point` with a delivery to a channel of `rule`; let others continue."""
     before = set(cluster.took("worker", point))
     cluster.order("worker", point, "stop-group")
     for _ in range(100):
@@ -149,7 +149,7 @@ def _freeze(point: str, rule: str, cluster: Cluster) -> None:
             if _of_its_delivery(pid, "a.finished_at IS NULL AND c.on_unknown = %s", rule):
                 _continue_while_sent_again(pid, cluster)
                 return
-            _go_on(pid)
+            _continue(pid)
             (cluster.directory / "points-worker" / f"taken-{point}-{pid}").unlink()
             before.discard(pid)
             cluster.order("worker", point, "stop-group")
@@ -160,7 +160,7 @@ def _continue_while_sent_again(pid: int, cluster: Cluster) -> None:
     _wait_for(lambda: _of_its_delivery(pid, "a.outcome = 'lost' AND a.finished_at > %s", _a_moment_ago()))
     with cluster.slow_sink():
         _wait_for(lambda: _of_its_delivery(pid, "d.state <> 'pending' AND a.finished_at > %s", _a_moment_ago()))
-        _go_on(pid)
+        _continue(pid)
         time.sleep(1.0)
 
 
@@ -187,7 +187,7 @@ def _wait_for(ask: Callable[[], bool]) -> None:
         time.sleep(0.03)
 
 
-def _go_on(pid: int) -> None:
+def _continue(pid: int) -> None:
     with suppress(ProcessLookupError):
         os.killpg(os.getpgid(pid), signal.SIGCONT)
 

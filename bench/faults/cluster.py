@@ -1,4 +1,4 @@
-"""Two workers, two beats, a sink, PostgreSQL and Redis; whoever dies is started again, as a service manager would."""
+"""Two workers, two beats, a sink, PostgreSQL and Redis. A child that dies is restarted, as by a service manager."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from config.processes import Child
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 _QUEUES = ["-Q", "deliveries,bulk,maintenance", "--concurrency", "2"]
-# Without words between workers, which take a second at each start.
+# Without messages between workers, which take a second at each start.
 _WORKER = [*_CELERY, "worker", *_QUEUES, "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
 _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
 
 
 class Cluster:
-    """Stands while its block runs. `directory` takes logs and fault_points; `environment` goes to workers and beats."""
+    """A context manager. `directory`: logs and fault points. `environment`: for workers and beats."""
 
     def __init__(self, directory: Path, **environment: str) -> None:
         self.directory = directory
@@ -74,12 +74,12 @@ class Cluster:
         self._log.close()
 
     def _supervise(self) -> None:
-        """Starts all children itself: they are told of the death of the thread that started them."""
+        """Start all children in this thread: they get a signal when the thread that started them ends."""
         while not self._closing.wait(0.05):
             for child in (*self.workers, *self.beats):
                 if child in self._wanted and (child.pid == 0 or child.exit_status() is not None):
                     if child.pid:
-                        child.stop(0.0)  # what the dead one left behind
+                        child.stop(0.0)  # its own children
                     child.start()
 
     def wait_until_ready(self) -> None:
@@ -156,12 +156,12 @@ class Cluster:
 
     @staticmethod
     def signal_keeper(engine: Engine, by: signal.Signals) -> None:
-        """A keeper that is stopped leaves its engine dead."""
+        """While its keeper is stopped, a dead engine is not restarted."""
         with suppress(ProcessLookupError, ValueError):
             os.kill(int((engine.home / "keeper").read_text()), by)
 
     def heal(self) -> None:
-        """End what lasts: stopped processes and engines go on, orders that nobody took are withdrawn."""
+        """Continue stopped processes and engines, and remove orders that nobody took."""
         self.forget_orders()
         for engine in (self.postgres, self.redis):
             self.signal_engine(engine, signal.SIGCONT)

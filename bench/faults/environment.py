@@ -1,4 +1,4 @@
-"""What everything else of the harness stands on: engines of its own, and Django on them."""
+"""Engines of the harness, and Django on them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def prepare() -> None:
     """Start the engines in CARILLON_VAR and set Django up. Call it before anything that imports models."""
     os.environ.setdefault("CARILLON_VAR", "var/faults")
     embedded.var_dir().mkdir(parents=True, exist_ok=True)
-    if exclusive(embedded.var_dir() / "playing") is None:
-        raise SystemExit(f"Another run of the harness plays in {embedded.var_dir()}: wait for it, or set CARILLON_VAR")
+    if exclusive(embedded.var_dir() / "lock") is None:
+        raise SystemExit(f"Another run of the harness uses {embedded.var_dir()}: wait for it, or set CARILLON_VAR")
     database_url, redis_url = embedded.urls()
     os.environ |= {
         "DATABASE_URL": database_url,

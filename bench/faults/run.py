@@ -1,4 +1,4 @@
-"""Run one cell: a cluster, a load, a fault, and the result."""
+"""Run one cell: processes, load, fault, result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.faults.workload import Workload, clear
 from common.postgres import persist
 from config import embedded
 
-# From so many deliveries on, a cell takes its time: a minute without Redis, two without a beat.
+# From so many deliveries on, outages are long: a minute without Redis, two without a beat.
 FULL = 5_000
 
 
@@ -30,7 +30,7 @@ class Verdict:
 
 
 def run(number: int, deliveries: int, seed: int, mutation: str = "", patience: float = 60.0) -> Verdict:
-    """Play one cell. `patience`: seconds for which, after the load, no delivery need come to its end."""
+    """`patience`: seconds without a settled delivery after the load, until the cell ends."""
     cell = CELLS[number]
     rng = random.Random(seed)
     workload = Workload(seed, deliveries, dict(cell.kinds))
@@ -51,7 +51,7 @@ def run(number: int, deliveries: int, seed: int, mutation: str = "", patience: f
 
 
 def _wait_for_the_ends(expected: int, patience: float) -> None:
-    """A slow machine may take its time, as long as it goes on."""
+    """Wait as long as deliveries settle, for slow machines."""
     fewest, since = expected + 1, time.monotonic()
     while (left := persist(lambda: unfinished(expected))) and time.monotonic() - since < patience:
         if left < fewest:

@@ -1,4 +1,4 @@
-"""Production's settings with shorter times, so that a recovery is seen in seconds. Never used outside the harness."""
+"""Settings of the harness: those of production with shorter times."""
 
 from __future__ import annotations
 

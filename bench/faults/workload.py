@@ -1,4 +1,4 @@
-"""What a cell asks for: single reminders over some seconds, each to two channels whose rules differ."""
+"""The load of a cell: one-time reminders over some seconds, each to two channels with different rules."""
 
 from __future__ import annotations
 

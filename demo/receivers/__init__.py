@@ -1,4 +1,4 @@
-"""Real servers on the loopback that tests, the demo and benches send to.
+"""Real servers on the loopback for tests, demo and benches.
 
 with HTTPReceiver() as receiver:
     receiver.answers.append(Reply(429, {"Retry-After": "2"}))   # the first request; then receiver.answer for ever

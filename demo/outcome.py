@@ -1,4 +1,4 @@
-"""What Carillon wrote down about a reminder: its slot, and each delivery with its attempts."""
+"""The rows of a reminder: its slot, and each delivery with its attempts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from demo.stage import Stage
+from demo.installation import Installation
 
 _OPEN = ("pending", "sending")
 
@@ -27,7 +27,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Account:
+class Outcome:
     """`slot` and `fired_at` are aware; `sent` in the order in which the channels were added."""
 
     slot: datetime
@@ -46,9 +46,9 @@ class Account:
         return next(delivery for delivery in self.sent if delivery.channel == channel)
 
 
-def account(stage: Stage, title: str) -> Account | None:
-    """The account of the newest occurrence of the reminder with this title, None before it has fired."""
-    fired = stage.rows(
+def outcome(site: Installation, title: str) -> Outcome | None:
+    """The newest occurrence of the reminder with this title, None before it has fired."""
+    fired = site.rows(
         """
         SELECT o.id, o.scheduled_for, o.fired_at FROM schedules_occurrence o
           JOIN schedules_schedule s ON s.id = o.schedule_id
@@ -58,7 +58,7 @@ def account(stage: Stage, title: str) -> Account | None:
     )
     if not fired:
         return None
-    rows = stage.rows(
+    rows = site.rows(
         """
         SELECT d.id, c.label, d.state, array_agg(a.outcome ORDER BY a.id) AS outcomes,
                array_agg(a.reason ORDER BY a.id) AS reasons
@@ -70,7 +70,7 @@ def account(stage: Stage, title: str) -> Account | None:
         """,
         fired[0]["id"],
     )
-    return Account(
+    return Outcome(
         slot=fired[0]["scheduled_for"],
         fired_at=fired[0]["fired_at"],
         sent=[

@@ -1,4 +1,4 @@
-"""The story: a reminder of one's own, delivered on a channel of each kind; a further one is broken and mended."""
+"""The scenario: one reminder to a channel of each kind; one webhook is broken, and repaired later."""
 
 from __future__ import annotations
 
@@ -10,55 +10,52 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from demo import codes
-from demo.hook import Hook
-from demo.ledger import Account, account
+from demo.installation import Installation, wait_until
 from demo.operator import Operator
+from demo.outcome import Outcome, outcome
 from demo.person import Person
 from demo.receivers import HTTPReceiver, Mail, Received, Reply, SMTPReceiver
 from demo.report import Count, milliseconds, say, table
 from demo.services import Service
-from demo.stage import Stage, wait_until
+from demo.webhook import WebhookReceiver
 
 _TITLE = "Water the plants"
 _DUE_IN = timedelta(seconds=4)
 _INBOX, _MAIL = "Inbox", "Ada's mail"
-_RESCUE = 6.0  # seconds: rescue goes round every five
+_RESCUE = 6.0  # seconds: rescue runs every five
 
 
-class Play:
-    """`stage` has been started, `post` is its mail server; `pager` answers 200, `moved` 404 until it is mended.
-
-    `others` are further services, to which the stage's settings lead.
-    """
+class Scenario:
+    """`site` runs, `post` is its mail server; `pager` answers 200, `moved` 404. `others`: further services."""
 
     def __init__(
         self,
-        stage: Stage,
+        site: Installation,
         post: SMTPReceiver,
         pager: HTTPReceiver,
         moved: HTTPReceiver,
         others: Sequence[Service] = (),
     ) -> None:
-        self.stage = stage
+        self.site = site
         self.others = others
         self.post = post
-        self.pager = Hook("Pager", pager)
-        self.moved = Hook("Moved house", moved, broken=True)
+        self.pager = WebhookReceiver("Pager", pager)
+        self.moved = WebhookReceiver("Old address", moved, broken=True)
 
     def run(self) -> list[Count]:
-        """Tell it, and return what must have been counted. Raises StageFailed where it does not get to its end."""
+        """Run it, and return the counts. Raises DemoFailed."""
         password = secrets.token_urlsafe(12)
-        with closing(Person(self.stage.url, "Ada", "ada@example.org", password, "Europe/Berlin")) as ada:
+        with closing(Person(self.site.url, "Ada", "ada@example.org", password, "Europe/Berlin")) as ada:
             say("\nAda signs up through the web pages")
             say(f"  signed up as {ada.email}; her inbox is there from the start")
             self._add_channels(ada)
             self._remind(ada)
             broken = self._settled()
             self._show(ada, broken)
-            self._mend(broken)
-            mended = self._settled()
-            self._show(ada, mended)
-            return self._counts(ada, mended)
+            self._repair(broken)
+            repaired = self._settled()
+            self._show(ada, repaired)
+            return self._counts(ada, repaired)
 
     def _add_channels(self, ada: Person) -> None:
         ada.add_email(_MAIL, ada.email)
@@ -83,25 +80,25 @@ class Play:
         say(f"  made the reminder “{_TITLE}”, once, at {slot:%H:%M:%S} UTC, on all {4 + len(self.others)} channels")
         say("\nBeat fires it, the workers send it …")
 
-    def _mend(self, broken: Account) -> None:
-        say(f"\n“{self.moved.label}” answered 404: a dead letter, no retries, and the others were left alone.")
-        say("Its receiver is mended. An operator replays the dead letter in the admin …")
-        self.moved.mend()
-        with closing(Operator(self.stage, "operator@example.org", secrets.token_urlsafe(12))) as operator:
+    def _repair(self, broken: Outcome) -> None:
+        say(f"\n“{self.moved.label}” answered 404: a dead letter, no retries, and the others were not affected.")
+        say("Its receiver is repaired. An operator replays the dead letter in the admin …")
+        self.moved.repair()
+        with closing(Operator(self.site, "operator@example.org", secrets.token_urlsafe(12))) as operator:
             operator.replay(broken.of(self.moved.label).key)
         wait_until(lambda: len(self.moved.taken) > 0, "the replay", within=20)
         self._settled()
-        say(f"Rescue goes round once more ({_RESCUE:.0f} s), in case anything were to come twice …")
+        say(f"Wait for one more round of rescue ({_RESCUE:.0f} s), to see that nothing arrives twice …")
         time.sleep(_RESCUE)
 
-    def _settled(self) -> Account:
-        def found() -> Account | None:
-            said = account(self.stage, _TITLE)
+    def _settled(self) -> Outcome:
+        def found() -> Outcome | None:
+            said = outcome(self.site, _TITLE)
             return said if said and said.settled else None
 
         return wait_until(found, "a settled end of each delivery", within=30)
 
-    def _show(self, ada: Person, said: Account) -> None:
+    def _show(self, ada: Person, said: Outcome) -> None:
         say(f"\n  slot {said.slot:%Y-%m-%d %H:%M:%S} UTC, fired {milliseconds(said.lateness)} late\n")
         got = {
             _INBOX: [f"{ada.inbox(_TITLE)} on the inbox page"],
@@ -120,18 +117,18 @@ class Play:
             rows += [(sent.channel, sent.state, outcomes, first), *(("", "", "", other) for other in others)]
         say(table(("channel", "state", "attempts", "what the receiver got"), rows))
 
-    def _posts(self, hook: Hook, said: Account) -> list[str]:
-        right = self._right(hook, said)
+    def _posts(self, hook: WebhookReceiver, said: Outcome) -> list[str]:
+        right = self._valid(hook, said)
         return [
-            f"post at +{milliseconds(post.at - said.slot)}, {'signature right' if post in right else 'NOT RIGHT'}, "
+            f"post at +{milliseconds(post.at - said.slot)}, {'signature valid' if post in right else 'NOT VALID'}, "
             f"answered {404 if post in hook.refused else 200}"
             for post in hook.receiver.requests
         ]
 
-    def _counts(self, ada: Person, said: Account) -> list[Count]:
+    def _counts(self, ada: Person, said: Outcome) -> list[Count]:
         arrived = [ada.inbox(_TITLE), len(self._mails()), len(self.pager.taken), len(self.moved.taken)]
         there = {service.label: len(service.said(_TITLE)) for service in self.others}
-        right = [*self._right(self.pager, said), *self._right(self.moved, said)]
+        right = [*self._valid(self.pager, said), *self._valid(self.moved, said)]
         return [
             Count("inbox messages", 1, arrived[0]),
             Count("mails", 1, arrived[1]),
@@ -143,9 +140,9 @@ class Play:
             Count("channels that got it twice", 0, sum(count > 1 for count in (*arrived, *there.values()))),
         ]
 
-    def _right(self, hook: Hook, said: Account) -> list[Received]:
-        return [post for post in hook.receiver.requests if hook.right(post, said.of(hook.label).key, _TITLE)]
+    def _valid(self, hook: WebhookReceiver, said: Outcome) -> list[Received]:
+        return [post for post in hook.receiver.requests if hook.is_valid(post, said.of(hook.label).key, _TITLE)]
 
     def _mails(self) -> list[Mail]:
-        """Those of the reminder: signing up brings one too, which asks to confirm the address."""
+        """Mails of the reminder, without the one that confirms the address."""
         return [mail for mail in self.post.mails if mail.message["Subject"] == _TITLE]

@@ -1,4 +1,4 @@
-"""A webhook receiver that knows which of its posts it took, and whether they were right."""
+"""A webhook receiver that knows which posts it accepted, and verifies them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from demo.receivers import HTTPReceiver, Received, Reply
 
 
 @dataclass
-class Hook:
-    """`secret` verifies what comes. A `broken` one answers 404 until it is mended."""
+class WebhookReceiver:
+    """`secret` verifies posts. If `broken`, it answers 404 until `repair()`."""
 
     label: str
     receiver: HTTPReceiver
     secret: str = ""
     broken: bool = False
-    _until: int = field(default=0, init=False)  # posts that came before it was mended
+    _until: int = field(default=0, init=False)  # posts before the repair
 
     @property
     def refused(self) -> Sequence[Received]:
@@ -29,13 +29,13 @@ class Hook:
     def taken(self) -> Sequence[Received]:
         return [] if self.broken else self.receiver.requests[self._until :]
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Answer 200 from now on."""
         self.broken, self._until = False, len(self.receiver.requests)
         self.receiver.answer = Reply()
 
-    def right(self, post: Received, key: UUID, subject: str) -> bool:
-        """Signed with the channel's secret, under the delivery's key, saying what was to be said."""
+    def is_valid(self, post: Received, key: UUID, subject: str) -> bool:
+        """Whether it has a valid signature, the key of the delivery and the subject."""
         try:
             document = post.verified(self.secret)
         except WebhookVerificationError:

@@ -1,4 +1,4 @@
-"""Carillon itself, for a play: a database of its own, and web, worker and beat on ports that the system chose."""
+"""Carillon for the demo and tests: its own database, with web, worker and beat on free ports."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from config.processes import Child, web_command
 Found = TypeVar("Found")
 
 _READY_WITHIN = 60.0  # seconds
-_PATIENCE = {"web": 3.0, "worker": 10.0, "beat": 3.0}
+_STOPS_WITHIN = {"web": 3.0, "worker": 10.0, "beat": 3.0}
 
 
-class StageFailed(Exception):
-    """Something that should be there is not; the message says what, in one line."""
+class DemoFailed(Exception):
+    """The demo cannot go on; the message is one line."""
 
 
-class Stage:
-    """Stands while its block runs. `name` is that of the database, which is made anew; the last one is left behind.
+class Installation:
+    """A context manager. `name`: the database, which is made again at the start. `logs`: the last lines of each child.
 
-    Engines are those of DATABASE_URL and REDIS_URL, else the embedded ones. `logs` holds the last lines of each child.
+    Uses DATABASE_URL and REDIS_URL, else embedded engines.
     """
 
     def __init__(self, name: str, **settings: str) -> None:
@@ -77,7 +77,7 @@ class Stage:
         self.stop(self.beat, self.worker, self.web)
 
     def manage(self, *arguments: str, **environment: str) -> None:
-        """Run a command of manage.py. Raises StageFailed with its last words."""
+        """Run a command of manage.py. Raises DemoFailed with its last lines."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=CHECKOUT,
@@ -90,24 +90,24 @@ class Stage:
         )
         if done.returncode:
             words = " | ".join(done.stdout.strip().splitlines()[-3:])
-            raise StageFailed(f"manage.py {arguments[0]} failed: {words}")
+            raise DemoFailed(f"manage.py {arguments[0]} failed: {words}")
 
     def start(self, *children: Child) -> None:
-        """Start them side by side, and wait until each has said that it is ready."""
+        """Start them in parallel, and wait until all are ready."""
         for child in children:
             child.start()
         deadline = time.monotonic() + _READY_WITHIN
         while waiting := [child for child in children if not child.is_ready()]:
             for child in waiting:
                 if (status := child.exit_status()) is not None:
-                    raise StageFailed(f"{child.name} did not start (exit status {status})")
+                    raise DemoFailed(f"{child.name} did not start (exit status {status})")
             if time.monotonic() > deadline:
-                raise StageFailed(f"{waiting[0].name} is not ready after {_READY_WITHIN:.0f} s")
+                raise DemoFailed(f"{waiting[0].name} is not ready after {_READY_WITHIN:.0f} s")
             time.sleep(0.05)
 
     def stop(self, *children: Child) -> None:
         for child in children:
-            child.stop(_PATIENCE[child.name])
+            child.stop(_STOPS_WITHIN[child.name])
 
     def lose_messages(self) -> None:
         """Empty the broker."""
@@ -115,7 +115,7 @@ class Stage:
             broker.flushdb()
 
     def rows(self, statement: str, *values: Any) -> list[dict[str, Any]]:
-        """What the database says, past all code of Carillon's."""
+        """Read rows without Carillon's code."""
         with psycopg.connect(self.database_url, row_factory=dict_row) as connection:
             return connection.execute(statement, values).fetchall()
 
@@ -139,11 +139,11 @@ class Stage:
 
 
 def wait_until(ask: Callable[[], Found | None], what: str, within: float) -> Found:
-    """Ask until the answer is true, and return it. Raises StageFailed, which says that `what` did not happen."""
+    """Ask until the result is true, and return it. Raises DemoFailed, which names `what`."""
     deadline = time.monotonic() + within
     while not (found := ask()):
         if time.monotonic() > deadline:
-            raise StageFailed(f"{what} did not happen within {within:.0f} s")
+            raise DemoFailed(f"{what} did not happen within {within:.0f} s")
         time.sleep(0.05)
     return found
 
