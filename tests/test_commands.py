@@ -151,7 +151,7 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var
         again.process.wait()
 
 
-def test_a_port_that_is_taken_is_said_in_one_line_before_anything_is_started(var: Path) -> None:
+def test_a_port_that_is_taken_is_reported_in_one_line_before_anything_is_started(var: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -173,7 +173,7 @@ def test_a_port_that_is_taken_is_said_in_one_line_before_anything_is_started(var
         ("PORT", "99999", "not a port"),
     ],
 )
-def test_a_wrong_setting_is_said_in_one_line_with_the_name_of_the_variable(
+def test_a_wrong_setting_is_reported_in_one_line_with_the_name_of_the_variable(
     variable: str, value: str, says: str, var: Path
 ) -> None:
     given = {
@@ -190,7 +190,7 @@ def test_a_wrong_setting_is_said_in_one_line_with_the_name_of_the_variable(
     assert "hush" not in lines[0]
 
 
-def test_a_redis_that_does_not_answer_is_said_in_one_line(var: Path) -> None:
+def test_a_redis_that_does_not_answer_is_reported_in_one_line(var: Path) -> None:
     status, lines = run(
         sys.executable, "-m", "config.preflight", CARILLON_VAR=str(var), REDIS_URL="redis://:hush@127.0.0.1:1/0"
     )
@@ -200,7 +200,7 @@ def test_a_redis_that_does_not_answer_is_said_in_one_line(var: Path) -> None:
     assert "hush" not in "".join(lines) and "Traceback" not in "".join(lines)
 
 
-def test_a_bench_that_is_not_there_is_answered_with_those_that_are() -> None:
+def test_an_unknown_bench_is_answered_with_the_list() -> None:
     for name in ([], ["nonsense"], ["__init__"], ["../config/server"]):
         status, lines = run("script/bench", *name)
         assert status == 2
@@ -225,7 +225,7 @@ def make_checkout(top: Path, requirements: str) -> Path:
     return top
 
 
-def test_the_environment_is_made_once_and_mended_after_an_interruption(tmp_path: Path) -> None:
+def test_the_environment_is_made_once_and_repaired_after_an_interruption(tmp_path: Path) -> None:
     checkout = make_checkout(tmp_path, "./missing\n")
     (checkout / ".venv" / "bin").mkdir(parents=True)  # what an interruption of the making leaves
     status, lines = run("script/hello", cwd=checkout)
@@ -263,7 +263,7 @@ def test_a_package_is_counted_and_installed_only_if_its_file_has_the_pinned_hash
     assert any(line.endswith(": harmless_thing") for line in lines)
 
 
-def test_a_machine_without_a_fitting_python_is_told_so_in_one_line(tmp_path: Path) -> None:
+def test_a_machine_without_python_3_11_gets_an_error_of_one_line(tmp_path: Path) -> None:
     checkout = make_checkout(tmp_path, "")
     tools = tmp_path / "bin"
     tools.mkdir()
