@@ -1,6 +1,6 @@
-"""Encrypt secrets at rest with Fernet.
+"""Secrets at rest: sealed with Fernet (AES-128-CBC and HMAC-SHA256).
 
-The first of `settings.ENCRYPTION_KEYS` encrypts; all of them decrypt, so keys can be rotated without downtime.
+The first of `settings.ENCRYPTION_KEYS` seals, all of them open, so a key can be rotated without downtime.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from django.conf import settings
 
 
 class Unreadable(Exception):
-    """No configured key decrypts the text."""
+    """No configured key opens the sealed text."""
 
-    silent_variable_failure = True  # a template shows nothing instead of failing
+    silent_variable_failure = True  # a page that mentions it still opens, and shows nothing in its place
 
 
 @lru_cache(maxsize=8)
@@ -27,7 +27,7 @@ def seal(text: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Decrypt. Raises `Unreadable`."""
+    """The inverse of `seal`. Raises `Unreadable`."""
     try:
         return _fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(sealed.encode()).decode()
     except InvalidToken:
@@ -35,7 +35,7 @@ def unseal(sealed: str) -> str:
 
 
 def by_first_key(sealed: str) -> bool:
-    """Whether the first key decrypts it."""
+    """Whether the first key opens it, so that the others are not needed for it."""
     try:
         _fernet((settings.ENCRYPTION_KEYS[0],)).decrypt(sealed.encode())
     except InvalidToken:

@@ -1,4 +1,8 @@
-"""PostgreSQL helpers: array literals, prepared statements, retries after a lost connection."""
+"""Columns of values as PostgreSQL array literals, for `unnest(%s::uuid[], …)`.
+
+psycopg writes a list item by item, through a dumper and a search for what must be quoted; for the thousands of values
+of a batch that takes as long as the insert.
+"""
 
 from __future__ import annotations
 
@@ -35,25 +39,25 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 
 
 def column(values: Iterable[UUID | datetime | int | bool | str | None]) -> str:
-    """An array literal for `unnest(%s::uuid[], …)`; values have one type or are None, datetimes are aware.
-
-    psycopg dumps a list value by value, which takes as long as the insert of a batch.
-    """
+    """The literal of an array of `values`, all of one type or None; datetimes are aware."""
     listed = list(values)
     write = next((_WRITERS[type(value)] for value in listed if value is not None), str)
     return "{" + ",".join(["NULL" if value is None else write(value) for value in listed]) + "}"
 
 
-# psycopg keeps the texts of so many statements; those of a tick of beat are long.
-_PREPARED_MAX = 16
+# Statements that PostgreSQL plans once a connection, for those that every delivery pays for.
+#
+# Django writes the values into the text of a statement, so each one is a new one to PostgreSQL; planning a claim, which
+# touches five tables, takes longer than carrying it out. Here the values travel beside the text (psycopg's server-side
+# binding), and psycopg has the server keep the plan.
+# psycopg also counts the statements that it does not prepare, by their whole text; those of a clock's tick are long.
+_REMEMBERED = 16
 
 
 def execute(statement: str, values: Mapping[str, Any]) -> Any:
-    """Execute a prepared statement; return the cursor. Raises Django's errors. For the few statements of each delivery.
+    """The cursor, as Django's would be after `execute`, with its errors. For few statements, whose text never changes.
 
-    Django writes values into the text of a statement, so PostgreSQL plans each one again. Planning a claim takes longer
-    than executing it. Here psycopg binds the values on the server and keeps the plan. If Django logs statements, its
-    own cursor is used.
+    Where Django keeps a log of statements, they go through its own cursor, which can say what was sent.
     """
     database = connections[DEFAULT_DB_ALIAS]
     database.close_if_health_check_failed()
@@ -63,7 +67,7 @@ def execute(statement: str, values: Mapping[str, Any]) -> Any:
         logged.execute(statement, values)
         return logged
     own = database.connection
-    own.prepare_threshold, own.prepared_max = 0, _PREPARED_MAX
+    own.prepare_threshold, own.prepared_max = 0, _REMEMBERED
     with database.wrap_database_errors:
         return psycopg.Cursor(own).execute(statement, values)
 
