@@ -1,4 +1,4 @@
-"""The base classes of all admin pages: capped counts, indexed filters, no rights beyond those of the reader."""
+"""Count the rows of a list up to a limit: nobody reads page 400, and a million rows are slow to count."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MOST = 10_000
 
 
 class AtLeast(int):
-    """A count that was stopped at a limit, shown as "more than …"."""
+    """A count that was stopped: one more than what was counted, and says "more than …"."""
 
     def __str__(self) -> str:
         return f"more than {int(self) - 1:,}"
 
 
 def count_up_to(rows: Any, most: int) -> int:
-    """The number of rows of a queryset, or an `AtLeast` if there are more than `most`."""
+    """The number of rows of a queryset, or an `AtLeast` once there are more than `most`."""
     count: int = rows.order_by()[: most + 1].count()
     return AtLeast(count) if count > most else count
 
@@ -41,7 +41,7 @@ def count_up_to(rows: Any, most: int) -> int:
 class CappedPaginator(Paginator):  # type: ignore[type-arg]  # generic in its stubs alone
     @cached_property
     def count(self) -> int:
-        """At most `MOST`. Filters, searches and links reach the other rows."""
+        """Up to `MOST`; what lies beyond is reached by a filter, a search or a link."""
         return count_up_to(self.object_list, MOST)
 
 
@@ -52,10 +52,12 @@ def as_uuid(term: str) -> UUID | None:
         return None
 
 
+# What every page of the admin obeys: constant queries, no counting of millions, nothing open that need not be.
 class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
-    """`arrivals`: lookups that links from other pages use; `nothing`: the text of an empty list.
+    """`arrivals`: lookups by which links from other rows narrow this list; `nothing`: what an empty list says.
 
-    Only these lookups and the filters are allowed in an address: they are indexed, and none reads a secret.
+    Staff could ask anything of any column by writing it into the address; only arrivals and filters are answered, for
+    they are indexed, and no column that holds a secret is among them.
     """
 
     paginator = CappedPaginator
@@ -69,7 +71,7 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
     nothing: ClassVar[str] = ""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never for an account with more rights than the reader, nor for its rows."""
+        """Never for an account with more rights than the reader's, nor for a row of such an account."""
         allowed: bool = super().has_change_permission(request, obj)
         return allowed and rights.may_act_on(request, obj)
 
@@ -78,7 +80,7 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
         return allowed and rights.may_act_on(request, obj)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer as owner only accounts that the reader may act on."""
+        """Offer only accounts that the reader may act on as a row's owner."""
         if db_field.related_model is get_user_model():
             kwargs["queryset"] = rights.accounts_within(cast(AbstractUser, request.user))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
@@ -88,7 +90,7 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
         return lookup in self.arrivals or lookup.removesuffix("__exact") in filters
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        # PostgreSQL refuses NUL in text.
+        # A NUL never occurs in stored text, and PostgreSQL refuses it in a question.
         if any("\0" in value for _, values in request.GET.lists() for value in values):
             raise IncorrectLookupParameters
         return super().get_changelist_instance(request)
@@ -106,21 +108,21 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
         return page
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
-        """Search by an index with `found`; Django's way reads the whole table for each word."""
+        """What `found` finds by an index; the stock way would read the whole table for every word."""
         term = search_term.strip()
         return (self.found(queryset, term) if term else queryset), False
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        """The rows that a search finds: by default the row with this key."""
+        """The rows that a search means; those with this key, unless an admin knows more."""
         return rows.none() if (key := as_uuid(term)) is None else rows.filter(pk=key)
 
     def log_many(self, request: HttpRequest, rows: Iterable[Model], message: str) -> None:
-        """Write an entry to the history of each row."""
+        """Keep who did what and when, an entry a row; they show in each row's history."""
         LogEntry.objects.log_actions(cast(AbstractBaseUser, request.user).pk, rows, CHANGE, message)
 
 
 def _check_keys(key: Field[Any, Any], values: Iterable[str]) -> None:
-    """Answer 400 to keys of the wrong type; Django would send them to the database, which fails."""
+    """Rows are chosen from what a page offers. Django asks the database for whatever else comes, which then fails."""
     try:
         for value in values:
             key.to_python(value)
@@ -129,7 +131,7 @@ def _check_keys(key: Field[Any, Any], values: Iterable[str]) -> None:
 
 
 class Record(BaseAdmin):
-    """Rows that only Carillon writes; actions may change them."""
+    """What only the machinery writes: shown whole, changed by actions alone."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -141,13 +143,13 @@ class Record(BaseAdmin):
         return False
 
     def has_act_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Whether the reader may use actions: needs the permission to change rows."""
+        """Who may use this list's actions: those who may change its rows, though no form does."""
         allowed: bool = super().has_change_permission(request, obj)
         return allowed
 
 
 class RecordInline(TabularInline):  # type: ignore[misc]  # django-unfold ships no types
-    """Related rows, read-only."""
+    """Rows that belong to the one shown: read, never written."""
 
     extra = 0
     can_delete = False

@@ -1,4 +1,4 @@
-"""Links and columns of admin pages. Models are named by text, so that no app imports one above it."""
+"""Links from one row of the admin to another, by name, so that no app has to import one that stands above it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ NONE = "–"
 
 
 def to_row(model: str, pk: Any, text: object) -> SafeString:
-    """A link to the row `pk` of `model` ("notifications.channel"); a dash for None."""
+    """A link to the page of the row `pk` of `model` ("notifications.channel"); a dash where there is none."""
     if pk is None:
         return SafeString(NONE)
     return _link(reverse(f"admin:{model.replace('.', '_')}_change", args=[pk]), text)
 
 
 def to_list(model: str, text: object, **narrowed: Any) -> SafeString:
-    """A link to the list of `model`, filtered by lookups in `BaseAdmin.arrivals`."""
+    """A link to the list of `model`, narrowed by lookups that its admin takes (see `BaseAdmin.arrivals`)."""
     page = reverse(f"admin:{model.replace('.', '_')}_changelist")
     return _link(f"{page}?{urlencode(narrowed)}", text)
 
 
 def to_page(name: str, text: object, **named: Any) -> SafeString:
-    """A link to the URL called `name`."""
+    """A link to the page of the admin that is called `name`."""
     return _link(reverse(name, kwargs=named), text)
 
 
@@ -38,7 +38,7 @@ def _link(url: str, text: object) -> SafeString:
 
 
 def instant(value: datetime | None) -> SafeString:
-    """An instant in the reader's zone, to the second."""
+    """An instant in the reader's zone, to the second, with its zone."""
     if value is None:
         return SafeString(NONE)
     return format_html(
@@ -53,11 +53,12 @@ def many(*parts: SafeString) -> SafeString:
     return format_html("<span>{}</span>", format_html_join(" · ", "{}", ((part,) for part in parts)))
 
 
+# A column whose values stand on a coloured ground.
 Column = TypeVar("Column", bound=Callable[..., Any])
 
 
 def badge(description: str, colours: Mapping[str, str]) -> Callable[[Column], Column]:
-    """A column with coloured values. `colours`: from a value to info, success, warning or danger."""
+    """`colours`: from a value to one of info, success, warning, danger; django-unfold draws it (and ships no types)."""
 
     def mark(column: Column) -> Column:
         column.short_description = description  # type: ignore[attr-defined]

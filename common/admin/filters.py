@@ -1,4 +1,4 @@
-"""Filters for rows with UUIDv7 keys: the index of the primary key finds recent rows."""
+"""Filters over rows whose key is a time-ordered UUID, so that the primary key's index says what is recent."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PERIODS = {
     "week": ("Past 7 days", timedelta(days=7)),
     "month": ("Past 30 days", timedelta(days=30)),
 }
-# A filter without an index reads at most so many rows.
+# A filter that no index serves looks at so many rows at most.
 NEWEST = 100_000
 
 
 class Period(SimpleListFilter):
-    """By when a row was recorded, or by the indexed instant `column`."""
+    """By when a row was recorded, or by an instant that is indexed (`column`)."""
 
     title = "when"
     parameter_name = "when"
@@ -40,12 +40,12 @@ class Period(SimpleListFilter):
 
 
 class Newest(SimpleListFilter):
-    """By the value of `parameter_name`, among the newest rows only, except for values in `indexed`."""
+    """By the value of `parameter_name`: among the newest rows only, save for values that an index serves."""
 
     indexed: ClassVar[tuple[str, ...]] = ()
 
     def options(self) -> list[tuple[str, str]]:
-        """Pairs of value and label."""
+        """The values, and what people call them."""
         raise NotImplementedError
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -60,16 +60,16 @@ class Newest(SimpleListFilter):
 
 
 def of_the_newest(label: str) -> str:
-    """The label of a filter that reads only the newest rows."""
+    """What a filter that looks no further is called, so that nobody takes its answer for the whole."""
     return f"{label}, of the newest {NEWEST:,}"
 
 
 def newest(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """The rows that are among the newest of the table."""
+    """Those of `rows` that are among the table's newest."""
     oldest = rows.model._default_manager.order_by("-pk").values("pk")[NEWEST - 1 : NEWEST]
     return rows.filter(pk__gte=Coalesce(Subquery(oldest), Value(UUID(int=0))))
 
 
 def first_key(instant: datetime) -> UUID:
-    """The lowest UUIDv7 of `instant`."""
+    """The lowest UUID of version 7 that could have been made at `instant`."""
     return UUID(int=int(instant.timestamp() * 1000) << 80)

@@ -1,4 +1,4 @@
-"""The accounts that staff may act on: never those with more rights than their own."""
+"""Whose accounts a member of staff may act on: never those of somebody with more rights than they have."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.http import HttpRequest
 
 
 def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
-    """The accounts that `actor` may act on: their own, and those that are not staff and have no more permissions.
+    """The accounts that `actor` may act on: their own, and those of people who are no staff and have no more rights.
 
-    A superuser may act on all. Permissions of inactive accounts count too.
+    A superuser may act on all. Permissions count by their rows, so that those of an inactive account count too.
     """
     accounts = get_user_model()._default_manager
     if actor.is_active and actor.is_superuser:
@@ -25,9 +25,9 @@ def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
 
 
 def may_act_on(request: HttpRequest, row: Any) -> bool:
-    """Whether the reader may change `row`: an account, a row of an account, or a row without an owner.
+    """Whether whoever is signed in may change `row`, which is an account or belongs to one; a row of nobody's may be.
 
-    The stored owner counts, not one that a form has set.
+    The owner that counts is the stored one, whatever a form has written to `row`.
     """
     actor = cast(AbstractUser, request.user)
     if row is None or (actor.is_active and actor.is_superuser):
