@@ -1,4 +1,4 @@
-"""The peer of `bench.deliver`: a bare Celery task that makes the same POST over the same pool, and records nothing."""
+"""The peer of `bench.deliver`: a Celery task that makes the same POST over the same connections, without records."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 The bare task makes the same POST in the same run and records nothing.
 
-python -m bench.deliver [--n 3000] [--rounds 3] [--latency MS] [--pool prefork|threads] [--json]: with a latency, the
-workers have threads, for then they mostly wait.
-python -m bench.deliver --queue 1000000 [--json]: what claiming, settling and rescue cost beside so many that wait.
+Options: [--rounds 3] [--pool prefork|threads]; with a latency, the default is threads.
+`--queue 1000000` measures a claim, a settling and a rescue beside so many pending deliveries instead.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
-from bench.delivering import Sink, make_deliveries, make_waiting, memory_of, own_redis_database, worker
-from bench.ground import ground, report, sweep
+from bench.environment import clear_broker, environment, report, transactions
+from bench.workers import Sink, memory_of, own_redis_database, worker
 
 
 def main() -> None:
@@ -30,7 +29,7 @@ def main() -> None:
     parser.add_argument("--queue", type=int, help="measure single statements beside so many pending deliveries")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with ground() as app:
+    with environment() as app:
         own_redis_database(app)
         if options.queue:
             beside_a_queue(options.queue, options.n)
@@ -41,12 +40,12 @@ def main() -> None:
 
 def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: int) -> None:
     from bench import bare
+    from bench.rows import make_channel, make_deliveries, make_user
     from notifications.deliveries import outbox, publisher
     from notifications.models import Delivery
-    from tests.make import make_channel, make_user
 
     sink = Sink(options.latency / 1000)
-    channel = make_channel(make_user(), "webhook", {"secret": bare.SECRET}, address={"url": sink.url})
+    channel = make_channel(make_user(), "webhook", {"url": sink.url}, {"secret": bare.SECRET})
 
     def ours(ids: list[UUID]) -> Callable[[], bool]:
         outbox.publish(outbox.Wake(delivery_id) for delivery_id in ids)
@@ -56,7 +55,7 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
         publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids])
         return lambda: True
 
-    def play(publish: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
+    def measure(publish: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
         target, started = sink.answered + len(ids), time.perf_counter()
         finished = publish(ids)
         while sink.answered < target or not finished():
@@ -69,35 +68,35 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
     rates: dict[str, list[float]] = {"ours": [], "bare": []}
     try:
         with worker(pool, concurrency, processes, sink) as workers:
-            play(ours, make_deliveries(channel, 200))
-            play(peer, [uuid4() for _ in range(200)])
-            before = _transactions()
+            measure(ours, make_deliveries(channel, 200))
+            measure(peer, [uuid4() for _ in range(200)])
+            before = transactions()
             for _ in range(options.rounds):
                 ids = make_deliveries(channel, options.n)
-                rates["ours"].append(play(ours, ids))
-                rates["bare"].append(play(peer, [uuid4() for _ in range(options.n)]))
-            transactions = (_transactions() - before) / (options.rounds * options.n)
+                rates["ours"].append(measure(ours, ids))
+                rates["bare"].append(measure(peer, [uuid4() for _ in range(options.n)]))
+            each = (transactions() - before) / (options.rounds * options.n)
             memory = memory_of(workers)
     finally:
         sink.close()
-        sweep(app)
+        clear_broker(app)
     middle = {name: statistics.median(found) for name, found in rates.items()}
     shape = {"pool": f"{processes} x {pool} {concurrency}", "latency ms": options.latency, "n": options.n}
     rows = {
         name: {"a second": round(rate, 1), "took s": round(options.n / rate, 2)} | shape
         for name, rate in middle.items()
     }
-    own = rows["ours"] | {"transactions each": round(transactions, 2), "memory MiB": memory}
+    own = rows["ours"] | {"transactions each": round(each, 2), "memory MiB": memory}
     report("deliver", 0, own, {"bare task": rows["bare"]}, {"bare task": round(middle["ours"] / middle["bare"], 2)})
 
 
 def beside_a_queue(queue: int, n: int) -> None:
     """Median milliseconds of one statement over a socket, beside 1,000 pending deliveries and beside `queue`."""
+    from bench.rows import make_channel, make_deliveries, make_user, make_waiting
     from notifications import deliveries, providers
     from notifications.deliveries import LostRule
-    from tests.make import make_channel, make_user
 
-    channel = make_channel(make_user(), "webhook")
+    channel = make_channel(make_user(), "webhook", {"url": "https://example.org/hook"}, {"secret": "whsec_c2VjcmV0"})
     rules = [LostRule(provider.kind, True, 5) for provider in providers.all()]
 
     def cost() -> dict[str, Any]:
@@ -129,16 +128,6 @@ def beside_a_queue(queue: int, n: int) -> None:
     many = cost()
     ratios = {name: round(many[name] / few[name], 2) for name in few}
     report("deliver beside a queue", 0, {"pending": queue} | many, {"few": {"pending": 1_000} | few}, ratios)
-
-
-def _transactions() -> int:
-    """Committed in this database by everybody, those of the last second included."""
-    from django.db import connection
-
-    time.sleep(1.2)  # backends report their counts at most once a second
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
-        return int(cursor.fetchone()[0])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`script/bench fairness [--n 10000] [--seconds 40] [--seed 1] [--json]`: what one person's thousands cost another.
+"""`script/bench fairness [--n 10000] [--seconds 40] [--seed 1] [--json]`: lateness beside one person's thousands.
 
 One person has so many deliveries to a chat that takes one message a second, in a second run to a webhook that takes all
 of them. Meanwhile single ones of others come at random, five a second. There is a real worker of four processes, and
@@ -18,9 +18,8 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from bench.deliver import _transactions
-from bench.delivering import Sink, make_deliveries, own_redis_database, worker
-from bench.ground import ground, report, sweep
+from bench.environment import clear_broker, environment, report, transactions
+from bench.workers import Sink, own_redis_database, worker
 
 BATCH = 500  # of schedules that beat fires at once
 OTHERS = 10  # people, of whom each has one now and then
@@ -33,7 +32,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with ground() as app:
+    with environment() as app:
         own_redis_database(app)
         rows = measure(app, options)
     late = {name: row["p99 ms"] for name, row in rows.items()}
@@ -45,28 +44,29 @@ def main() -> None:
 
 
 def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    from bench.rows import WEBHOOK_SECRET, make_channel, make_deliveries, make_user
+    from demo.receivers import HTTPReceiver
+    from demo.receivers.telegram import TOKEN, answer
     from notifications.deliveries import fair_queue
-    from tests.make import make_channel, make_user
-    from tests.receivers import HTTPReceiver
-    from tests.receivers.telegram import TOKEN, answer
 
     few = fair_queue.FEW
     rows: dict[str, dict[str, Any]] = {}
     sink = Sink(0.0)
     with HTTPReceiver(answer) as telegram, worker("prefork", 4, 1, sink, TELEGRAM_URL=telegram.origin), rescued(app):
-        others = [make_channel(make_user(), "webhook", address={"url": sink.url}) for _ in range(OTHERS)]
-        play([], 0, others, 2.0, random.Random(0))  # wakes the worker
+        webhook = ("webhook", {"url": sink.url}, {"secret": WEBHOOK_SECRET})
+        others = [make_channel(make_user(), *webhook) for _ in range(OTHERS)]
+        run_load([], 0, others, 2.0, random.Random(0))  # wakes the worker
         for peer, fair_queue.FEW in (("ours", few), ("one queue", options.n)):
             for kind in ("limited", "unlimited"):
                 who = make_user()
                 if kind == "limited":
-                    channel = make_channel(who, "telegram", {"token": TOKEN}, address={"chat": "1"})
+                    channel = make_channel(who, "telegram", {"chat": "1"}, {"token": TOKEN})
                 else:
-                    channel = make_channel(who, "webhook", address={"url": sink.url})
-                before, counted = len(telegram.requests), _transactions()
+                    channel = make_channel(who, *webhook)
+                before, counted = len(telegram.requests), transactions()
                 flood = make_deliveries(channel, options.n)
-                lateness = play(flood, who.id, others, options.seconds, random.Random(options.seed))
-                row = _summary(lateness) | _spent(channel, _transactions() - counted)
+                lateness = run_load(flood, who.id, others, options.seconds, random.Random(options.seed))
+                row = _summary(lateness) | _spent(channel, transactions() - counted)
                 if kind == "limited":
                     arrived = sorted(request.at.timestamp() for request in telegram.requests[before:])
                     gaps = [later - earlier for earlier, later in pairwise(arrived)]
@@ -74,16 +74,17 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
                 rows[peer if kind == "limited" else f"{peer}, unlimited"] = row
                 _forget(app)
     sink.close()
-    sweep(app)
+    clear_broker(app)
     return rows
 
 
-def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, chance: random.Random) -> list[float]:
-    """Publish all of `owner`'s flood, in batches as beat does; return how late the single ones to the channels of the
-    others were settled, in seconds.
-    """
+def run_load(
+    flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, chance: random.Random
+) -> list[float]:
+    """Publish the flood of `owner` in batches, as beat does; return the lateness of the others, in seconds."""
     from django.db.models import F
 
+    from bench.rows import make_deliveries
     from notifications.deliveries import outbox
     from notifications.models import Delivery
 
@@ -105,14 +106,14 @@ def play(flood: Sequence[UUID], owner: int, others: list[Any], seconds: float, c
 
 @contextmanager
 def rescued(app: Any) -> Iterator[None]:
-    """What beat does for deliveries that wait."""
+    """Run rescue every 5 s, as beat does."""
     over = threading.Event()
 
-    def publish() -> None:
+    def rescue() -> None:
         while not over.wait(5.0):
             app.send_task("notifications.rescue", ignore_result=True)
 
-    clock = threading.Thread(target=publish)
+    clock = threading.Thread(target=rescue)
     clock.start()
     try:
         yield
@@ -131,9 +132,7 @@ def _summary(lateness: Sequence[float]) -> dict[str, Any]:
 
 
 def _spent(channel: Any, transactions: int) -> dict[str, Any]:
-    """What became of the thousands: how many were delivered and at which claim, and the transactions for each of all
-    (those for the single ones among them).
-    """
+    """How many of the thousands were delivered and at which claim, and all transactions for each of them."""
     from django.db.models import Avg, Count, Max
 
     from notifications.models import Delivery
@@ -150,7 +149,7 @@ def _spent(channel: Any, transactions: int) -> dict[str, Any]:
 
 
 def _forget(app: Any) -> None:
-    """What one run has left must not be another's load."""
+    """Remove what a run has left, before the next one."""
     from django.db.models.functions import Now
 
     from notifications.deliveries import fair_queue

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bench.ground import PREFIX, ground, report, sweep, waiting
+from bench.environment import PREFIX, clear_broker, environment, queue_length, report
 
 STOCK_DUE = 1_000  # it compares all of them for each that it fires, at the same cost from the first to the last
 
@@ -26,11 +26,11 @@ def main() -> None:
     parser.add_argument("--stock-seconds", type=float, default=20.0, help="of the stock one with all due; 600 for all")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with ground() as app:
+    with environment() as app:
         rates: dict[str, dict[str, Any]] = {}
 
         def measure(name: str, due: int, run: Callable[[], tuple[int, float]]) -> None:
-            sweep(app)
+            clear_broker(app)
             sent, seconds = run()
             rates[name] = {"due": due, "fired": sent, "seconds": round(seconds, 2), "a second": round(sent / seconds)}
 
@@ -52,7 +52,7 @@ def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
     from django.db import connection
     from django_celery_beat.models import PeriodicTask
 
-    from bench.firing import clear, make_schedules
+    from bench.rows import clear, make_schedules
     from notifications.deliveries import fair_queue
     from notifications.models import Delivery
     from schedules import mirror
@@ -73,7 +73,7 @@ def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
     while Schedule.objects.filter(next_fire_at__lte=now).exists():
         beat.tick()
     seconds = time.perf_counter() - started
-    published = waiting(app) + waiting(app, fair_queue.QUEUE)
+    published = queue_length(app) + queue_length(app, fair_queue.QUEUE)
     found = {Occurrence.objects.filter(outcome="fired").count(), Delivery.objects.count(), published}
     if found != {due}:
         raise SystemExit(f"Not everything was fired, recorded and published: {found} of {due}")
@@ -95,7 +95,7 @@ def stock(app: Any, due: int, longest: float) -> tuple[int, float]:
     from django_celery_beat.models import CrontabSchedule, PeriodicTask
     from django_celery_beat.schedulers import DatabaseScheduler
 
-    from bench.firing import clear
+    from bench.rows import clear
 
     clear()
     now = timezone.now()
@@ -117,7 +117,7 @@ def stock(app: Any, due: int, longest: float) -> tuple[int, float]:
     started = time.perf_counter()
     while beat.tick() == 0 and time.perf_counter() < started + longest:
         pass
-    return waiting(app), time.perf_counter() - started
+    return queue_length(app), time.perf_counter() - started
 
 
 def redbeat(app: Any, due: int) -> tuple[int, float]:
@@ -134,9 +134,9 @@ def redbeat(app: Any, due: int) -> tuple[int, float]:
             str(number), "notifications.deliver", daily, args=["0"], app=app, last_run_at=before
         ).save()
     started = time.perf_counter()
-    while waiting(app) < due and time.perf_counter() < started + 60:
+    while queue_length(app) < due and time.perf_counter() < started + 60:
         beat.tick()
-    return waiting(app), time.perf_counter() - started
+    return queue_length(app), time.perf_counter() - started
 
 
 if __name__ == "__main__":

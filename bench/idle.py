@@ -1,8 +1,8 @@
-"""`script/bench idle [--schedules N] [--rounds N] [--json]`: what a beat costs while nothing is due, by how many wait.
+"""`script/bench idle [--schedules N] [--rounds N] [--json]`: the cost of beat while nothing is due.
 
-Each size has a database of its own and is measured in processes of its own (`bench.idling`): its start until the first
-tick is done, the median tick, its memory, and the median edit of a schedule. The sizes take turns, since the machine's
-speed drifts, and each value is the median of the rounds. The million takes a minute or two to write.
+Each size has a database of its own and is measured in processes of its own: its start until the first
+tick is done, the median tick, its memory, and the median edit of a schedule. The sizes take turns, since the
+speed of the machine drifts, and each value is the median of the rounds. The million takes a minute or two to write.
 """
 
 from __future__ import annotations
@@ -14,22 +14,27 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from itertools import pairwise
 
-from bench.ground import children_environment, ground, report
+from bench.environment import children_environment, environment, report, set_up
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="script/bench idle")
     parser.add_argument("--schedules", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument(
+        "--beat-started", type=float, help=argparse.SUPPRESS
+    )  # how it calls itself, for one measurement
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.beat_started:
+        return measure_beat(options.beat_started)
     sizes = [size for size in (1_000, 100_000) if size < options.schedules] + [options.schedules]
-    with ground(), ExitStack() as homes:
+    with environment(), ExitStack() as homes:
         databases = {size: homes.enter_context(home(size, written)) for written, size in pairwise([0, *sizes])}
         rounds = [{size: measure(database) for size, database in databases.items()} for _ in range(options.rounds)]
     measured = {size: medians([one[size] for one in rounds]) for size in sizes}
@@ -44,7 +49,7 @@ def main() -> None:
 
 @contextmanager
 def home(size: int, written: int) -> Iterator[str]:
-    """A database with `size` schedules, where the ground's has `written` of them; yields its name."""
+    """A database with `size` schedules, where the bench's own has `written` of them; yields its name."""
     from django.db import connection
 
     write(size - written)
@@ -68,7 +73,7 @@ def medians(rounds: list[dict[str, float]]) -> dict[str, float]:
 def write(count: int) -> None:
     from django.db import connection
 
-    from bench.firing import make_schedules
+    from bench.rows import make_schedules
     from schedules.firing import fire
 
     make_schedules(count, fire.read_clock().now.replace(microsecond=0) + timedelta(days=3))
@@ -77,11 +82,56 @@ def write(count: int) -> None:
 
 
 def measure(database: str) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.idling", repr(time.time())]
-    environment = os.environ | children_environment(database)
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    command = [sys.executable, "-m", "bench.idle", "--beat-started", repr(time.time())]
+    done = subprocess.run(command, env=os.environ | children_environment(database), stdout=subprocess.PIPE, check=True)
     measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return measured
+
+
+def measure_beat(started: float) -> None:
+    """One beat among idle schedules; prints one JSON object."""
+    app = set_up()
+    from schedules.beat.scheduler import Scheduler
+
+    beat = Scheduler(app=app)
+    beat.tick()
+    took = time.time() - started
+    for _ in range(30):
+        beat.tick()  # sends the stock entries that are due, and settles
+    tick = median_ms(beat.tick, 300)
+    with open("/proc/self/status") as file:
+        memory = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    edit = median_ms(make_edit(), 60)
+    print(
+        json.dumps({"start s": round(took, 2), "tick ms": tick, "memory MiB": round(memory / 1024, 1), "edit ms": edit})
+    )
+
+
+def median_ms(act: Callable[[], object], times: int) -> float:
+    spent = []
+    for _ in range(times):
+        began = time.perf_counter()
+        act()
+        spent.append(time.perf_counter() - began)
+    return round(statistics.median(spent) * 1000, 2)
+
+
+def make_edit() -> Callable[[], object]:
+    from bench.rows import draft
+    from schedules import editing
+    from schedules.firing import fire
+    from schedules.models import Schedule
+
+    schedules = list(Schedule.objects.order_by("id")[:60])
+    drafts = [draft(list(schedule.channels.all()), "daily", {"time": "18:30"}) for schedule in schedules]
+    now = fire.read_clock().now
+    waiting = iter(zip(schedules, drafts, strict=True))
+
+    def edit() -> object:
+        schedule, draft = next(waiting)
+        return editing.reschedule(schedule.id, draft, now, schedule.version)
+
+    return edit
 
 
 if __name__ == "__main__":

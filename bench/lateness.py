@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from demo.installation import Installation, wait_until
+from demo.receivers import HTTPReceiver
 from demo.report import table
-from demo.stage import Stage, wait_until
-from tests.receivers import HTTPReceiver
 
 _HEAD_START = timedelta(seconds=5)  # all of them are made before the first is due
 
@@ -34,14 +34,14 @@ SELECT d.id, n.slot, o.fired_at, a.started_at AS claimed_at, d.settled_at, d.sta
 
 def measure(reminders: int, seed: int) -> dict[str, dict[str, float]]:
     """For each station, milliseconds after the slot: p50, p99, max."""
-    with HTTPReceiver() as sink, Stage("bench_lateness") as stage:
-        stage.start(stage.worker, stage.beat)
-        os.environ |= stage.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    with HTTPReceiver() as sink, Installation("bench_lateness") as site:
+        site.start(site.worker, site.beat)
+        os.environ |= site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
         last = _make(reminders, seed, sink.url)
         time.sleep(max(0.0, last.timestamp() - time.time()))
         wait_until(lambda: len(sink.requests) >= reminders or None, "the last reminder", within=30)
-        wait_until(lambda: all(row["state"] == "delivered" for row in stage.rows(_RECORDED)), "the last", within=30)
-        rows = stage.rows(_RECORDED)
+        wait_until(lambda: all(row["state"] == "delivered" for row in site.rows(_RECORDED)), "the last", within=30)
+        rows = site.rows(_RECORDED)
         arrived = {request.headers["webhook-id"]: request.at for request in sink.requests}
     if not len(rows) == len(arrived) == len(sink.requests) == reminders:
         raise SystemExit(f"{reminders} reminders, {len(rows)} deliveries, {len(sink.requests)} posts")

@@ -37,9 +37,9 @@ def main() -> None:
     parser.add_argument("--sends", type=int, default=1_000, help="of each provider, and of each peer")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    from bench.ground import report, seat
+    from bench.environment import report, set_up
 
-    seat()
+    set_up()
     ours: dict[str, Any] = {}
     peer: dict[str, Any] = {}
     connections = []
@@ -88,9 +88,9 @@ def posts(kind: str) -> Iterator[Pair]:
     import requests
     from django.test import override_settings
 
+    from demo.receivers import HTTPReceiver, discord, ntfy, slack, telegram
     from notifications import providers
     from notifications.message import Delivered
-    from tests.receivers import HTTPReceiver, discord, ntfy, slack, telegram
 
     forms = {
         "webhook": (None, {"url": "{origin}/hooks/carillon"}),
@@ -131,9 +131,9 @@ def posts(kind: str) -> Iterator[Pair]:
 @contextmanager
 def pushes() -> Iterator[Pair]:
     """Send by a service of Apprise; the peer is the service itself, made once."""
+    from demo.receivers import HTTPReceiver, gotify
     from notifications import providers
     from notifications.message import Delivered
-    from tests.receivers import HTTPReceiver, gotify
 
     with HTTPReceiver(gotify.answer) as receiver, HTTPReceiver(gotify.answer) as other:
         provider, said = providers.get("apprise"), message()
@@ -155,7 +155,7 @@ def pushes() -> Iterator[Pair]:
 
 
 def untouched(name: str) -> Any:
-    """A service's module as Apprise has it, with the real `requests`: the one that is loaded is behind our door."""
+    """The module of an Apprise service with the real `requests`, which the loaded one does not have."""
     spec = find_spec(f"apprise.plugins.{name}")
     if spec is None or spec.loader is None:
         raise SystemExit(f"Apprise has no {name} any more")
@@ -170,9 +170,9 @@ def mails() -> Iterator[Pair]:
     from django.template.loader import render_to_string
     from django.test import override_settings
 
+    from demo.receivers import SMTPReceiver
     from notifications import providers
     from notifications.message import Delivered, Destination
-    from tests.receivers import SMTPReceiver
 
     with SMTPReceiver() as receiver, SMTPReceiver() as other:
         server = {

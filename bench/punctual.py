@@ -19,8 +19,9 @@ from uuid import UUID
 
 import redis
 
-from bench.ground import PREFIX, children_environment, ground, report
+from bench.environment import PREFIX, children_environment, environment, report, set_up
 
+STOCK = "django_celery_beat.schedulers:DatabaseScheduler"
 AHEAD = 8.0  # seconds for the beat to start
 
 
@@ -30,9 +31,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stock", action="store_true")
+    parser.add_argument("--process", choices=["ours", "stock", "worker"], help=argparse.SUPPRESS)  # used by itself
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with ground():
+    if options.process:
+        return run_process(options.process)
+    with environment():
         from django_celery_beat.models import PeriodicTask
 
         from schedules import mirror
@@ -42,12 +46,12 @@ def main() -> None:
             PeriodicTask.objects.filter(task=mirror.FIRE).delete()
         children = [start(name) for name in (["stock", "worker"] if options.stock else ["ours"])]
         try:
-            heard = listen(options.reminders, AHEAD + options.seconds + 20)
+            received = listen(options.reminders, AHEAD + options.seconds + 20)
         finally:
             for child in children:
                 child.terminate()
                 child.wait(timeout=15)
-        late = sorted(lateness(heard))
+        late = sorted(lateness(received))
     own = {
         "reminders": len(late),
         "p50 ms": round(late[len(late) // 2] * 1000, 1),
@@ -57,16 +61,29 @@ def main() -> None:
     report("punctual", options.seed, own, {}, {})
 
 
+def run_process(name: str) -> None:
+    app = set_up()
+    if name == "worker":
+        app.Worker(queues="maintenance", pool="solo", loglevel="ERROR", quiet=True, without_gossip=True).start()
+    else:
+        app.Beat(
+            quiet=True,
+            loglevel="WARNING",
+            pidfile=None,
+            scheduler_cls=STOCK if name == "stock" else app.conf.beat_scheduler,
+        ).run()
+
+
 def start(name: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "bench.beating", name]
+    command = [sys.executable, "-m", "bench.punctual", "--process", name]
     return subprocess.Popen(command, env=os.environ | children_environment(), stderr=subprocess.DEVNULL)
 
 
 def make(count: int, seconds: float, luck: random.Random) -> None:
     from django.db import transaction
 
+    from bench.rows import make_channel, make_schedule, make_user
     from schedules.firing import fire
-    from tests.make import make_channel, make_schedule, make_user
 
     user = make_user()
     channels = [make_channel(user)]
@@ -75,7 +92,7 @@ def make(count: int, seconds: float, luck: random.Random) -> None:
     with transaction.atomic():
         for slot in slots:
             at = began + timedelta(seconds=slot)
-            make_schedule(user, channels, now=began, kind="once", rule={"at": at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]})
+            make_schedule(user, channels, "once", {"at": at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]}, began)
 
 
 def listen(count: int, longest: float) -> dict[UUID, float]:
@@ -83,21 +100,21 @@ def listen(count: int, longest: float) -> dict[UUID, float]:
     from django.conf import settings
 
     client = redis.Redis.from_url(settings.REDIS_URL)
-    heard: dict[UUID, float] = {}
+    received: dict[UUID, float] = {}
     end = time.monotonic() + longest
-    while len(heard) < count and time.monotonic() < end:
+    while len(received) < count and time.monotonic() < end:
         popped = client.brpop([f"{PREFIX}deliveries", f"{PREFIX}bulk"], timeout=1)
         if popped:
             shown = json.loads(popped[1])["headers"]["argsrepr"]
-            heard.setdefault(UUID(shown.strip("[]'")), time.time())  # nobody claims it, so rescue publishes it again
-    return heard
+            received.setdefault(UUID(shown.strip("[]'")), time.time())  # nobody claims it, so rescue publishes it again
+    return received
 
 
-def lateness(heard: dict[UUID, float]) -> list[float]:
+def lateness(received: dict[UUID, float]) -> list[float]:
     from notifications.models import Delivery
 
     slots = dict(Delivery.objects.values_list("id", "notification__slot"))
-    return [moment - slot.timestamp() for id_, moment in heard.items() if (slot := slots[id_]) is not None]
+    return [moment - slot.timestamp() for id_, moment in received.items() if (slot := slots[id_]) is not None]
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ class Receiver(asyncio.Protocol):
     answered = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101  # what a TCP server hands over
+        assert isinstance(transport, asyncio.Transport)  # what a TCP server hands over
         self.transport = transport
         self.buffer = b""
 

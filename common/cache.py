@@ -1,8 +1,7 @@
-"""The cache in which sign-in attempts are counted: Redis, shared by all web processes.
+"""Django's cache on Redis, shared by all web processes. It counts tries to sign in.
 
-It fails open. While Redis is away nobody is throttled, rather than everybody locked out: passwords are hashed slowly
-all the same, and an attacker who can take Redis away could do worse. Codes of a second factor are short and quick to
-check; they are not taken meanwhile (see `answers`).
+While Redis is down it fails open: nobody is limited, rather than everybody locked out. Passwords are slow to check.
+Codes of a second factor are not, so they are refused meanwhile (see `answers`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _PAUSE = 5.0  # seconds
 
 
 class JSONSerializer:
-    """Plain data only: whoever can write to Redis must not be able to run code here, as with pickle."""
+    """JSON instead of pickle: writing to Redis must not allow running code here."""
 
     def dumps(self, value: Any) -> str:
         return json.dumps(value)
@@ -37,7 +36,7 @@ class JSONSerializer:
 
 class Cache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
-        # A page must not wait for a Redis that is away.
+        # A page must not wait for a Redis that is down.
         options = {"serializer": JSONSerializer, "socket_timeout": 1, "socket_connect_timeout": 1}
         options["retry"] = Retry(NoBackoff(), 0)
         super().__init__(server, params | {"OPTIONS": options})
@@ -56,23 +55,23 @@ class Cache(RedisCache):
         return self._open(lambda: super(Cache, self).delete(key, version), False)
 
     def answers(self) -> bool:
-        """Whether what is counted here is counted now, for those who would rather refuse than not count."""
+        """Whether Redis answers now."""
         try:
             return bool(self._cache.get_client().ping())
         except RedisError:
             return False
 
     def clear(self) -> None:
-        """The stock one empties the whole database, and with it the broker."""
+        """Refuse: Django's way empties the whole database, including the broker."""
         raise NotImplementedError("The cache shares its Redis with the broker; its keys expire by themselves.")
 
     def _open(self, ask: Callable[[], T], otherwise: T) -> T:
-        """A page asks a dozen times: it waits for a Redis that is away once."""
+        """Return `otherwise` for a while after an error, so that a page waits only once."""
         if time.monotonic() < self._asked_again_at:
             return otherwise
         try:
             return ask()
         except RedisError as error:
-            log.warning("Redis does not answer (%s): sign-in is not throttled", type(error).__name__)
+            log.warning("Redis does not answer (%s): tries to sign in are not counted", type(error).__name__)
             self._asked_again_at = time.monotonic() + _PAUSE
             return otherwise

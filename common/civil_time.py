@@ -1,8 +1,8 @@
-"""Civil time: what the clock on the wall of a zone shows, and the instants behind it.
+"""Conversion between civil time (the wall clock of a zone) and instants.
 
-The rule for all that speaks of civil time: **a civil time comes at the first instant at which the wall clock shows it
-or a later time.** A time that a clock change skips therefore comes at the first instant after the gap, and one that
-happens twice comes the first time. Civil times are naive datetimes; instants are aware, in UTC.
+If the clock skips a time, it comes right after the gap. A time that happens twice comes the first time. In other words:
+a civil time comes at the first instant at which the clock shows it or a later time. Civil times are naive datetimes;
+instants are aware, in UTC.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _SECOND = timedelta(seconds=1)
 
 
 def local(where: ZoneInfo, instant: datetime) -> datetime:
-    """What the wall clock shows at an instant, naive."""
+    """The civil time at an instant."""
     return instant.astimezone(where).replace(tzinfo=None, fold=0)
 
 
 def first_instant(where: ZoneInfo, civil: datetime) -> datetime:
-    """The first instant at which the wall clock shows `civil` or later: when `civil` comes."""
+    """The first instant at which the wall clock shows `civil` or later."""
     before_change = civil.replace(tzinfo=where)  # fold=0: the first of two; in a gap, the offset before it
     instant = before_change.astimezone(UTC)
     if local(where, instant) == civil:
@@ -29,10 +29,9 @@ def first_instant(where: ZoneInfo, civil: datetime) -> datetime:
 
 
 def high_water(where: ZoneInfo, instant: datetime) -> datetime:
-    """The latest time that the wall clock has shown up to `instant`.
+    """The latest civil time that the wall clock has shown up to `instant`.
 
-    A civil time C comes after `instant` exactly when C > high_water(instant): in the second pass through
-    a repeated hour, the clock has already shown all of it.
+    A civil time C comes after `instant` if and only if C > high_water(instant).
     """
     shown = instant.astimezone(where)
     if not shown.fold:
@@ -44,8 +43,7 @@ def high_water(where: ZoneInfo, instant: datetime) -> datetime:
 
 
 def turned_back_over(where: ZoneInfo, instant: datetime) -> datetime | None:
-    """The instant at which the clock is turned back over the time that it shows at `instant`; None where it will show
-    that time no more."""
+    """The next instant at which the clock is set back over the time that it shows at `instant`, or None."""
     shown = instant.astimezone(where)
     if shown.fold:
         return None
@@ -55,7 +53,7 @@ def turned_back_over(where: ZoneInfo, instant: datetime) -> datetime | None:
 
 
 def gap_before(where: ZoneInfo, instant: datetime) -> tuple[datetime, datetime] | None:
-    """The civil times [first, end) that the clock skipped by jumping forward just at `instant`, if it did."""
+    """The civil times [first, end) that the clock skipped at `instant`, or None."""
     end = local(where, instant)
     jumped = end - local(where, instant - _SECOND) - _SECOND
     return (end - jumped, end) if jumped > timedelta(0) else None

@@ -1,8 +1,7 @@
-"""Named points in the code at which the fault harness (`tests/faults/`) ends or stops the process.
+"""Named points at which the fault harness (`bench/faults/`) kills or stops the process.
 
-Out of production altogether: where CARILLON_BARRIERS is not set when the process starts, reaching one does nothing.
-Where it names a directory, a file in it named as the barrier is taken, by one process alone, and says what to do:
-`kill` this process, `kill-group` (it and all that its worker started), or `stop-group` until somebody continues it.
+In production they do nothing. If CARILLON_FAULT_POINTS names a directory, one process takes the file with the name of
+the point. The file contains `kill` (this process), `kill-group` (with its process group) or `stop-group`.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ import signal
 from collections.abc import Callable
 
 
-def _nothing(barrier: str) -> None:
-    """Reached in production."""
+def _do_nothing(point: str) -> None:
+    """In production."""
 
 
 def _obey(directory: str) -> Callable[[str], None]:
-    def reach(barrier: str) -> None:
-        taken = f"{directory}/taken-{barrier}-{os.getpid()}"
+    def reach(point: str) -> None:
+        taken = f"{directory}/taken-{point}-{os.getpid()}"
         try:
-            os.rename(f"{directory}/{barrier}", taken)  # the kernel lets one process take it
+            os.rename(f"{directory}/{point}", taken)  # atomic: one process takes it
         except FileNotFoundError:
             return
         with open(taken) as file:
@@ -32,10 +31,10 @@ def _obey(directory: str) -> Callable[[str], None]:
         elif order == "stop-group":
             os.killpg(0, signal.SIGSTOP)
         else:
-            raise ValueError(f"{taken} says “{order}”, which is none of kill, kill-group and stop-group")
+            raise ValueError(f"{taken} contains “{order}”, which is not kill, kill-group or stop-group")
 
     return reach
 
 
-_directory = os.environ.get("CARILLON_BARRIERS", "")
-reach: Callable[[str], None] = _obey(_directory) if _directory else _nothing
+_directory = os.environ.get("CARILLON_FAULT_POINTS", "")
+reach: Callable[[str], None] = _obey(_directory) if _directory else _do_nothing

@@ -1,4 +1,4 @@
-"""Pages of rows, newest first, found by where the last page ended: no row is counted and none is skipped over."""
+"""Keyset pagination, newest first: no counts and no offsets."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ Row = TypeVar("Row", bound=Model)
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """`newer` and `older` are the query strings of the neighbours, "" where there is none."""
+    """`newer` and `older` are the query strings of the neighbouring pages, or """ ""
 
     rows: Sequence[Row]
     newer: str
     older: str
 
 
-class _Place(NamedTuple):
-    """Where a row stands: `instant` is aware, None where ids alone give the order."""
+class _Key(NamedTuple):
+    """The position of a row; `instant` is None if ids alone give the order."""
 
     instant: datetime | None
     id: UUID
 
 
 def page(rows: QuerySet[Row], query: QueryDict, size: int = SIZE, by: str = "") -> Page[Row]:
-    """The rows that `?before=` or `?after=` ask for; the newest where they ask for neither or for nonsense.
+    """The rows that `?before=` or `?after=` ask for; the newest rows if both are missing or invalid.
 
-    Rows are ordered by their ids, which are time-ordered; where that is not the time to go by, `by` names the field of
-    the instant that is.
+    Rows are ordered by their time-ordered ids, or by the instant in the field `by`.
     """
     before, after = _read(query.get("before"), by), _read(query.get("after"), by)
     order = [by, "pk"] if by else ["pk"]
@@ -58,21 +57,21 @@ def page(rows: QuerySet[Row], query: QueryDict, size: int = SIZE, by: str = "") 
     )
 
 
-def _beyond(rows: QuerySet[Row], by: str, place: _Place, side: str) -> QuerySet[Row]:
-    further = Q(**{f"pk__{side}": place.id})
+def _beyond(rows: QuerySet[Row], by: str, key: _Key, side: str) -> QuerySet[Row]:
+    further = Q(**{f"pk__{side}": key.id})
     if not by:
         return rows.filter(further)
-    # The first condition says nothing more; it is the one that an index can be searched by.
-    return rows.filter(Q(**{f"{by}__{side}e": place.instant}), Q(**{f"{by}__{side}": place.instant}) | further)
+    # The first condition is redundant, but an index serves it.
+    return rows.filter(Q(**{f"{by}__{side}e": key.instant}), Q(**{f"{by}__{side}": key.instant}) | further)
 
 
-def _read(text: str | None, by: str) -> _Place | None:
-    instant, _, key = (text or "").rpartition(",")
+def _read(text: str | None, by: str) -> _Key | None:
+    instant, _, row_id = (text or "").rpartition(",")
     try:
-        place = _Place(datetime.fromisoformat(instant) if by else None, UUID(key))
+        key = _Key(datetime.fromisoformat(instant) if by else None, UUID(row_id))
     except ValueError:
         return None
-    return None if place.instant is not None and place.instant.tzinfo is None else place
+    return None if key.instant is not None and key.instant.tzinfo is None else key
 
 
 def _link(query: QueryDict, name: str, row: Model, by: str) -> str:

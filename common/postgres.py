@@ -100,21 +100,18 @@ def execute(statement: str, values: Mapping[str, Any]) -> Any:
         return psycopg.Cursor(own, row_factory=namedtuple_row).execute(statement, values)
 
 
-# Live through a database that is away for seconds: restarted, failed over, or ending our connection.
-# Shorter than what is left of a lease (90 s) after the longest send (60 s).
+# Survives a restart or failover. Shorter than the rest of a lease (90 s) after the longest send (60 s).
 PATIENCE = 25.0  # seconds
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 
 
 def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) -> T:
-    """Run `statement`, which commits by itself, on a new connection whenever the one it has breaks.
+    """Run `statement`, which commits, and retry it on a new connection if the connection breaks.
 
-    So it does where a migration has changed a table under a prepared statement (NotSupportedError).
-
-    A connection that breaks during a commit does not say whether it was one: `again` runs instead from the second time
-    on, where the statement must not simply run twice. Raises the database's error after `PATIENCE` seconds, and at once
-    within a transaction, for what came before it in there is lost.
+    Also retries if a migration has changed a table under a prepared statement (NotSupportedError). A connection that
+    breaks during a commit leaves the result unknown: retries run `again` if it is given. Raises the database's error
+    after `PATIENCE` seconds, and at once within a transaction, which is lost.
     """
     pause, give_up_at = _FIRST_PAUSE, 0.0
     while True:
@@ -138,7 +135,7 @@ _INVALID_TRANSACTION_STATE = "25"
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether no row is to blame: the database is away, read-only or not migrated, or this process was told to stop."""
+    """Whether no row is to blame: the database is down, read-only or not migrated, or this process must stop."""
     state = getattr(error.__cause__, "sqlstate", None) or ""
     return state.startswith(_INVALID_TRANSACTION_STATE) or isinstance(
         error, OperationalError | InterfaceError | NotSupportedError | ProgrammingError | SoftTimeLimitExceeded
@@ -146,9 +143,9 @@ def is_outage(error: Exception) -> bool:
 
 
 def lend_connection() -> None:
-    """Give the connection back to the pool, where there is one, while this thread waits for something else.
+    """Return the connection to the pool, if there is one, while this thread waits for a receiver.
 
-    With a thousand threads in one worker, PostgreSQL has far fewer connections than there are sends under way.
+    A worker has more threads than PostgreSQL has connections.
     """
     if connection.settings_dict["OPTIONS"].get("pool") and not connection.in_atomic_block:
         connection.close()

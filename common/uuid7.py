@@ -1,4 +1,4 @@
-"""Time-ordered identifiers, made before the insert so that a batch is written without reading it back."""
+"""Time-ordered UUIDs, made before the insert, so that a batch is written without reading it back."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ FURTHEST_AHEAD = timedelta(minutes=5)  # clocks of several web servers differ
 
 
 def uuid7() -> UUID:
-    """A UUID of version 7 (RFC 9562, section 5.7): 48 bits of Unix milliseconds, 12 of the fraction of one, 62 random.
+    """A UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, 12 bits of their fraction (6.2, method 3), 62 random bits.
 
-    The fraction (section 6.2, method 3) counts quarter microseconds, so the ids of one process stand in the order in
-    which they were made.
+    The ids of one process are in the order in which they were made.
     """
     milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
     fraction = (nanoseconds << 12) // 1_000_000
@@ -24,10 +23,7 @@ def uuid7() -> UUID:
 
 
 def is_recent(key: UUID, now: datetime) -> bool:
-    """Whether `key`, which a form brought back, is a UUID of version 7 that was made within the last day.
-
-    The primary key's order stands for time in lists and filters, so that no form may choose another time.
-    """
+    """Whether `key`, sent by a form, is a UUIDv7 of the last day. Lists sort by ids: a form must not choose a time."""
     if key.version != 7:
         return False
     age = now.timestamp() - (key.int >> 80) / 1000

@@ -1,4 +1,4 @@
-"""The time zones that a person may choose from, the same in every process."""
+"""The time zones of the package tzdata, the same on every machine."""
 
 from __future__ import annotations
 
@@ -8,38 +8,35 @@ from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
 
-# In the zone database, but no place: "not configured".
-_NOT_A_PLACE = {"Factory"}
+# In the zone database, but not a zone: "not configured".
+_NOT_A_ZONE = {"Factory"}
 
 
 @cache
 def known() -> frozenset[str]:
-    """The IANA names of the package tzdata, which is installed wherever Carillon is; read once a process.
-
-    Not those of the machine's own files: they differ between machines, and hold "localtime" and "posixrules".
-    """
+    """The IANA names in tzdata. The files of the machine differ, and contain "localtime" and "posixrules"."""
     names = resources.files("tzdata").joinpath("zones").read_text(encoding="ascii").split()
-    return frozenset(names) - _NOT_A_PLACE
+    return frozenset(names) - _NOT_A_ZONE
 
 
 @cache
 def offered() -> list[str]:
-    """The names worth offering: places and UTC, without the database's old aliases and fixed offsets."""
+    """The names to offer: cities and UTC, without old aliases and fixed offsets."""
     return ["UTC", *sorted(name for name in known() if "/" in name and not name.startswith("Etc/"))]
 
 
 def is_damaged(name: str) -> bool:
-    """Whether a stored name is that of no zone; an empty one is only not chosen yet."""
+    """Whether a stored name is not a zone; an empty one is not chosen yet."""
     return bool(name) and name not in known()
 
 
 def read(name: str) -> ZoneInfo:
-    """The zone of a stored name; UTC where it is empty or damaged, so that reading it never fails."""
+    """The zone of a stored name; UTC if it is empty or damaged. Never fails."""
     return ZoneInfo(name if name in known() else "UTC")
 
 
 def validate(name: str) -> None:
-    """Raise ValidationError where there is no such zone."""
+    """Raise ValidationError if there is no such zone."""
     if name not in known():
         raise ValidationError(
             "There is no time zone “%(name)s”. Choose one from the list, such as Europe/Berlin.",

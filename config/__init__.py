@@ -1,4 +1,4 @@
-"""The composition root: environment, settings, engines, Celery and URLs. Importing it tells tasks their app."""
+"""Environment, settings, engines, Celery and URLs. Importing it gives shared tasks their app."""
 
 from config.celery import app as celery_app
 

@@ -1,4 +1,4 @@
-"""The admin's door, its side bar, in the order in which an operator works, and its look."""
+"""Access to the admin, its navigation and its style sheet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from people import second_factor
 from people.models import User
 
 # (title, model, icon)
-_PLACES = [
+_PAGES = [
     ("Dead letters", "notifications.deadletter", "unsubscribe"),
     ("Interventions", "notifications.intervention", "history_edu"),
     ("Deliveries", "notifications.delivery", "send"),
@@ -33,21 +33,20 @@ _PLACES = [
     ("Periodic tasks", "django_celery_beat.periodictask", "timer"),
     ("Task results", "django_celery_results.taskresult", "task_alt"),
 ]
-# Pages that come before their model's list.
+# Pages that are shown instead of the list of their model.
 _FIRST = {"notifications.deadletter": "admin:notifications_deadletter_causes"}
-_BEHIND = [
+_MORE_PAGES = [
     ("Email addresses", "account.emailaddress", "alternate_email"),
     ("Refused mailboxes", "people.refusedmailbox", "unsubscribe"),
     ("Second factors", "mfa.authenticator", "key"),
     ("Groups", "auth.group", "group"),
 ]
 
-_TOLD = "told of the second factor"
+_OFFERED = "second factor offered"
 
 
-def guard(site: AdminSite) -> None:
-    """Let in staff who have signed in through the house's one door, which throttles; where strangers reach it, with a
-    second factor. Those who have none are led to set one up, those who have not shown theirs to show it."""
+def protect(site: AdminSite) -> None:
+    """Admit staff who signed in with allauth, which limits tries, and with a second factor if BASE_URL is https."""
     stock_permission, stock_login, stock_index = site.has_permission, secure_admin_login(site.login), site.index
 
     def has_permission(request: HttpRequest) -> bool:
@@ -55,21 +54,21 @@ def guard(site: AdminSite) -> None:
 
     def login(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if stock_permission(request) and _lacks_factor(request):
-            return _led_to_factor(request)
+            return _redirect_to_factor(request)
         answer: HttpResponse = stock_login(request, extra_context)
         return answer
 
     def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _TOLD not in request.session:
-            request.session[_TOLD] = True
-            messages.info(request, _offer())
+        if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:
+            request.session[_OFFERED] = True
+            messages.info(request, _offer_text())
         return stock_index(request, extra_context)
 
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
 
 
 def _staff(request: HttpRequest) -> User:
-    """Whoever the stock admin would let in."""
+    """The user, once the stock admin admits them."""
     return cast(User, request.user)
 
 
@@ -77,17 +76,17 @@ def _lacks_factor(request: HttpRequest) -> bool:
     return settings.SECOND_FACTOR_FOR_STAFF and not second_factor.was_shown(request, _staff(request))
 
 
-def _led_to_factor(request: HttpRequest) -> HttpResponse:
+def _redirect_to_factor(request: HttpRequest) -> HttpResponse:
     if second_factor.is_set_up(_staff(request)):
         after = {"next": request.GET.get("next") or reverse("admin:index")}
         return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode(after)}")
-    messages.info(request, "Staff need a second factor here: the admin opens once you have set one up.")
+    messages.info(request, "Staff need a second factor. Set one up to open the admin.")
     return redirect("mfa_activate_totp")
 
 
-def _offer() -> str:
+def _offer_text() -> str:
     return format_html(
-        'You signed in with your password alone. <a class="text-link" href="{}">Set up a second factor</a>; '
+        'You signed in with your password only. <a class="text-link" href="{}">Set up a second factor</a>; '
         "with an https address, staff must have one.",
         reverse("mfa_activate_totp"),
     )
@@ -106,14 +105,14 @@ def script(request: HttpRequest) -> str:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """The colours are in our style sheet; on the page, they would need an exception of the policy."""
+    """No inline colours: our style sheet has them, and the Content-Security-Policy forbids inline styles."""
     return {"colors": None}
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*place) for place in _PLACES), _outages()]},
-        {"separator": True, "items": [_item(*place) for place in _BEHIND]},
+        {"items": [*(_item(*page) for page in _PAGES), _outages()]},
+        {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
 

@@ -1,4 +1,4 @@
-"""Refuses request bodies that are too large: by their Content-Length, else as soon as too much has arrived."""
+"""Refuse request bodies that are too large, by Content-Length or as soon as too much has arrived."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
-# Seconds in which what a client still sends is thrown away: closing at once would lose the answer on its way to it.
+# Seconds to read and drop what a client still sends: closing at once could lose our response.
 _DRAIN = 5.0
 
 
 class BodyLimit:
-    """An ASGI application around another. Django reads a whole body to a file before it looks at anything else."""
+    """An ASGI application around Django, which writes a whole body to a file before it checks anything."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -40,7 +40,7 @@ class BodyLimit:
             nonlocal arrived
             message = await receive()
             arrived += len(message.get("body", b""))
-            # Django drops what it has, and answers nothing to a client that has gone.
+            # On a disconnect, Django drops the body and sends no response.
             return message if arrived <= largest else {"type": "http.disconnect"}
 
         await self._application(scope, counted, send)
@@ -49,14 +49,14 @@ class BodyLimit:
 
 
 async def _refuse(receive: Receive, send: Send, largest: int, *, drain: bool) -> None:
-    said = f"This request is larger than {largest // 1024 // 1024} MiB, the most that Carillon takes. Send less.\n"
+    text = f"This request is larger than {largest // 1024 // 1024} MiB, the limit. Send less.\n"
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(said)).encode()),
+        (b"content-length", str(len(text)).encode()),
         (b"connection", b"close"),
     ]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": said.encode(), "more_body": True})
+    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
     if drain:
         with suppress(TimeoutError):
             async with asyncio.timeout(_DRAIN):

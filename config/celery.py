@@ -1,4 +1,4 @@
-"""The Celery application.
+"""The Celery application, which every process imports: manage.py, web, workers and beats.
 
 Workers: `celery -A config worker -Q deliveries,bulk,maintenance`. Clock: `celery -A config beat`.
 """
@@ -6,15 +6,44 @@ Workers: `celery -A config worker -Q deliveries,bulk,maintenance`. Clock: `celer
 from __future__ import annotations
 
 import os
+import sys
+from types import TracebackType
+from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db.utils import OperationalError
 
-from config import pools  # noqa: F401 - connects its receiver
-from config.plain_errors import speak_plainly
+
+def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Report a wrong setup in one line, without a traceback."""
+    if isinstance(error, ImproperlyConfigured):
+        sys.stderr.write(f"Carillon cannot start: {error}\n")
+    elif isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", "") is None:
+        # Without a state there was no session: the server was not reached, or it refused the connection.
+        reason = str(error).strip().splitlines()[0]
+        sys.stderr.write(f"Carillon cannot start: cannot connect to PostgreSQL ({reason}). Check DATABASE_URL.\n")
+    else:
+        sys.__excepthook__(kind, error, trace)
+
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-speak_plainly()  # every process of ours passes here: manage.py, web, worker, beat
+sys.excepthook = _report_in_one_line
 
 app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@signals.celeryd_after_setup.connect
+def check_pool(instance: Any, **_: Any) -> None:
+    """Stop a worker at its start if DATABASE_POOL does not fit its pool.
+
+    Threads must share connections: a thousand threads would hold a thousand. A process keeps one for all its tasks.
+    """
+    threads = instance.pool_cls.__module__.endswith(".thread")
+    shared = "pool" in settings.DATABASES["default"]["OPTIONS"]
+    if threads != shared:
+        value = "on: its threads share connections" if threads else "off: each of its processes keeps one connection"
+        sys.exit(f"Carillon cannot start: with this --pool, a worker needs DATABASE_POOL={value}")

@@ -1,6 +1,6 @@
-"""Typed readers of the environment. A wrong value ends in one line: its name, what is wrong, an example.
+"""Typed readers of environment variables. A wrong value raises `Misconfigured`, whose message is one line.
 
-No message ever holds a value of `secret`, `encryption_keys`, `database` or `mail`, since those carry passwords.
+No message contains a value of `secret`, `encryption_keys`, `database`, `mail`, `redis` or `proxy`: they hold passwords.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 class Misconfigured(ImproperlyConfigured):
-    """A variable of the environment is missing or wrong; the message is one line with an example."""
+    """A variable is missing or wrong. The message names it, the problem and an example."""
 
-    def __init__(self, name: str, wrong: str, example: str) -> None:
-        super().__init__(f"{name} {wrong}, for example {name}={example}")
+    def __init__(self, name: str, problem: str, example: str) -> None:
+        super().__init__(f"{name} {problem}, for example {name}={example}")
 
 
 def text(name: str, default: str) -> str:
-    """The variable as it stands; an empty one counts as not given, as in a Compose file's `NAME=`."""
+    """The variable; an empty one counts as not set, as in `NAME=` of a Compose file."""
     return os.environ.get(name, "").strip() or default
 
 
 def flag(name: str, default: bool) -> bool:
     value = text(name, "on" if default else "off").lower()
     if value not in {"1", "true", "yes", "on", "0", "false", "no", "off"}:
-        raise Misconfigured(name, f"is “{value}”, which is neither yes nor no; write on or off", "on")
+        raise Misconfigured(name, f"is “{value}”, but must be on or off", "on")
     return value in {"1", "true", "yes", "on"}
 
 
@@ -40,12 +40,12 @@ def integer(name: str, default: int) -> int:
     try:
         return int(value)
     except ValueError:
-        raise Misconfigured(name, f"is “{value}”, which is no whole number", str(default)) from None
+        raise Misconfigured(name, f"is “{value}”, which is not a whole number", str(default)) from None
 
 
 def listing(name: str, default: list[str]) -> list[str]:
-    """Comma-separated values, without blanks around them and without empty ones."""
-    return [item for part in text(name, ",".join(default)).split(",") if (item := part.strip())]
+    """Comma-separated values, without blanks and empty ones."""
+    return _split_list(text(name, ",".join(default)))
 
 
 def networks(name: str) -> list[str]:
@@ -55,67 +55,61 @@ def networks(name: str) -> list[str]:
         try:
             ip_network(network)
         except ValueError as error:
-            why = "has bits set beyond its prefix" if "host bits" in str(error) else "is no network"
-            raise Misconfigured(name, f"holds “{network}”, which {why}", "10.0.0.0/8,fd00::/8") from None
+            problem = "has bits set beyond its prefix" if "host bits" in str(error) else "is not a network"
+            raise Misconfigured(name, f"contains “{network}”, which {problem}", "10.0.0.0/8,fd00::/8") from None
     return found
 
 
 def url(name: str, default: str) -> str:
     """A web address: http or https, with a host."""
-    value = text(name, default)
-    example = "https://carillon.example.org"
-    parts = _split(name, value, example)
+    value, example = text(name, default), "https://carillon.example.org"
+    parts = _split_url(name, value, example)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise Misconfigured(name, "is not a web address that starts with http:// or https://", example)
     return value
 
 
 def secret(name: str, default: str | None = None) -> str:
-    """The variable, else the contents of the file that `<name>_FILE` names (a mounted secret).
+    """The variable, else the contents of the file named by `<name>_FILE`, else the default.
 
-    Raises Misconfigured where neither is given and there is no default.
+    Raises Misconfigured if none of them is given.
     """
     value, path = text(name, ""), text(f"{name}_FILE", "")
+    example = f"/run/secrets/{name}"
     if value and path:
-        raise Misconfigured(name, f"is given twice, by {name} and by {name}_FILE; keep one", "…")
+        raise Misconfigured(name, f"is set twice, by {name} and by {name}_FILE; remove one", "…")
     if path:
         try:
             value = Path(path).read_text().strip()
         except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise Misconfigured(
-                f"{name}_FILE", f"names a file that cannot be read ({why})", f"/run/secrets/{name}"
-            ) from None
+            problem = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise Misconfigured(f"{name}_FILE", f"names a file that cannot be read ({problem})", example) from None
         if not value:
-            raise Misconfigured(f"{name}_FILE", "names an empty file", f"/run/secrets/{name}")
-    if value or default is not None:
-        return value or default or ""
-    raise Misconfigured(name, "is not set", "a long random text; `openssl rand -base64 48` makes one")
+            raise Misconfigured(f"{name}_FILE", "names an empty file", example)
+    if not value and default is None:
+        raise Misconfigured(name, "is not set", "a long random text; `openssl rand -base64 48` makes one")
+    return value or default or ""
 
 
 def encryption_keys(value: str) -> list[str]:
-    """A value of ENCRYPTION_KEYS, checked: at least one key of Fernet's, comma-separated."""
-    found = [key for part in value.split(",") if (key := part.strip())]
+    """A value of ENCRYPTION_KEYS: at least one Fernet key, comma-separated."""
+    found = _split_list(value)
     for number, key in enumerate(found, 1):
         try:
-            right = len(urlsafe_b64decode(key)) == 32
+            valid = len(urlsafe_b64decode(key)) == 32
         except ValueError:
-            right = False
-        if not right:
-            raise Misconfigured(
-                "ENCRYPTION_KEYS",
-                f"holds something at place {number} that is no key; docs/configuration.md says how one is made",
-                "new-key,old-key",
-            )
+            valid = False
+        if not valid:
+            problem = f"contains no key at position {number}; docs/configuration.md says how to make one"
+            raise Misconfigured("ENCRYPTION_KEYS", problem, "new-key,old-key")
     if not found:
-        raise Misconfigured("ENCRYPTION_KEYS", "holds no key", "new-key,old-key")
+        raise Misconfigured("ENCRYPTION_KEYS", "contains no key", "new-key,old-key")
     return found
 
 
-# A database that is gone without a word (power, network, failover) is given up after seconds, not after the quarter of
-# an hour that TCP takes by itself; and what died in the middle of a transaction keeps its rows locked for a minute, not
-# for the two hours after which the server would ask.
-NOT_FOR_EVER = {
+# We stop waiting for a silent database after seconds; TCP alone takes a quarter of an hour. The server ends a
+# transaction that is idle for a minute, since its locks block others; by default it keeps them for two hours.
+DATABASE_TIMEOUTS = {
     "connect_timeout": "5",
     "tcp_user_timeout": "10000",
     "keepalives_idle": "10",
@@ -128,17 +122,15 @@ NOT_FOR_EVER = {
 def database(value: str) -> dict[str, Any]:
     """A value of DATABASE_URL as an entry of Django's DATABASES.
 
-    `postgresql://user:password@host:port/name?option=…`, percent-encoded where need be; `?host=/dir` names
-    the directory of a Unix socket. Other options go to libpq as they are (sslmode, connect_timeout, …); an `options`
-    among them, even an empty one, replaces ours.
+    `?host=/dir` names the directory of a Unix socket. Other options go to libpq and override `DATABASE_TIMEOUTS`.
     """
     example = "postgresql://carillon:password@127.0.0.1:5432/carillon"
-    parts = _split("DATABASE_URL", value, example)
+    parts = _split_url("DATABASE_URL", value, example)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise Misconfigured("DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", example)
     if not (name := unquote(parts.path[1:])) or "/" in name:
-        raise Misconfigured("DATABASE_URL", "does not end in the name of a database", example)
-    options = NOT_FOR_EVER | dict(parse_qsl(parts.query, keep_blank_values=True))
+        raise Misconfigured("DATABASE_URL", "does not end with the name of a database", example)
+    options = DATABASE_TIMEOUTS | dict(parse_qsl(parts.query, keep_blank_values=True))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
@@ -151,10 +143,10 @@ def database(value: str) -> dict[str, Any]:
 
 
 def proxy(value: str) -> str:
-    """A value of EGRESS_PROXY, checked: http:// with a host and a port, and a password where it asks for one."""
+    """A value of EGRESS_PROXY: empty, or http:// with a host and a port."""
     example = "http://user:password@proxy.internal:3128"
     if value:
-        parts = _split("EGRESS_PROXY", value, example)
+        parts = _split_url("EGRESS_PROXY", value, example)
         if parts.scheme != "http" or not parts.hostname or not parts.port:
             raise Misconfigured("EGRESS_PROXY", "is not an address that starts with http:// and names a port", example)
     return value
@@ -162,7 +154,7 @@ def proxy(value: str) -> str:
 
 @dataclass(frozen=True)
 class MailServer:
-    """Where mail goes. `tls`: encrypted from the first byte; `starttls`: after a greeting in the clear."""
+    """`tls`: encrypted from the first byte. `starttls`: encrypted after STARTTLS."""
 
     host: str
     port: int
@@ -175,7 +167,7 @@ class MailServer:
 def mail(value: str) -> MailServer:
     """A value of EMAIL_URL: smtp:// (port 25), smtp+tls:// (STARTTLS, 587) or smtps:// (TLS, 465)."""
     example = "smtp+tls://user:password@mail.example.org:587"
-    parts = _split("EMAIL_URL", value, example)
+    parts = _split_url("EMAIL_URL", value, example)
     ports = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
     if parts.scheme not in ports:
         raise Misconfigured("EMAIL_URL", "does not start with smtp://, smtp+tls:// or smtps://", example)
@@ -192,12 +184,9 @@ def mail(value: str) -> MailServer:
 
 
 def redis(value: str) -> str:
-    """A value of REDIS_URL, checked: redis:// or rediss:// (TLS), a host, the number of a database.
-
-    `unix:///path/to/redis.sock?db=0` names a Unix socket.
-    """
+    """A value of REDIS_URL: redis:// or rediss:// with a host, or unix:///path?db=0; with the number of a database."""
     example = "redis://:password@127.0.0.1:6379/0"
-    parts = _split("REDIS_URL", value, example)
+    parts = _split_url("REDIS_URL", value, example)
     if parts.scheme == "unix" and parts.path and not parts.hostname:
         number = dict(parse_qsl(parts.query, keep_blank_values=True)).get("db", "0")
     elif parts.scheme in {"redis", "rediss"} and parts.hostname:
@@ -205,21 +194,25 @@ def redis(value: str) -> str:
     else:
         raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
     if not number.isdecimal():
-        raise Misconfigured("REDIS_URL", "does not end in the number of a database", example)
+        raise Misconfigured("REDIS_URL", "does not end with the number of a database", example)
     return value
 
 
 def broker(redis_url: str) -> str:
-    """A checked REDIS_URL as Celery writes it: it has a scheme of its own for Unix sockets."""
+    """REDIS_URL in Celery's spelling, which has its own scheme for Unix sockets."""
     if not redis_url.startswith("unix://"):
         return redis_url
     return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
 
 
-def _split(name: str, value: str, example: str) -> SplitResult:
+def _split_list(value: str) -> list[str]:
+    return [item for part in value.split(",") if (item := part.strip())]
+
+
+def _split_url(name: str, value: str, example: str) -> SplitResult:
     try:
         parts = urlsplit(value)
-        _ = parts.port  # parsed only when asked for
+        _ = parts.port  # raises ValueError only when it is read
     except ValueError:
-        raise Misconfigured(name, "is not a valid URL (a host or port in it cannot be read)", example) from None
+        raise Misconfigured(name, "is not a valid URL (its host or port cannot be read)", example) from None
     return parts

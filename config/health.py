@@ -1,4 +1,4 @@
-"""Is this web process able to serve, and does the clock run? For load balancers, `script/server` and monitors."""
+"""Health checks for load balancers, `script/server` and monitors. They reveal nobody's data."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from schedules.firing import fire
 
 
 def health(request: HttpRequest) -> HttpResponse:
-    """200 when the database answers, 503 with a word when it does not. Says nothing of anybody's data."""
+    """200 if the database answers, else 503."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except Error:
-        return _away()
-    return _said("ok")
+        return _database_away()
+    return _plain("ok")
 
 
 def clock(request: HttpRequest) -> HttpResponse:
-    """200 with "beat last seen 2 s ago"; 503 when no beat was seen for a minute. By the database's clock."""
+    """200 with "beat last seen 2 s ago"; 503 if no beat was seen for a minute, by the database's clock."""
     try:
         seen, now = heartbeat.beat_last_seen(), fire.read_clock().now
     except Error:
-        return _away()
+        return _database_away()
     if seen is None:
-        return _said("No beat was ever seen.", 503)
+        return _plain("No beat has been seen yet.", 503)
     ago = (now - seen).total_seconds()
-    return _said(f"beat last seen {ago:.0f} s ago", 200 if ago <= heartbeat.STOPPED else 503)
+    return _plain(f"beat last seen {ago:.0f} s ago", 200 if ago <= heartbeat.STOPPED else 503)
 
 
-def _away() -> HttpResponse:
-    return _said("The database does not answer.", 503)
+def _database_away() -> HttpResponse:
+    return _plain("The database does not answer.", 503)
 
 
-def _said(word: str, status: int = 200) -> HttpResponse:
-    return HttpResponse(f"{word}\n", status=status, content_type="text/plain")
+def _plain(text: str, status: int = 200) -> HttpResponse:
+    return HttpResponse(f"{text}\n", status=status, content_type="text/plain")

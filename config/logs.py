@@ -1,22 +1,71 @@
-"""Where lines of logs go, and how they look: to standard error, one form for all processes, redacted."""
+"""Log settings, and a formatter that removes secrets.
+
+Carillon logs no secrets. Lines of libraries and tracebacks may quote an address or a header.
+"""
 
 from __future__ import annotations
 
+import logging
+import re
 from typing import Any
+
+_HIDDEN = "•••"
+_PATTERNS = [
+    # user and password in an address
+    (re.compile(r"(?<=://)[^\s/@'\"]+@"), f"{_HIDDEN}@"),
+    # the values of a query: any of them may be a token
+    (re.compile(r"([?&][\w.\-\[\]]+=)[^\s&'\"#]+"), rf"\1{_HIDDEN}"),
+    (
+        re.compile(r"(?i)(authorization['\"]?\s*[:=]\s*['\"]?(?:[a-z]+\s+)?|\b(?:bearer|basic)\s+)[\w+/=.~-]{8,}"),
+        rf"\1{_HIDDEN}",
+    ),
+    (re.compile(r"whsec_[\w+/=]+"), f"whsec_{_HIDDEN}"),
+    (re.compile(r"(?<=bot)\d+:[\w-]{20,}|\b\d{5,}:[\w-]{30,}"), _HIDDEN),
+    (re.compile(r"(?i)(/api/webhooks/\d+/)[\w-]+"), rf"\1{_HIDDEN}"),
+    (re.compile(r"(?i)(/services/)[\w/]{9,}"), rf"\1{_HIDDEN}"),
+    # what PostgreSQL quotes of a failed statement and of its row, up to the next part or the end of the error
+    (
+        re.compile(
+            r"(?s)\b((?:DETAIL|CONTEXT|QUERY|STATEMENT|LINE \d+):\s).*?"
+            r"(?=\n(?:DETAIL|HINT|CONTEXT|QUERY|STATEMENT|LINE \d+):"
+            r"|\n\n?(?:The above exception|During handling|Traceback )|\Z)"
+        ),
+        rf"\1{_HIDDEN}",
+    ),
+    # our own links that need no sign-in
+    (
+        re.compile(
+            r"(/account/(?:password/reset/key|confirm-email)/|/address/refuse/|/answer/|/unsubscribe/)[\w:=%.~-]+"
+        ),
+        rf"\1{_HIDDEN}",
+    ),
+]
+
+
+def redact(text: str) -> str:
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+class RedactingFormatter(logging.Formatter):
+    """Redacts the formatted record, including its traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
 
 
 def settings(level: str) -> dict[str, Any]:
-    """Django's LOGGING, with `level` (`INFO`, `DEBUG` …) for all that is not quieter."""
+    """Django's LOGGING: one format on standard error for all processes."""
+    line = {"()": RedactingFormatter, "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {
-            "line": {"()": "config.redaction.Formatter", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
-        },
+        "formatters": {"line": line},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        # uvicorn brings handlers of its own, which would write what ours redacts.
+        # uvicorn adds its own handlers, which would not redact.
         "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access")}
-        # Two lines a task, several a second: the attempts and the task results are the record.
+        # Celery logs two lines a task at INFO. Attempts and task results record the same.
         | {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace")},
         "root": {"handlers": ["stderr"], "level": level},
     }

@@ -1,4 +1,4 @@
-"""Children of one terminal: started, listened to, and stopped with all that they started themselves."""
+"""Child processes: start them, read their output, and stop them with all their own children."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from config import env
 
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-_printing = threading.Lock()
+_print_lock = threading.Lock()
 
 
 def web_command(host: str, port: int) -> list[str]:
-    """The command of a web process. Only a proxy that is there is believed about whom it speaks for."""
+    """The command of a web process. It trusts X-Forwarded-* headers only with BEHIND_PROXY."""
     proxy = [] if env.flag("BEHIND_PROXY", False) else ["--no-proxy-headers"]
     uvicorn = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
     return [*uvicorn, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "5", *proxy]
 
 
 class Child:
-    """One program, whose lines go to our output with its name in front, or to `tell` (line, name) where that is given.
+    """One program. Its output goes to `on_line` (line, name), by default to our output.
 
-    `ready_sign` is the text in its output that says that it is ready; where that is None, `ready_check` is asked.
+    It is ready once `ready_sign` appears in its output, or `ready_check` returns True.
     """
 
     def __init__(
@@ -40,21 +40,21 @@ class Child:
         ready_sign: str | None = None,
         ready_check: Callable[[], bool] | None = None,
         environment: Mapping[str, str] | None = None,
-        tell: Callable[[str, str], None] | None = None,
+        on_line: Callable[[str, str], None] | None = None,
     ) -> None:
         self.name = name
         self.command = command
         self._environment = environment or {}
-        self._tell = tell or say
+        self._on_line = on_line or print_line
         self._ready_sign = ready_sign
         self._ready_check = ready_check
-        self._heard = threading.Event()
+        self._ready = threading.Event()
         self._process: subprocess.Popen[str] | None = None
         self._listener: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start (again). A session of its own: Ctrl-C reaches us alone, and we choose the order of stopping."""
-        self._heard.clear()
+        """Start or restart it, in a new session: Ctrl-C reaches only us, and we stop the children in order."""
+        self._ready.clear()
         self._process = subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,
@@ -71,20 +71,20 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id, which is also that of the group of all that it starts. 0 before the first start."""
+        """Its process id, which is also the id of its process group. 0 before the first start."""
         return self._process.pid if self._process else 0
 
     def exit_status(self) -> int | None:
-        """None while it runs; negative for the signal that killed it."""
+        """None while it runs; negative: the signal that killed it."""
         return self._process.poll() if self._process else 0
 
     def is_ready(self) -> bool:
-        if self._ready_check and not self._heard.is_set() and self._ready_check():
-            self._heard.set()
-        return self._heard.is_set()
+        if self._ready_check and not self._ready.is_set() and self._ready_check():
+            self._ready.set()
+        return self._ready.is_set()
 
-    def stop(self, within: float, hurry: Callable[[], bool]) -> None:
-        """Ask it to finish; kill it and its own children after `within` seconds, or as soon as `hurry()`."""
+    def stop(self, within: float, hurry: Callable[[], bool] = lambda: False) -> None:
+        """Send SIGTERM; kill it and its children after `within` seconds, or once `hurry()` is True."""
         if self._process is None:
             return
         with suppress(ProcessLookupError):
@@ -93,7 +93,7 @@ class Child:
         while self._process.poll() is None and time.monotonic() < deadline and not hurry():
             time.sleep(0.02)
         with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # also those whom a killed child left behind
+            os.killpg(self._process.pid, signal.SIGKILL)  # also the children of a child that was killed
         self._process.wait()
         if self._listener:
             self._listener.join(timeout=2)
@@ -102,19 +102,18 @@ class Child:
         assert process.stdout is not None  # noqa: S101  # we asked for a pipe
         with process.stdout:
             for line in process.stdout:
-                self._tell(line.rstrip("\n"), self.name)
+                self._on_line(line.rstrip("\n"), self.name)
                 if self._ready_sign and self._ready_sign in line:
-                    self._heard.set()
+                    self._ready.set()
 
 
-def say(line: str, name: str = "carillon") -> None:
-    """One line to the terminal, never mixed with another's."""
-    with _printing:
+def print_line(line: str, name: str = "carillon") -> None:
+    with _print_lock:
         sys.stdout.write(f"{name:<8} | {line}\n")
         sys.stdout.flush()
 
 
 def _die_with_parent() -> None:
-    """Run in the child before it becomes the program: a `kill -9` of us must not leave it holding the port."""
+    """Runs in the child before exec. After a `kill -9` of us, it must not keep the port."""
     if _prctl:
         _prctl(_DIE_WITH_PARENT, signal.SIGTERM)

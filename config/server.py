@@ -1,9 +1,8 @@
 """`script/server`: all of Carillon in one terminal, for one machine.
 
-It sets up the database, makes a first admin, starts web, worker and beat, and says when they are ready. A child
-that dies is started again, and said so; three deaths of one within a minute stop everything with exit status 1,
-since then something is wrong that a person must see. Ctrl-C or SIGTERM stops beat, worker, web and engines, in
-this order, so that nothing new is begun while what is under way is finished; a second Ctrl-C cuts it short.
+It migrates the database, creates a first admin, and starts web, worker and beat. A child that dies is restarted; if it
+dies three times within a minute, everything stops with exit status 1. Ctrl-C or SIGTERM stops beat, worker, web and
+engines, in this order, so that nothing new begins while current work finishes. A second Ctrl-C kills at once.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from collections import deque
 from contextlib import suppress
 
 from config import embedded, env, preflight
-from config.processes import Child, say, web_command
+from config.processes import Child, print_line, web_command
 
 _READY_WITHIN = 90.0  # seconds
 _DEATHS, _WITHIN = 3, 60.0
-# A delivery that is under way may take its deadline of 60 s; whoever cannot wait presses Ctrl-C again.
-_PATIENCE = {"beat": 5.0, "worker": 65.0, "web": 8.0}
+# Seconds. A delivery may take its deadline of 60 s.
+_STOPS_WITHIN = {"beat": 5.0, "worker": 65.0, "web": 8.0}
 
 
 class Server:
@@ -33,7 +32,7 @@ class Server:
         self.signals = 0
         python = sys.executable
         celery = [python, "-m", "celery", "-A", "config", "--quiet"]
-        level = ["--loglevel", "INFO"]  # their line that says “ready” is of this level
+        level = ["--loglevel", "INFO"]  # the level of the line that we wait for
         self.web = Child("web", web_command(host, port), ready_check=self._web_answers)
         self.worker = Child(
             "worker",
@@ -51,13 +50,13 @@ class Server:
         return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
 
     def run(self) -> int:
-        """Until a signal comes (0) or something dies for good (1)."""
+        """Run until a signal (0) or a failure (1); return the exit status."""
         try:
             for child in self.deaths:
                 child.start()
             if not self._become_ready():
                 return 0 if self.signals else 1
-            say(f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it.")
+            print_line(f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it.")
             return self._watch()
         finally:
             self._stop()
@@ -70,13 +69,13 @@ class Server:
         while not self.signals:
             for child in self.deaths:
                 if (status := child.exit_status()) is not None:
-                    say(f"{child.name} did not start (exit status {status}); stopping. Its last lines say why.")
+                    print_line(f"{child.name} did not start (exit status {status}); stopping. See its last lines.")
                     return False
             waiting = [child.name for child in self.deaths if not child.is_ready()]
             if not waiting:
                 return True
             if time.monotonic() > deadline:
-                say(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
+                print_line(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
                 return False
             time.sleep(0.25)
         return False
@@ -90,20 +89,20 @@ class Server:
                     continue
                 deaths.append(time.monotonic())
                 if len(deaths) == _DEATHS and deaths[-1] - deaths[0] < _WITHIN:
-                    say(f"{child.name} died {_DEATHS} times within a minute (last exit status {status}); stopping")
+                    print_line(f"{child.name} died {_DEATHS} times in a minute (last exit status {status}); stopping")
                     return 1
-                say(f"{child.name} died (exit status {status}); starting it again")
-                child.stop(0, lambda: True)  # what it left behind, such as a killed worker's own children
+                print_line(f"{child.name} died (exit status {status}); starting it again")
+                child.stop(0.0)  # its own children
                 child.start()
         return 0
 
     def _stop(self) -> None:
-        say("Stopping beat, worker and web … (Ctrl-C again cuts short what is under way)")
+        print_line("Stopping beat, worker and web … (press Ctrl-C again to stop at once)")
         already = self.signals
         for child in (self.beat, self.worker, self.web):
-            child.stop(_PATIENCE[child.name], lambda: self.signals > already)
+            child.stop(_STOPS_WITHIN[child.name], lambda: self.signals > already)
         embedded.leave()
-        say("Stopped.")
+        print_line("Stopped.")
 
     def _web_answers(self) -> bool:
         there = self.address.removeprefix("http://").rsplit(":", 1)[0].strip("[]")
@@ -114,10 +113,10 @@ class Server:
         return False
 
 
-def _claim(host: str, port: int) -> None:
-    """Raises Misconfigured where the address is not ours to have, before anything else is started."""
+def _check_port(host: str, port: int) -> None:
+    """Raise Misconfigured if the address cannot be used, before anything is started."""
     if not 1 <= port <= 65535:
-        raise env.Misconfigured("PORT", f"is {port}, which is no port (1 to 65535)", "8001")
+        raise env.Misconfigured("PORT", f"is {port}, which is not a port (1 to 65535)", "8001")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -130,24 +129,24 @@ def _claim(host: str, port: int) -> None:
 
 
 def _set_up() -> None:
-    """Tables up to date, and somebody who may enter the admin."""
+    """Migrate, and create an admin if there is none."""
     import django
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
     django.setup()
-    say("Bringing the database up to date …")
+    print_line("Migrating the database …")
     call_command("migrate", interactive=False, verbosity=0)
-    people = get_user_model().objects
-    if not people.filter(is_superuser=True).exists():
+    users = get_user_model().objects
+    if not users.filter(is_superuser=True).exists():
         password = secrets.token_urlsafe(12)
-        people.create_superuser(email="admin@localhost", password=password)
-        say(f"Made the first admin: admin@localhost with the password {password} (shown only now)")
+        users.create_superuser(email="admin@localhost", password=password)
+        print_line(f"Created the first admin: admin@localhost with the password {password} (shown only once)")
 
 
 def main() -> int:
     host, port = env.text("HOST", "127.0.0.1"), env.integer("PORT", 8000)
-    _claim(host, port)
+    _check_port(host, port)
     server = Server(host, port)
     os.environ.setdefault("BASE_URL", server.address)
     preflight.check()

@@ -1,6 +1,6 @@
-"""All settings, read from the environment, safe by default. `docs/configuration.md` lists the variables.
+"""All settings, read from the environment and safe by default. `docs/configuration.md` lists the variables.
 
-Where neither DATABASE_URL nor REDIS_URL is given, real engines of our own are started in `var/` (see `embedded.py`).
+Without DATABASE_URL or REDIS_URL, an embedded engine is started in `var/` (see `config/embedded`).
 """
 
 from __future__ import annotations
@@ -17,35 +17,34 @@ VAR_DIR = embedded.var_dir()
 # --- Engines ---------------------------------------------------------------------------------------------------------
 _given_database, _given_redis = env.secret("DATABASE_URL", ""), env.secret("REDIS_URL", "")
 _database_url, _redis_url = embedded.urls(_given_database, _given_redis)
-_on_own_engines = not _given_database
+_embedded_database = not _given_database
 REDIS_URL = env.redis(_redis_url)
 
 DATABASES = {"default": env.database(_database_url)}
 DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
 if env.flag("DATABASE_POOL", False):
-    # The web process, and a worker with threads: they share a pool. A prefork worker keeps one connection a process.
-    # The time-out is that of a burst: hundreds of threads that all want to write what became of their sends.
-    # After an outage the pool's own attempts lie ever further apart; after 5 s it begins anew with whoever asks.
+    # For the web process and for workers with threads. A prefork worker keeps one connection for each process.
+    # timeout: in a burst, hundreds of threads record results at once. reconnect_timeout: after an outage the pool
+    # waits longer between its attempts; after 5 s it gives up, and the next request reconnects.
     pool = {"min_size": 1, "max_size": 16, "timeout": 30, "reconnect_timeout": 5}
     DATABASES["default"]["OPTIONS"] |= {"pool": pool}
 else:
     DATABASES["default"]["CONN_MAX_AGE"] = None
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- Who we are to the outside world ---------------------------------------------------------------------------------
+# --- Addresses -------------------------------------------------------------------------------------------------------
 DEBUG = env.flag("DEBUG", False)
 BASE_URL = env.url("BASE_URL", f"http://127.0.0.1:{env.integer('PORT', 8000)}").rstrip("/")
 ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 ROOT_URLCONF = "config.urls"
-ASGI_APPLICATION = "config.asgi.application"
 
-# --- Secrets: on our own engines they are made once and kept in var/, elsewhere they must be given -------------------
-SECRET_KEY = env.secret("SECRET_KEY", default=embedded.kept_secret("secret-key") if _on_own_engines else None)
+# --- Secrets: with the embedded PostgreSQL they are generated once in var/; otherwise they are required --------------
+SECRET_KEY = env.secret("SECRET_KEY", default=embedded.kept_secret("secret-key") if _embedded_database else None)
 ENCRYPTION_KEYS = env.encryption_keys(
-    env.secret("ENCRYPTION_KEYS", default=embedded.kept_fernet_key("encryption-key") if _on_own_engines else None)
+    env.secret("ENCRYPTION_KEYS", default=embedded.kept_fernet_key("encryption-key") if _embedded_database else None)
 )
-# Links in messages already sent are signed with the key of their time.
+# Old keys verify links in messages that were already sent.
 SECRET_KEY_FALLBACKS = [key for key in env.secret("SECRET_KEY_FALLBACKS", "").split(",") if key]
 
 _https = BASE_URL.startswith("https://")
@@ -54,8 +53,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIND_PROXY", False) else None
 SECURE_REDIRECT_EXEMPT = [r"^healthz(/clock)?$"]
-X_FRAME_OPTIONS = "DENY"
-# Nothing inline, nothing from elsewhere. `policy.py` widens it for the admin.
+# Nothing inline, nothing from other hosts. `middleware.py` adds two exceptions for the admin.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -69,28 +67,27 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
-# A text that is too long is told so at its field; only what is far longer than any text is refused unread, whatever
-# it is (see body_limit.py).
+# Forms report a text that is too long. Larger bodies are refused unread (see body_limit.py).
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
-# Networks that channels may reach although they are private, as CIDR. Empty: the guard refuses all of them.
+# Private networks that channels may reach, as CIDR.
 ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")
 
-# The way out for all that is posted to services and webhooks; empty: straight.
+# An HTTP proxy for all requests to services and webhooks; empty: none.
 EGRESS_PROXY = env.proxy(env.secret("EGRESS_PROXY", ""))
 
-# Where services with one address of their own are reached; an own Bot API server, say, or a stand-in for tests.
+# Addresses of the services, for a self-hosted Bot API server or for tests.
 SERVICE_URLS = {
     "telegram": env.url("TELEGRAM_URL", "https://api.telegram.org").rstrip("/"),
     "discord": env.url("DISCORD_URL", "https://discord.com").rstrip("/"),
     "slack": env.url("SLACK_URL", "https://hooks.slack.com").rstrip("/"),
 }
 
-# How fast is sent to what says no limit of its own; 0: as fast as it goes.
+# Rate limits for services that document none; 0: no limit.
 EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)
-WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # to one host
+WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # per host
 
-# --- The house -------------------------------------------------------------------------------------------------------
+# --- Django ----------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "common",
     "people",
@@ -114,8 +111,8 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "config.policy.Policy",
-    "config.static_files.StaticFiles",
+    "config.middleware.ContentSecurityPolicy",
+    "config.middleware.StaticFiles",
     "config.middleware.PrivatePages",
     "config.middleware.UTF8Only",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -149,7 +146,7 @@ TEMPLATES = [
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Served straight from the source folders: no build step and no collectstatic to forget.
+# Served from the source folders, without collectstatic.
 WHITENOISE_USE_FINDERS = True
 
 # --- People ----------------------------------------------------------------------------------------------------------
@@ -177,51 +174,45 @@ ACCOUNT_FORMS = {
 }
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-# Where mails really go out and strangers come in, an account is used once its address is confirmed: then sign-up need
-# not tell anybody whether an address has an account.
+# With https and a mail server, an address must be confirmed first. Then sign-up does not reveal who has an account.
 _email_url = env.secret("EMAIL_URL", "")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if _https and _email_url else "optional"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _https else "http"
-ACCOUNT_EMAIL_NOTIFICATIONS = True  # of each change to how somebody signs in
-ACCOUNT_MAX_EMAIL_ADDRESSES = 3  # each new one has a mail sent, to whoever reads it
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # for each change of how a person signs in
+ACCOUNT_MAX_EMAIL_ADDRESSES = 3  # each new one gets a mail
 ACCOUNT_RATE_LIMITS = {"manage_email": "10/m/user,30/d/user"}
 SIGN_UP = env.flag("SIGN_UP", True)
-# Codes of an authenticator app, and recovery codes. Staff must have one wherever strangers reach the sign-in.
+# An authenticator app and recovery codes. With https, staff must have a second factor.
 MFA_ADAPTER = "people.second_factor.Adapter"
 MFA_TOTP_ISSUER = "Carillon"
 MFA_TOTP_TOLERANCE = 1  # periods of 30 s on either side, for clocks that differ
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # the form asks what is asked here, and knows staff
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # our form checks this, with an exception for staff
 MFA_FORMS = {
     "activate_totp": "people.factor_forms.SetUpForm",
     "authenticate": "people.factor_forms.CodeForm",
     "reauthenticate": "people.factor_forms.CodeAgainForm",
 }
 SECOND_FACTOR_FOR_STAFF = _https
-# allauth throttles sign-in, sign-up and password reset by what it counts in the cache, which all web processes share.
-# Whose address counts: the one that the proxy has seen, where there is one.
+# allauth counts tries to sign in, to sign up and to reset a password in this cache, shared by all web processes.
 CACHES = {"default": {"BACKEND": "common.cache.Cache", "LOCATION": REDIS_URL, "KEY_PREFIX": "carillon-cache"}}
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
-# --- What one person may have: enough for anybody, too little to harm the others -------------------------------------
+# --- Limits for each person ------------------------------------------------------------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 TESTS_A_DAY = env.integer("TESTS_A_DAY", 100)
-SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # tests and inboxes apart
+SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # without tests and inboxes
 
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
-USE_TZ = True
-USE_I18N = True
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
 if _email_url:
-    EMAIL_BACKEND = (
-        "notifications.net.smtp.Backend"  # Django's, held to one deadline and able to say how far a mail got
-    )
+    EMAIL_BACKEND = "notifications.net.smtp.Backend"  # Django's, with a deadline, and the stage of a failure
     _mail = env.mail(_email_url)
     EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
@@ -231,15 +222,15 @@ else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = VAR_DIR / "mail"
 
-# --- Celery: each line is a rule learnt the hard way; docs/architecture.md says which --------------------------------
+# --- Celery ----------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = env.broker(REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker that is away for long must not end a worker
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a long outage of the broker must not end a worker
 CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": "carillon:",
     "visibility_timeout": 1800,  # longer than any countdown (10 s) and any lease (90 s)
-    "socket_timeout": 5,  # a silent broker must not hang a web request or a beat
+    "socket_timeout": 5,  # a silent broker must not block a web request or beat
     "socket_connect_timeout": 3,
     "socket_keepalive": True,
     "health_check_interval": 10,
@@ -248,22 +239,22 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
-CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # a queue of its own: rescue must not wait behind a backlog of deliveries
+CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
 CELERY_TASK_ROUTES = {"notifications.deliver": {"queue": "deliveries"}}
-CELERY_TASK_ACKS_LATE = True  # the message of a killed worker comes back by itself, sooner than rescue would publish it
-CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the row's count of tries stops a poisoned one
+CELERY_TASK_ACKS_LATE = True  # the message of a killed worker is delivered again, earlier than rescue
+CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the tries in the row stop poison messages
 CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
 CELERY_TASK_SOFT_TIME_LIMIT = 70
 CELERY_RESULT_BACKEND = "django-db"
 CELERY_RESULT_EXTENDED = True
 CELERY_RESULT_EXPIRES = 7 * 24 * 3600
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # more would age behind slow sends while another worker is idle
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45  # SIGQUIT: so long for what is under way. SIGTERM waits for all of it
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a send must not end midway for the broker's sake
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # more would wait behind slow sends while other workers are idle
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45  # after SIGQUIT; SIGTERM waits for all tasks
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # never abort a send
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_WORKER_REDIRECT_STDOUTS = False  # else a trace is logged word by word
-# Prefork keeps a connection for so many tasks; threads give theirs back to the pool after each, or it runs dry.
+CELERY_WORKER_REDIRECT_STDOUTS = False  # else a traceback is logged word by word
+# Prefork reuses a connection for so many tasks; threads return theirs to the pool after each.
 CELERY_DB_REUSE_MAX = None if "pool" in DATABASES["default"]["OPTIONS"] else 10_000
 CELERY_BEAT_SCHEDULER = "schedules.beat.scheduler:Scheduler"
 CELERY_TIMEZONE = "UTC"
@@ -273,18 +264,18 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expire_seconds": 30},
     },
-    # Owners, of channels that do not work; nobody waits for it, so what is found together is told together.
+    # Tell owners about channels that do not work, several in one message.
     "tell-owners": {
         "task": "notifications.tell_owners",
         "schedule": 300.0,
         "options": {"expire_seconds": 300},
     },
-    # Operators, of dead letters that wait.
+    # Tell operators about waiting dead letters.
     "tell-operators": {
         "task": "notifications.tell_operators",
         "schedule": crontab(hour="7", minute="0"),
     },
-    # For those who run the stock scheduler; beside our own it finds nothing to do.
+    # For the stock scheduler; with our own it finds nothing to do.
     "sweep": {
         "task": "schedules.sweep",
         "schedule": 5.0,
@@ -296,7 +287,7 @@ CELERY_BEAT_SCHEDULE = {
 UNFOLD = {
     "SITE_TITLE": "Carillon",
     "SITE_HEADER": "Carillon",
-    "SITE_SUBHEADER": "Scheduled notifications that ring once",
+    "SITE_SUBHEADER": "Scheduled notifications, sent once",
     "SIDEBAR": {"navigation": "config.admin_site.navigation"},
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_site.icon"}],
     "STYLES": ["config.admin_site.style"],

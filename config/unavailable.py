@@ -1,4 +1,4 @@
-"""Pages while PostgreSQL or Redis is away: an answer within seconds that says so, instead of a long wait."""
+"""Answer within seconds while PostgreSQL or Redis is down."""
 
 from __future__ import annotations
 
@@ -13,28 +13,25 @@ from django.views import defaults
 from config import env
 
 _RETRY_AFTER = 10  # seconds
-# Classes of PostgreSQL's states: no connection, no room for one, shutting down or starting up.
-_AWAY = ("08", "53", "57P")
+# Classes of SQLSTATE: no connection, too many connections, shutting down or starting up.
+_DOWN = ("08", "53", "57P")
 
 
 def wait_briefly() -> None:
-    """Give up sooner, in this process, than workers and beats do: somebody waits for the page.
-
-    To be called before anything is connected. What DATABASE_URL says about waiting stays.
-    """
+    """Use shorter timeouts in a web process, before anything connects. Timeouts in DATABASE_URL are kept."""
     options = settings.DATABASES["default"]["OPTIONS"]
     for name, value in (("connect_timeout", "3"), ("tcp_user_timeout", "4000")):
-        if options.get(name) == env.NOT_FOR_EVER[name]:
+        if options.get(name) == env.DATABASE_TIMEOUTS[name]:
             options[name] = value
     if "pool" in options:
         options["pool"] |= {"timeout": 4}
-    # Rescue publishes whatever a page could not.
+    # Rescue publishes what a page could not.
     settings.CELERY_BROKER_TRANSPORT_OPTIONS |= {"socket_timeout": 1.5, "socket_connect_timeout": 1.5}
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The page for an error that nothing has caught: 503 while the database is away, else 500."""
-    if not _is_away(sys.exc_info()[1]):
+    """The page for an uncaught error: 503 while the database is down, else 500."""
+    if not _is_down(sys.exc_info()[1]):
         return defaults.server_error(request)
     response = render(None, "503.html", status=503)
     response["Retry-After"] = str(_RETRY_AFTER)
@@ -42,8 +39,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _is_away(error: BaseException | None) -> bool:
+def _is_down(error: BaseException | None) -> bool:
     if not isinstance(error, OperationalError | InterfaceError):
         return False
     state = getattr(error.__cause__, "sqlstate", None)
-    return state is None or state.startswith(_AWAY)
+    return state is None or state.startswith(_DOWN)

@@ -5,7 +5,7 @@ from config import admin_site
 from config.health import clock, health
 from schedules.admin.outages import screen
 
-admin_site.guard(admin.site)
+admin_site.protect(admin.site)
 handler500 = "config.unavailable.server_error"
 
 urlpatterns = [

@@ -1,1 +1,1 @@
-"""`script/demo`: the main job, start to end, against receivers of its own, with every count checked."""
+"""`script/demo`: one reminder from sign-up to delivery, on local receivers, with every count checked."""

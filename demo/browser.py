@@ -6,41 +6,41 @@ from urllib.parse import urljoin
 
 import requests
 
+from demo.installation import DemoFailed
 from demo.page import Form, Page
-from demo.stage import StageFailed
 
-_WITHIN = 20.0  # seconds
+_TIMEOUT = 20.0  # seconds
 
 
 class Browser:
-    """One person's. Close it."""
+    """A session of one person. Close it."""
 
     def __init__(self, address: str) -> None:
         self.address = address
         self._session = requests.Session()
-        self._session.trust_env = False  # a proxy of this machine's must not come between us and ourselves
+        self._session.trust_env = False  # ignore proxies of this machine
 
     def close(self) -> None:
         self._session.close()
 
     def open(self, path: str) -> Page:
-        """Raises StageFailed for anything but a page."""
-        return _page(self._session.get(urljoin(self.address, path), timeout=_WITHIN))
+        """Raises DemoFailed for anything but a page."""
+        return _page(self._session.get(urljoin(self.address, path), timeout=_TIMEOUT))
 
     def send(self, page: Page, form: Form) -> Page:
-        """Send a form and follow to the page after it. Raises StageFailed when the form comes back with errors."""
+        """Send a form and follow to the page after it. Raises DemoFailed when the form comes back with errors."""
         where = urljoin(page.address, form.action)
         if form.method == "get":
-            return _page(self._session.get(where, params=form.values, timeout=_WITHIN))
-        answer = self._session.post(where, data=form.values, headers={"Referer": page.address}, timeout=_WITHIN)
+            return _page(self._session.get(where, params=form.values, timeout=_TIMEOUT))
+        answer = self._session.post(where, data=form.values, headers={"Referer": page.address}, timeout=_TIMEOUT)
         after = _page(answer)
         if not answer.history:
-            raise StageFailed(f"{where} did not take the form: {'; '.join(after.errors) or after.text[:300]}")
+            raise DemoFailed(f"{where} did not take the form: {'; '.join(after.errors) or after.text[:300]}")
         return after
 
 
 def _page(answer: requests.Response) -> Page:
     page = Page(answer.url, answer.text)
     if answer.status_code != 200:
-        raise StageFailed(f"{answer.url} answered {answer.status_code}: {page.text[:300]}")
+        raise DemoFailed(f"{answer.url} answered {answer.status_code}: {page.text[:300]}")
     return page

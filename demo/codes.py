@@ -1,18 +1,18 @@
-"""Where a person reads the code that shows that a channel is theirs."""
+"""Read the code that confirms a channel."""
 
 from __future__ import annotations
 
 import re
 
-from tests.receivers import HTTPReceiver, SMTPReceiver
+from demo.receivers import HTTPReceiver, SMTPReceiver
 
-# Not two groups of an id: a post holds the delivery's.
+# Not two groups of an id, which a post contains.
 _CODE = re.compile(r"(?<![\w-])\d{4}-\d{4}(?![\w-])")
 _SUBJECT = "Your code for Carillon"
 
 
 def in_mails(post: SMTPReceiver, address: str) -> str | None:
-    """The code in the newest mail to `address`, None before it is there."""
+    """The code in the newest mail to `address`, or None."""
     bodies = [
         body.get_content()
         for mail in post.mails
@@ -23,7 +23,7 @@ def in_mails(post: SMTPReceiver, address: str) -> str | None:
 
 
 def in_posts(receiver: HTTPReceiver) -> str | None:
-    """The code in the newest post that holds one, None before it is there."""
+    """The code in the newest post that holds one, or None."""
     posts = [request.body.decode() for request in receiver.requests if _SUBJECT.encode() in request.body]
     # JSON writes line breaks as \\n, and Discord's markup wants a backslash before a hyphen.
     return _in([post.replace("\\n", " ").replace("\\", "") for post in posts])

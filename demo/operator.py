@@ -1,11 +1,11 @@
-"""An operator in front of the admin."""
+"""An operator who uses the admin."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from demo.browser import Browser
-from demo.stage import Stage, StageFailed
+from demo.installation import DemoFailed, Installation
 
 _DEAD_LETTERS = "/admin/notifications/deadletter/"
 
@@ -13,9 +13,9 @@ _DEAD_LETTERS = "/admin/notifications/deadletter/"
 class Operator:
     """A superuser, made by manage.py and signed in. Close it."""
 
-    def __init__(self, stage: Stage, email: str, password: str) -> None:
-        stage.manage("createsuperuser", "--noinput", "--email", email, DJANGO_SUPERUSER_PASSWORD=password)
-        self._browser = Browser(stage.url)
+    def __init__(self, site: Installation, email: str, password: str) -> None:
+        site.manage("createsuperuser", "--noinput", "--email", email, DJANGO_SUPERUSER_PASSWORD=password)
+        self._browser = Browser(site.url)
         page = self._browser.open("/admin/")
         self._browser.send(page, page.form("login").fill(login=email, password=password))
 
@@ -27,9 +27,9 @@ class Operator:
         return [UUID(key) for form in page.forms for key in form.offered.get("_selected_action", [])]
 
     def replay(self, key: UUID) -> None:
-        """Raises StageFailed where the list does not have it."""
+        """Raises DemoFailed where the list does not have it."""
         if key not in self.dead_letters():
-            raise StageFailed(f"the admin's list of dead letters does not show {key}")
+            raise DemoFailed(f"the admin's list of dead letters does not show {key}")
         page = self._browser.open(_DEAD_LETTERS)
         form = page.form("_selected_action").fill(action="replay", _selected_action=[str(key)])
         self._browser.send(page, form)

@@ -1,15 +1,15 @@
-"""A web page as a browser without scripts has it: words, links, and forms with what stands in them."""
+"""Parse a page as a browser without scripts does: text, links and forms with their values."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
 
 _VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"))
-_WORDLESS = frozenset(("script", "style", "template", "svg"))
+_WITHOUT_TEXT = frozenset(("script", "style", "template", "svg"))
 
 
 class Form:
-    """`values` is what submitting it now would send; `offered` the values of its boxes, radio buttons and options."""
+    """`values`: what submitting would send. `offered`: the values of checkboxes, radio buttons and options."""
 
     def __init__(self, action: str, method: str) -> None:
         self.action = action
@@ -19,7 +19,7 @@ class Form:
         self.buttons: list[tuple[str, str]] = []
 
     def fill(self, **written: str | list[str]) -> Form:
-        """Write into fields by name. Raises KeyError for a field that is not there."""
+        """Set fields by name. Raises KeyError for an unknown field."""
         for name, value in written.items():
             if name not in self.values:
                 raise KeyError(f"the form has no field “{name}”; it has {', '.join(self.values)}")
@@ -28,7 +28,7 @@ class Form:
 
 
 class Page(HTMLParser):
-    """`forms` in order; `links` as pairs of words and address; `errors` the words of what is marked as an error."""
+    """`forms` in order; `links`: pairs of text and address; `errors`: texts with an error class."""
 
     def __init__(self, address: str, html: str) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Page(HTMLParser):
                 return
 
     def handle_data(self, data: str) -> None:
-        if not any(name in _WORDLESS for name, _, _ in self._open):
+        if not any(name in _WITHOUT_TEXT for name, _, _ in self._open):
             self._words.append(data)
 
     def _within(self, tag: str) -> dict[str, str] | None:
@@ -103,7 +103,7 @@ class Page(HTMLParser):
         if its.get("type") not in ("checkbox", "radio"):
             values.append(value)
             return
-        value = its.get("value", "on")  # "on" where the attribute is absent; one that is there and empty is sent empty
+        value = its.get("value", "on")  # "on" without the attribute
         self.forms[-1].offered.setdefault(name, []).append(value)
         if "checked" in its:
             values.append(value)

@@ -1,4 +1,4 @@
-"""A person with reminders, in front of Carillon's own pages."""
+"""A person who uses the pages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from demo.browser import Browser
+from demo.installation import DemoFailed, wait_until
 from demo.page import Page
-from demo.stage import StageFailed, wait_until
 
 
 class Person:
-    """Signs up with an address; has an inbox from then on. Close it."""
+    """Signs up, and has an inbox from then on. Close it."""
 
     def __init__(self, address: str, name: str, email: str, password: str, time_zone: str) -> None:
         self.email = email
@@ -39,7 +39,7 @@ class Person:
         after = self.add("webhook", label, url=url)
         shown = re.search(r"whsec_[A-Za-z0-9+/=]+", after.source)
         if shown is None:
-            raise StageFailed(f"no signing secret is shown for “{label}”: {after.text[:300]}")
+            raise DemoFailed(f"no signing secret is shown for “{label}”: {after.text[:300]}")
         return shown[0]
 
     def confirm(self, label: str, read_code: Callable[[], str | None]) -> None:
@@ -56,5 +56,5 @@ class Person:
         self._browser.send(page, form.fill(channels=form.offered["channels"]))
 
     def inbox(self, title: str) -> int:
-        """How many messages with this title lie in the inbox."""
+        """How many messages with this title are in the inbox."""
         return sum(title in words for words, _ in self._browser.open("/inbox/").links)

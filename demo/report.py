@@ -32,11 +32,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def milliseconds(duration: timedelta) -> str:
-    """For people: "42 ms", from a second on "1.2 s"."""
+    """ "42 ms", "1.2 s"."""
     seconds = duration.total_seconds()
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def say(line: str = "") -> None:
-    """At once, also where the output is a pipe."""
+    """Print at once, also to a pipe."""
     print(line, flush=True)

@@ -1,4 +1,4 @@
-"""Telegram, Discord, Slack, ntfy and Gotify, each played by a server here that answers as its documentation says."""
+"""Local servers that answer as Telegram, Discord, Slack, ntfy and Gotify document it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from tests.receivers import HTTPReceiver, Received, discord, gotify, ntfy, slack, telegram
+from demo.receivers import HTTPReceiver, Received, discord, gotify, ntfy, slack, telegram
 
 
 @dataclass(frozen=True)
 class Service:
-    """`typed` is what a person writes into the form of `kind`; `settings` leads Carillon to the server."""
+    """`typed`: what a person types into the form of `kind`. `settings`: the address of the server for Carillon."""
 
     label: str
     kind: str
@@ -20,19 +20,19 @@ class Service:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def said(self, title: str) -> Sequence[Received]:
-        """The messages with this title that came."""
+        """The messages with this title that arrived."""
         return [request for request in self.receiver.requests if title.encode() in request.body]
 
 
 @contextmanager
 def services() -> Iterator[list[Service]]:
-    """All of them, listening while the block runs."""
+    """Start all of them."""
     with ExitStack() as closed:
 
         def server(module: object) -> HTTPReceiver:
             return closed.enter_context(HTTPReceiver(module.answer))  # type: ignore[attr-defined]
 
-        bots, hooks, chat, pushes, bells = map(server, (telegram, discord, slack, ntfy, gotify))
+        bots, hooks, chat, pushes, gotify_server = map(server, (telegram, discord, slack, ntfy, gotify))
         yield [
             Service(
                 "Telegram", "telegram", bots, {"token": telegram.TOKEN, "chat": "1"}, {"TELEGRAM_URL": bots.origin}
@@ -52,5 +52,7 @@ def services() -> Iterator[list[Service]]:
                 {"SLACK_URL": chat.origin},
             ),
             Service("ntfy", "ntfy", pushes, {"server": pushes.origin, "topic": ntfy.OPEN}),
-            Service("Gotify", "apprise", bells, {"url": f"gotify://127.0.0.1:{bells.port}/{gotify.TOKEN}"}),
+            Service(
+                "Gotify", "apprise", gotify_server, {"url": f"gotify://127.0.0.1:{gotify_server.port}/{gotify.TOKEN}"}
+            ),
         ]

@@ -15,11 +15,11 @@ from uuid import UUID
 
 from django.test import override_settings
 
+from demo.receivers import HTTPReceiver, Received
+from demo.receivers.http import Answer
 from notifications.message import Message
 from notifications.net import http
 from notifications.net.http import Response
-from tests.receivers import HTTPReceiver, Received
-from tests.receivers.http import Answer
 
 KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8057")
 DEADLINE = 0.4

@@ -1,4 +1,4 @@
-"""Instants on pages: in the reader's zone, with the machine-readable instant beside the words."""
+"""Template tags for instants, in the reader's zone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STEPS = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 86_400, 
 
 @register.simple_tag
 def instant(when: datetime | None, seconds: bool = False) -> str | SafeString:
-    """`<time>` with "Fri 20 Nov, 09:00"; the year only where it is not this one. Empty for None."""
+    """`<time>` with "Fri 20 Nov, 09:00"; with the year if it is not this one. Empty for None."""
     if when is None:
         return ""
     shown = timezone.localtime(when)
@@ -50,7 +50,7 @@ def relative(when: datetime) -> str:
 
 @register.filter
 def lasting(length: timedelta) -> str:
-    """ "1 h 30 min": a length of time."""
+    """ "1 h 30 min"."""
     return durations.said(length)
 
 

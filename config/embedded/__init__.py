@@ -1,13 +1,12 @@
-"""Real engines of our own, for a machine that has none: PostgreSQL 18 and Redis, from wheels, in `var/`.
+"""Embedded engines: PostgreSQL 18 and Redis from wheels, in `var/`, if DATABASE_URL or REDIS_URL is not set.
 
-Only where DATABASE_URL or REDIS_URL is not given. Life and death hang on kernel locks, so that a `kill -9` of
-anything leaves nothing stale:
+Kernel locks decide who runs, so a `kill -9` of any process leaves nothing stale:
 
-- each process that uses an engine holds a shared lock on `var/<engine>/users` until it ends;
-- one detached keeper an engine holds `var/<engine>/keeper`, starts the engine, restarts it when it dies, and
-  stops it when nobody has held `users` for a few seconds (see `keeper.py`).
+- Each process that uses an engine holds a shared lock on `var/<engine>/users`.
+- One detached keeper per engine holds a lock on `var/<engine>/keeper`. It starts the engine, restarts it when it
+  dies, and stops it when nobody has held `users` for a few seconds (see `keeper.py`).
 
-An engine whose keeper was killed goes on; the next process that asks for it brings a keeper that adopts it.
+An engine whose keeper was killed keeps running. The next process that needs it starts a keeper that adopts it.
 """
 
 from __future__ import annotations
@@ -23,20 +22,19 @@ from config.embedded.engine import Engine, EngineFailed
 from config.embedded.locks import exclusive, is_free, shared
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
-from config.embedded.secrets import kept_fernet_key, kept_secret
-from config.embedded.var import CHECKOUT, close_var, var_dir
+from config.embedded.var import CHECKOUT, close_var, kept_fernet_key, kept_secret, var_dir
 
 __all__ = ["EngineFailed", "kept_fernet_key", "kept_secret", "leave", "look_after", "urls", "var_dir"]
 
-_READY_WITHIN = 120.0  # seconds: recovery after a crash of a large database takes its time
-_used: dict[Engine, int] = {}  # the descriptors that hold the users' locks
+_READY_WITHIN = 120.0  # seconds: crash recovery of a large database is slow
+_used: dict[Engine, int] = {}  # descriptors that hold the locks `users`
 
 
 def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
-    """The URLs to use: those given, and for each empty one that of an engine of our own, which now runs.
+    """The given URLs, and for each empty one that of an embedded engine, which is started.
 
-    `var/` is made private first. The engines stay up for the life of this process and of its forks. Raises
-    EngineFailed, whose message is one line, when an engine is not installed or does not start.
+    The engines run as long as this process and its forks. Makes `var/` private first. Raises EngineFailed with a
+    message of one line if an engine is not installed or does not start.
     """
     close_var()
     var = var_dir()
@@ -47,7 +45,7 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
         engines.append(Redis(var))
     try:
         for engine in engines:
-            _bring_up(engine)  # all of them first: they start side by side
+            _bring_up(engine)  # all of them first, to start in parallel
         ready = {engine.name: _when_ready(engine) for engine in engines}
     except OSError as error:
         if not error.filename:
@@ -60,13 +58,13 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
 
 
 def look_after() -> None:
-    """Bring a new keeper to each engine in use whose keeper was killed; for whoever lives as long as the engines."""
+    """Start a new keeper for each engine in use whose keeper was killed."""
     for engine in list(_used):
         _bring_up(engine)
 
 
 def leave() -> None:
-    """Stop using the engines. Where nobody else does, stop them now and wait for it (30 s at the most)."""
+    """Stop using the engines. Stop those that nobody else uses, and wait up to 30 s for it."""
     stopping: list[tuple[Path, int]] = []
     while _used:
         engine, users = _used.popitem()
@@ -74,7 +72,7 @@ def leave() -> None:
         alone = exclusive(engine.home / "users")
         if alone is None:
             continue
-        # The lock is kept meanwhile: a newcomer waits and then starts the engine afresh.
+        # The lock is kept meanwhile: a new user waits, then starts the engine again.
         stopping.append((engine.home / "keeper", alone))
         keeper = (engine.home / "keeper").read_text()
         if keeper and not is_free(engine.home / "keeper"):
@@ -87,11 +85,11 @@ def leave() -> None:
 
 
 def _bring_up(engine: Engine) -> bool:
-    """Count this process as a user and see that the engine has a keeper; True where we brought one."""
+    """Register this process as a user, and start a keeper if there is none; return whether one was started."""
     engine.locate()
     engine.home.mkdir(parents=True, exist_ok=True)
     if engine not in _used:
-        # Waits only while a keeper is stopping the engine; it holds the lock for as long as that takes.
+        # Waits only while a keeper stops the engine: it holds the lock until then.
         _used[engine] = shared(engine.home / "users", within=60.0)
     lock = exclusive(engine.home / "keeper")
     if lock is None:
@@ -108,11 +106,11 @@ def _bring_up(engine: Engine) -> bool:
 
 
 def _spawn_keeper(engine: Engine, lock: int) -> None:
-    """The keeper inherits the lock that we took for it, so there is no moment without a holder."""
-    engine.turn_log()
+    """Start a keeper that inherits `lock`, so that the lock always has a holder."""
+    engine.rotate_log()
     with engine.log.open("ab") as log:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "config.embedded", "keep", engine.name, str(lock)],
+            [sys.executable, "-m", "config.embedded.keeper", engine.name, str(lock)],
             cwd=CHECKOUT,
             env={**os.environ, "CARILLON_VAR": str(engine.home.parent)},
             stdin=subprocess.DEVNULL,
@@ -121,25 +119,25 @@ def _spawn_keeper(engine: Engine, lock: int) -> None:
             pass_fds=[lock],
             start_new_session=True,
         )
-    keeper.returncode = 0  # it outlives us on purpose: no ResourceWarning about a child still running
+    keeper.returncode = 0  # it outlives us on purpose: avoids a ResourceWarning
     os.ftruncate(lock, 0)
     os.pwrite(lock, str(keeper.pid).encode(), 0)
 
 
 def _when_ready(engine: Engine) -> str:
     deadline = time.monotonic() + _READY_WITHIN
-    brought = 0
+    started = 0
     while time.monotonic() < deadline:
         if is_free(engine.home / "keeper"):
-            # Nobody keeps it: our keeper gave up, or the one we counted on was leaving or was killed.
-            if engine.failure.exists() or brought == 2:
+            # No keeper: ours gave up, or another one has just stopped or was killed.
+            if engine.failure.exists() or started == 2:
                 break
-            brought += _bring_up(engine)
+            started += _bring_up(engine)
         url = engine.url()
         if url and engine.answers():
             return url
         time.sleep(0.02)
-    raise EngineFailed(f"{engine.title} does not start in {_short(engine.home)}: {engine.last_words()}")
+    raise EngineFailed(f"{engine.title} does not start in {_short(engine.home)}: {engine.failure_reason()}")
 
 
 def _short(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Whom the engines run as. PostgreSQL refuses root, so root lends them an account that owns nothing else."""
+"""The account that runs the engines. PostgreSQL refuses to run as root, so root uses a system account."""
 
 from __future__ import annotations
 
@@ -22,11 +22,8 @@ class Account:
     uid: int
     gid: int
 
-    def reaches(self, path: Path, say: Callable[[str], None]) -> None:
-        """Let the account pass through the directories above `path`, but not list or read them.
-
-        Those of `var/` let nobody else pass.
-        """
+    def open_path_to(self, path: Path, say: Callable[[str], None]) -> None:
+        """Let the account pass through the directories above `path`, without listing them."""
         for directory in reversed(path.resolve().parents):
             status = directory.stat()
             if status.st_uid == self.uid:
@@ -39,8 +36,8 @@ class Account:
                 directory.chmod(status.st_mode | 0o001)
 
     def may_run(self, executable: Path, say: Callable[[str], None]) -> bool:
-        """Whether the account can run `executable`; a tree installed for root alone is opened to readers."""
-        self.reaches(executable, say)
+        """Whether the account can run `executable`. Makes a tree that only root can read readable."""
+        self.open_path_to(executable, say)
         if self._runs(executable):
             return True
         tree = executable.parent.parent
@@ -60,15 +57,16 @@ class Account:
 
 
 def run_as(account: Account | None) -> dict[str, Any]:
-    """Arguments for `subprocess` that start a child as the account; none where it is ourselves."""
+    """Arguments for `subprocess` that start a child as the account; none for None."""
     if account is None:
         return {}
     return {"user": account.uid, "group": account.gid, "extra_groups": []}
 
 
 def account_for(data: Path, say: Callable[[str], None]) -> Account | None:
-    """Whom to run the engine of `data` as: None for a plain user; for root the owner of what is there, else
-    the account `pgserver`, made if need be, else `nobody`.
+    """The account to run the engine of `data`: None unless we are root.
+
+    For root: the owner of the data, else the account `pgserver`, created if missing, else `nobody`.
     """
     if os.geteuid() != 0:
         return None

@@ -1,4 +1,4 @@
-"""What the keeper needs to know of an engine, whichever it is."""
+"""The base class of the embedded engines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _LONGEST_SOCKET_PATH = 103  # bytes, of macOS; Linux allows 107
 
 
 class EngineFailed(ImproperlyConfigured):
-    """An engine of our own is not installed or does not start; the message is one line."""
+    """An embedded engine is not installed or does not start; the message is one line."""
 
 
 class Engine(ABC):
-    """One engine in one directory, `home`. What is remembered there is never trusted: only `answers()` is."""
+    """One engine in the directory `home`. Only `answers()` proves that it runs, not the files in there."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -49,17 +49,17 @@ class Engine(ABC):
         """The server's executable. Raises EngineFailed where it is not installed."""
 
     def prepare(self, say: Callable[[str], None]) -> None:
-        """Make `home` fit to launch from; changes nothing under an engine that runs."""
+        """Prepare `home` for `launch`. Changes nothing under a running engine."""
         account = account_for(self.data, say)
         executable = self.locate()
         if account:
-            account.reaches(self.data, say)
+            account.open_path_to(self.data, say)
             if not account.may_run(executable, say):
                 raise EngineFailed(f"the user {account.name} cannot run {executable}: start as a plain user")
         self.make_data(account, say)
 
     def make_data(self, account: Account | None, say: Callable[[str], None]) -> None:
-        """Make the directories of the server's data and of its socket, where they are not there yet."""
+        """Make the directories of the data and of the socket, unless they exist."""
         self.make_private(self.data, account)
         self.make_private(self.socket.parent, account)
 
@@ -70,7 +70,7 @@ class Engine(ABC):
         if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
             return path
         mark = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
-        # Not $TMPDIR, which differs between the processes that meet here. `make_private` checks whose it is.
+        # Not $TMPDIR, which differs between processes. `make_private` checks the owner.
         return Path("/tmp") / f"carillon-{mark}" / self.socket_name  # noqa: S108
 
     @abstractmethod
@@ -79,14 +79,14 @@ class Engine(ABC):
 
     @abstractmethod
     def answers(self) -> bool:
-        """Whether the server at `url()` is ours and takes commands now."""
+        """Whether the server at `url()` takes commands now."""
 
     @abstractmethod
     def recorded_pid(self) -> int | None:
-        """The process id that the server wrote down, which may be long dead."""
+        """The process id in the server's pid file, which may be stale."""
 
     def url(self) -> str | None:
-        """The URL that was last handed out; None before the first start."""
+        """The URL of the last start; None before the first."""
         try:
             return (self.home / "url").read_text()
         except FileNotFoundError:
@@ -100,13 +100,13 @@ class Engine(ABC):
             file.write(url)
         fresh.replace(self.home / "url")
 
-    def turn_log(self) -> None:
-        """Begin a log for this run and keep the last one, so that logs do not grow for ever."""
+    def rotate_log(self) -> None:
+        """Start a new log and keep the last one."""
         with suppress(FileNotFoundError):
             self.log.replace(self.home / "log.1")
 
-    def last_words(self) -> str:
-        """Why it failed, in one line: the keeper's reason, else the end of the log."""
+    def failure_reason(self) -> str:
+        """The reason that the keeper wrote, else the end of the log, in one line."""
         for file in (self.failure, self.log):
             with suppress(FileNotFoundError):
                 lines = [line.strip() for line in file.read_text(errors="replace").splitlines() if line.strip()]
@@ -115,12 +115,12 @@ class Engine(ABC):
         return f"see {self.log}"
 
     def running_pid(self) -> int | None:
-        """The process id of the server of this directory, whether it answers or not; None where none runs."""
+        """The process id of the server of this directory, even if it does not answer; None if there is none."""
         pid = self.recorded_pid()
         return pid if pid is not None and self.is_server(pid) else None
 
     def is_server(self, pid: int) -> bool:
-        """Whether `pid` is a live server of this very directory, not a stranger that was given its number."""
+        """Whether `pid` is a live server of this directory, not another process with a reused id."""
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
@@ -128,13 +128,13 @@ class Engine(ABC):
         except PermissionError:
             pass
         if not Path("/proc/self/cwd").exists():
-            return True  # no /proc (macOS): the number must do
+            return True  # no /proc (macOS)
         with suppress(OSError):  # a zombie, or somebody else's process
             return Path(f"/proc/{pid}/cwd").samefile(self.data)
         return False
 
     def make_private(self, directory: Path, account: Account | None) -> None:
-        """Make `directory`, or check that what is there is the account's, and let nobody else enter."""
+        """Make `directory` for `account` alone, or check that it belongs to it."""
         owner = account.uid if account else os.geteuid()
         with suppress(FileExistsError):
             directory.mkdir(mode=0o700)

@@ -1,4 +1,7 @@
-"""The process that starts one engine, restarts it when it dies, and stops it when nobody uses it any more."""
+"""The process that starts one engine, restarts it when it dies, and stops it when it has no users.
+
+`python -m config.embedded.keeper ENGINE LOCK`; LOCK is an inherited descriptor. `embedded.urls()` starts it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ from contextlib import suppress
 
 from config.embedded.engine import Engine, EngineFailed
 from config.embedded.locks import exclusive
+from config.embedded.postgres import Postgres
+from config.embedded.redis import Redis
+from config.embedded.var import var_dir
 
-_GRACE = 3.0  # seconds without a user: commands that follow one another find the engine still warm
+_GRACE = 3.0  # seconds without a user, so that the engine survives between two commands
 _LOOK_EVERY = 0.2
 _ANSWERS_WITHIN = 110.0
 _STOPS_WITHIN = 20.0
@@ -20,7 +26,7 @@ _TRIES = 5
 
 
 class Keeper:
-    """Keeps `engine` until its last user has left. The caller holds the keeper's lock."""
+    """Keeps `engine` running until its last user has left. The caller holds the lock `keeper`."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -28,10 +34,10 @@ class Keeper:
         self.asked_to_stop = False
 
     def keep(self) -> int:
-        """Returns the exit status: 0 after a clean stop, 1 when the engine does not start."""
+        """Return the exit status: 0 after a clean stop, 1 if the engine does not start."""
         signal.signal(signal.SIGTERM, self._ask_to_stop)
         signal.signal(signal.SIGINT, self._ask_to_stop)
-        # One whose keeper was killed still runs: adopt it, however slow its answers. Two on one directory spoil it.
+        # Adopt a server whose keeper was killed, even if it answers slowly: two servers would damage the data.
         if self.engine.running_pid() is None:
             try:
                 self._start()
@@ -44,13 +50,13 @@ class Keeper:
             time.sleep(_LOOK_EVERY)
             if not self._runs():
                 _note(f"{self.engine.title} has died; starting it again")
-                with suppress(EngineFailed):  # said in the log; tried again as long as somebody wants it
+                with suppress(EngineFailed):  # logged; tried again while there are users
                     self._start()
             users = exclusive(self.engine.home / "users")
             if users is None:
                 used_at = time.monotonic()
             elif time.monotonic() - used_at > _GRACE:
-                break  # keeping the users' lock: who comes now waits until the engine has stopped
+                break  # the lock is kept: a new user waits until the engine has stopped
             else:
                 os.close(users)
         self._stop()
@@ -60,7 +66,7 @@ class Keeper:
         self.asked_to_stop = True
 
     def _start(self) -> None:
-        """Several tries: a killed server's children may hold its memory, or its port may have been taken."""
+        """Try several times: children of a killed server may still hold its memory."""
         for attempt in range(_TRIES):
             self.child = self.engine.launch(sys.stderr.fileno())
             deadline = time.monotonic() + _ANSWERS_WITHIN
@@ -72,7 +78,7 @@ class Keeper:
                 return
             self._stop()
             time.sleep(0.1 * (attempt + 1))
-        raise EngineFailed(self.engine.last_words())
+        raise EngineFailed(self.engine.failure_reason())
 
     def _runs(self) -> bool:
         if self.child is not None:
@@ -94,3 +100,9 @@ class Keeper:
 def _note(line: str) -> None:
     sys.stderr.write(f"keeper: {line}\n")
     sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    name, lock = sys.argv[1:]
+    os.set_inheritable(int(lock), False)  # the engine must not inherit the lock of its keeper
+    sys.exit(Keeper({"postgres": Postgres, "redis": Redis}[name](var_dir())).keep())

@@ -1,4 +1,4 @@
-"""Advisory locks of the kernel: gone with the last process that holds them, however it ends."""
+"""Advisory kernel locks, released when the last process that holds them ends, even by `kill -9`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def shared(path: Path, within: float) -> int:
-    """A descriptor that holds a shared lock on `path`; TimeoutError when there is none `within` seconds."""
+    """A descriptor that holds a shared lock on `path`. Raises TimeoutError after `within` seconds."""
     descriptor = _open(path)
     deadline = time.monotonic() + within
     while True:
@@ -24,7 +24,7 @@ def shared(path: Path, within: float) -> int:
 
 
 def exclusive(path: Path) -> int | None:
-    """A descriptor that holds the only lock on `path`, or None where somebody holds one."""
+    """A descriptor that holds an exclusive lock on `path`, or None if another process holds a lock."""
     descriptor = _open(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -35,7 +35,7 @@ def exclusive(path: Path) -> int | None:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nobody holds a lock on `path` at this moment."""
+    """Whether nobody holds a lock on `path` now."""
     descriptor = exclusive(path)
     if descriptor is None:
         return False

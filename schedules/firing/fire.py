@@ -119,12 +119,12 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
     channels = due.channels_of(locked)
     plans = [_plan(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked]
     fired = _record(plans)
-    rings = outbox.record(
+    wakes = outbox.record(
         _notification(batch_id, plan.schedule, decision.slot, channels[plan.schedule.id], now)
         for batch_id, plan, decision in fired
     )
     quarantine.notify([notice for plan in plans for notice in _notices(plan)])
-    return rings
+    return wakes
 
 
 def _notices(plan: Plan) -> Iterator[Notice]:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
+from demo.installation import Installation
+from demo.receivers import SMTPReceiver
 from demo.services import Service, services
-from demo.stage import Stage
-from tests.receivers import SMTPReceiver
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ARGUMENTS = [
@@ -52,12 +52,12 @@ def others() -> Iterator[list[Service]]:
 
 
 @pytest.fixture(scope="module")
-def stage(browser: Browser, post: SMTPReceiver, others: list[Service]) -> Iterator[Stage]:
+def site(browser: Browser, post: SMTPReceiver, others: list[Service]) -> Iterator[Installation]:
     """After the browser: without one nothing needs to be started."""
     leading = {name: url for service in others for name, url in service.settings.items()}
-    with Stage("test_browser", EMAIL_URL=post.url, **leading) as stage:
-        stage.start(stage.web, stage.worker, stage.beat)
-        yield stage
+    with Installation("test_browser", EMAIL_URL=post.url, **leading) as site:
+        site.start(site.web, site.worker, site.beat)
+        yield site
 
 
 @pytest.fixture(params=[1280, 360], ids=["1280px", "360px"])

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from demo.installation import Installation, wait_until
 from demo.person import Person
-from demo.stage import Stage, wait_until
 from tests.authenticator import code
 from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard
@@ -24,19 +24,19 @@ _PASSWORD = "a long enough passphrase"
 
 
 @pytest.fixture(scope="module")
-def filled(stage: Stage) -> Stage:
+def filled(site: Installation) -> Installation:
     """With a row of each kind."""
-    with closing(Person(stage.url, "Ada", "ada@example.org", _PASSWORD, "Europe/Berlin")) as ada:
+    with closing(Person(site.url, "Ada", "ada@example.org", _PASSWORD, "Europe/Berlin")) as ada:
         ada.remind("Water the plants", datetime.now(UTC) + timedelta(seconds=3))
-    wait_until(lambda: stage.rows("SELECT id FROM schedules_occurrence"), "the firing", within=20)
-    wait_until(lambda: not stage.rows("SELECT id FROM notifications_delivery WHERE settled_at IS NULL"), "the end", 20)
-    return stage
+    wait_until(lambda: site.rows("SELECT id FROM schedules_occurrence"), "the firing", within=20)
+    wait_until(lambda: not site.rows("SELECT id FROM notifications_delivery WHERE settled_at IS NULL"), "the end", 20)
+    return site
 
 
-def enter(page: Page, stage: Stage, email: str) -> None:
+def enter(page: Page, site: Installation, email: str) -> None:
     """As an operator who is made for it, up to the admin."""
-    stage.manage("createsuperuser", "--noinput", "--email", email, DJANGO_SUPERUSER_PASSWORD=_PASSWORD)
-    page.goto(f"{stage.url}/admin/")
+    site.manage("createsuperuser", "--noinput", "--email", email, DJANGO_SUPERUSER_PASSWORD=_PASSWORD)
+    page.goto(f"{site.url}/admin/")
     page.get_by_label(re.compile("e-?mail", re.I)).fill(email)
     page.get_by_label("Password").fill(_PASSWORD)
     page.get_by_role("main").get_by_role("button", name="Sign in").click()
@@ -48,9 +48,9 @@ def links(page: Page, within: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [1280], indirect=True)
-def test_the_admin_works_under_its_policy(page: Page, filled: Stage) -> None:
+def test_the_admin_works_under_its_policy(page: Page, filled: Installation) -> None:
     enter(page, filled, "operator@example.org")
-    expect(page.get_by_text("You signed in with your password alone.")).to_be_visible()
+    expect(page.get_by_text("You signed in with your password only.")).to_be_visible()
 
     places = [*links(page, "#main"), f"{filled.url}/admin/people/user/add/", f"{filled.url}/admin/auth/group/add/"]
     assert len(places) > 12
@@ -72,7 +72,7 @@ def test_the_admin_works_under_its_policy(page: Page, filled: Stage) -> None:
 
 
 @pytest.mark.parametrize("page", [360], indirect=True)
-def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page, filled: Stage) -> None:
+def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page, filled: Installation) -> None:
     hand, email = Keyboard(), "careful@example.org"
     enter(page, filled, email)
     hand.press(page, page.get_by_role("link", name="Set up a second factor"))
@@ -87,7 +87,7 @@ def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page,
     expect(page.locator(".recovery code")).to_have_count(10)
     fits(page)
     hand.press(page, page.get_by_role("link", name="Go on to the admin"))
-    expect(page.get_by_text("You signed in with your password alone.")).to_have_count(0)
+    expect(page.get_by_text("You signed in with your password only.")).to_have_count(0)
 
     page.context.clear_cookies()
     page.goto(f"{filled.url}/admin/")

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo import codes
-from demo.stage import Stage, wait_until
+from demo.installation import Installation, wait_until
+from demo.receivers import SMTPReceiver
 from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard, Mouse
-from tests.receivers import SMTPReceiver
 
 pytestmark = pytest.mark.browser
 
@@ -22,12 +22,12 @@ _TITLE = "Water the plants in the conservatory"
 
 @pytest.mark.parametrize("hand", [Mouse(), Keyboard()], ids=["mouse", "keyboard"])
 def test_a_person_signs_up_and_gets_a_reminder(
-    page: Page, hand: Mouse | Keyboard, stage: Stage, post: SMTPReceiver
+    page: Page, hand: Mouse | Keyboard, site: Installation, post: SMTPReceiver
 ) -> None:
     assert page.viewport_size is not None
     email = f"{type(hand).__name__.lower()}{page.viewport_size['width']}@example.org"
 
-    page.goto(stage.url)
+    page.goto(site.url)
     fits(page)
     hand.press(page, page.get_by_role("main").get_by_role("link", name="Sign up"))
     hand.write(page, page.get_by_label("Your name"), "Ada")
@@ -64,7 +64,7 @@ def test_a_person_signs_up_and_gets_a_reminder(
         "SELECT d.state FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id"
         " JOIN people_user p ON p.id = n.user_id WHERE p.email = %s AND n.origin = 'schedule'"
     )
-    wait_until(lambda: [row["state"] for row in stage.rows(said, email)] == ["delivered"] * 2, "delivery", within=20)
+    wait_until(lambda: [row["state"] for row in site.rows(said, email)] == ["delivered"] * 2, "delivery", within=20)
     assert [mail.message["Subject"] for mail in post.mails if mail.recipients == [email]].count(_TITLE) == 1
 
     hand.press(page, page.get_by_role("link", name=re.compile("^Inbox")))
@@ -79,19 +79,19 @@ def test_a_person_signs_up_and_gets_a_reminder(
     fits(page)
 
 
-def test_a_double_click_makes_one_reminder(page: Page, stage: Stage) -> None:
+def test_a_double_click_makes_one_reminder(page: Page, site: Installation) -> None:
     assert page.viewport_size is not None
     title = f"Twice clicked at {page.viewport_size['width']}"
-    page.goto(f"{stage.url}/account/signup/")
+    page.goto(f"{site.url}/account/signup/")
     page.get_by_label("Your name").fill("Bea")
     page.get_by_label(re.compile("e-?mail", re.I)).fill(f"bea{page.viewport_size['width']}@example.org")
     page.get_by_label("Password").fill("a long enough passphrase")
     page.get_by_role("main").get_by_role("button", name="Sign up").click()
-    page.goto(f"{stage.url}/reminders/new/")
+    page.goto(f"{site.url}/reminders/new/")
     page.get_by_label("Title").fill(title)
     page.get_by_label("Daily").check()
     expect(page.get_by_label("Next firings")).to_contain_text("09:00")
     page.get_by_role("button", name="Set reminder").dblclick(delay=20)
     expect(page.get_by_role("status")).to_contain_text("is set.")
     page.wait_for_load_state("networkidle")
-    assert len(stage.rows("SELECT id FROM schedules_schedule WHERE title = %s", title)) == 1
+    assert len(site.rows("SELECT id FROM schedules_schedule WHERE title = %s", title)) == 1

@@ -8,15 +8,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo import codes
+from demo.installation import Installation, wait_until
 from demo.services import Service
-from demo.stage import Stage, wait_until
 from tests.browser.conftest import fits
 
 pytestmark = pytest.mark.browser
 
 
-def sign_up(page: Page, stage: Stage, email: str) -> None:
-    page.goto(f"{stage.url}/account/signup/")
+def sign_up(page: Page, site: Installation, email: str) -> None:
+    page.goto(f"{site.url}/account/signup/")
     page.get_by_label("Your name").fill("Ada")
     page.get_by_label(re.compile("e-?mail", re.I)).fill(email)
     page.get_by_label("Password").fill("a long enough passphrase")
@@ -25,10 +25,10 @@ def sign_up(page: Page, stage: Stage, email: str) -> None:
 
 
 @pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
-def test_a_channel_of_each_kind(page: Page, stage: Stage, others: list[Service]) -> None:
-    sign_up(page, stage, "channels@example.org")
+def test_a_channel_of_each_kind(page: Page, site: Installation, others: list[Service]) -> None:
+    sign_up(page, site, "channels@example.org")
     for service in others:
-        page.goto(f"{stage.url}/channels/new/")
+        page.goto(f"{site.url}/channels/new/")
         page.get_by_role("main").locator(f'a[href$="/{service.kind}/"]').click()
         for name, value in service.typed.items():
             page.locator(f'[name="{name}"]').fill(value)
@@ -49,15 +49,15 @@ def test_a_channel_of_each_kind(page: Page, stage: Stage, others: list[Service])
 
 @pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_what_is_wrong_with_an_address_stands_at_its_field_with_what_was_typed_beside_it(
-    page: Page, stage: Stage
+    page: Page, site: Installation
 ) -> None:
-    sign_up(page, stage, "fields@example.org")
+    sign_up(page, site, "fields@example.org")
     for kind, field, typed, said in [
         ("telegram", "token", "123456:a token with spaces", "A bot token is a number, a colon"),
         ("discord", "url", "https://example.org/api/webhooks/1/x", "not the URL of a Discord webhook"),
         ("webhook", "url", "http://10.0.0.1/", "inside a private network"),
     ]:
-        page.goto(f"{stage.url}/channels/new/{kind}/")
+        page.goto(f"{site.url}/channels/new/{kind}/")
         page.locator(f'[name="{field}"]').fill(typed)
         page.get_by_label("Name", exact=False).last.fill("Mine")
         page.get_by_role("main").get_by_role("button", name="Add").click()
@@ -65,4 +65,4 @@ def test_what_is_wrong_with_an_address_stands_at_its_field_with_what_was_typed_b
         expect(page.locator(f'[name="{field}"]')).to_be_focused()
         expect(page.get_by_label("Name", exact=False).last).to_have_value("Mine")
         fits(page)
-    assert stage.rows("SELECT 1 FROM notifications_channel c WHERE provider <> 'inbox' AND label = 'Mine'") == []
+    assert site.rows("SELECT 1 FROM notifications_channel c WHERE provider <> 'inbox' AND label = 'Mine'") == []

@@ -8,7 +8,7 @@ import sys
 import pytest
 from django.db import IntegrityError, connection
 
-from config import redaction
+from config import logs
 
 PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
 
@@ -33,7 +33,7 @@ PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
     ],
 )
 def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:
-    redacted = redaction.redact(line)
+    redacted = logs.redact(line)
     assert PLANTED not in redacted
     assert "•••" in redacted
 
@@ -48,7 +48,7 @@ def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:
     ],
 )
 def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
-    assert redaction.redact(line) == line
+    assert logs.redact(line) == line
 
 
 def test_what_the_database_quotes_of_a_failed_statement_is_not_logged(db: None) -> None:
@@ -58,7 +58,7 @@ def test_what_the_database_quotes_of_a_failed_statement_is_not_logged(db: None) 
             cursor.execute("INSERT INTO words VALUES (%(word)s), (%(word)s)", {"word": f"{PLANTED}\n{PLANTED}"})
     except IntegrityError:
         record = logging.LogRecord("x", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
-    written = redaction.Formatter("%(message)s").format(record)
+    written = logs.RedactingFormatter("%(message)s").format(record)
     assert "words_word_key" in written and written.count("DETAIL:") == 2
     assert PLANTED not in written
 
@@ -68,5 +68,5 @@ def test_the_trace_of_an_error_is_redacted_too() -> None:
         raise OSError(f"cannot reach https://example.org/?token={PLANTED}")
     except OSError:
         record = logging.LogRecord("x", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
-    written = redaction.Formatter("%(message)s").format(record)
+    written = logs.RedactingFormatter("%(message)s").format(record)
     assert "Traceback" in written and PLANTED not in written

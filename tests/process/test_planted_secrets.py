@@ -17,13 +17,13 @@ from psycopg import sql
 from redis import Redis
 
 from demo.browser import Browser
-from demo.ledger import account
+from demo.installation import DemoFailed, Installation, wait_until
 from demo.operator import Operator
+from demo.outcome import outcome
 from demo.person import Person
-from demo.stage import Stage, StageFailed, wait_until
+from demo.receivers import HTTPReceiver, Reply, SMTPReceiver, gotify, ntfy, slack, telegram
 from tests import authenticator as factor
 from tests.network import closed_port
-from tests.receivers import HTTPReceiver, Reply, SMTPReceiver, gotify, ntfy, slack, telegram
 
 pytestmark = pytest.mark.journey
 
@@ -67,36 +67,36 @@ def test_the_planted_secrets_are_nowhere() -> None:
             "SLACK_URL": team.origin,
             "LOG_LEVEL": "DEBUG",
         }
-        with Stage("test_planted", **services) as stage:
-            stage.logs.update({name: deque() for name in stage.logs})  # all lines, not the last ones
-            stage.start(stage.web, stage.worker, stage.beat)
-            written = list(_play(stage, hook, moved, topics, push))
+        with Installation("test_planted", **services) as site:
+            site.logs.update({name: deque() for name in site.logs})  # all lines, not the last ones
+            site.start(site.web, site.worker, site.beat)
+            written = list(_play(site, hook, moved, topics, push))
             factors = [text for where, text in written if where == _FACTOR]
             written = [(where, text) for where, text in written if where != _FACTOR]
-            stage.stop(stage.beat, stage.worker)
-            written += [(f"log of {name}", line) for name, lines in stage.logs.items() for line in lines]
-            written += list(_tables(stage))
-            written += list(_broker(stage))
+            site.stop(site.beat, site.worker)
+            written += [(f"log of {name}", line) for name, lines in site.logs.items() for line in lines]
+            written += list(_tables(site))
+            written += list(_broker(site))
             written += [("mail", mail.message.as_string()) for mail in post.mails]
         assert [r for r in bots.requests if telegram.TOKEN in r.path], "the play did not use what it planted"
         assert {planted for planted in QUERIES[:2] for r in (*hook.requests, *moved.requests) if planted in r.path}
         used = str([(r.path, r.headers) for receiver in (hook, team, topics, push) for r in receiver.requests])
         assert [secret for secret in (*HEADERS, slack.TOKEN, ntfy.TOKEN, gotify.TOKEN) if secret not in used] == []
     assert len(factors) == 1
-    kept = [stage.environment[name] for name in ("SECRET_KEY", "ENCRYPTION_KEYS")]
+    kept = [site.environment[name] for name in ("SECRET_KEY", "ENCRYPTION_KEYS")]
     found = [(where, planted) for where, text in written for planted in PLANTED + factors + kept if planted in text]
     assert found == []
     assert len({where for where, _ in written}) > 30  # tables, pages, keys, mails and three logs were read
 
 
 def _play(
-    stage: Stage, hook: HTTPReceiver, moved: HTTPReceiver, topics: HTTPReceiver, push: HTTPReceiver
+    site: Installation, hook: HTTPReceiver, moved: HTTPReceiver, topics: HTTPReceiver, push: HTTPReceiver
 ) -> Iterator[tuple[str, str]]:
     """What the pages said at the end; and once `_FACTOR`, with the secret of a second factor."""
     title = "Planted"
     headers = f"Authorization: Bearer {HEADERS[0]}\nX-Api-Key: {HEADERS[1]}"
     dead_end = f"http://127.0.0.1:{closed_port()}/hook?token={QUERIES[2]}"
-    with closing(Person(stage.url, "Ada", "ada@example.org", PASSWORD, "Europe/Berlin")) as ada:
+    with closing(Person(site.url, "Ada", "ada@example.org", PASSWORD, "Europe/Berlin")) as ada:
         ada.add("webhook", "Hook", url=f"{hook.url}/hook?token={QUERIES[0]}", secret=SIGNING, headers=headers)
         ada.add("webhook", "Moved", url=f"{moved.url}/hook?token={QUERIES[1]}", secret=SIGNING)
         ada.add("webhook", "Away", url=dead_end, secret=SIGNING)
@@ -107,19 +107,19 @@ def _play(
         ada.add("ntfy", "Topic", server=topics.origin, topic=ntfy.PROTECTED, token=ntfy.TOKEN)
         ada.add("apprise", "Push", url=f"{push.origin.replace('http', 'gotify')}/{gotify.TOKEN}")
         ada.add("email", "Mail", address="ada@example.net")
-        stage.rows("UPDATE notifications_channel SET verified_at = now() RETURNING id")  # those that fail as well
+        site.rows("UPDATE notifications_channel SET verified_at = now() RETURNING id")  # those that fail as well
         ada.remind(title, datetime.now(UTC) + timedelta(seconds=2))
 
         def tried() -> bool:
-            said = account(stage, title)
+            said = outcome(site, title)
             return said is not None and len(said.sent) == 11 and all(sent.attempts for sent in said.sent)
 
         wait_until(tried, "a try on each channel", within=30)
         yield from _pages(ada._browser, "/reminders/")
         for path in LINKED:
-            with suppress(StageFailed):  # none of them is right
+            with suppress(DemoFailed):  # none of them is right
                 ada._browser.open(path)
-        with closing(Operator(stage, "operator@example.org", OPERATORS)) as operator:
+        with closing(Operator(site, "operator@example.org", OPERATORS)) as operator:
             yield _FACTOR, _set_up_factor(operator._browser)
             yield from _pages(operator._browser, "/admin/")
 
@@ -139,7 +139,7 @@ def _pages(browser: Browser, start: str) -> Iterator[tuple[str, str]]:
         path = ahead.pop(0)
         try:
             page = browser.open(path)
-        except StageFailed as failure:
+        except DemoFailed as failure:
             yield f"page {path}", str(failure)
             continue
         yield f"page {path}", page.source
@@ -151,9 +151,9 @@ def _pages(browser: Browser, start: str) -> Iterator[tuple[str, str]]:
                 ahead.append(path)
 
 
-def _tables(stage: Stage) -> Iterator[tuple[str, str]]:
+def _tables(site: Installation) -> Iterator[tuple[str, str]]:
     """Every row of every table as text; sessions opened, for they are only signed."""
-    with psycopg.connect(stage.database_url) as connection:
+    with psycopg.connect(site.database_url) as connection:
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
         for (table,) in tables:
             rows = connection.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table)))
@@ -161,15 +161,15 @@ def _tables(stage: Stage) -> Iterator[tuple[str, str]]:
         for (data,) in connection.execute("SELECT session_data FROM django_session"):
             opened = signing.loads(
                 data,
-                key=stage.environment["SECRET_KEY"],
+                key=site.environment["SECRET_KEY"],
                 salt="django.contrib.sessions.SessionStore",
                 serializer=JSONSerializer,
             )
             yield "session", str(opened)
 
 
-def _broker(stage: Stage) -> Iterator[tuple[str, str]]:
-    with Redis.from_url(stage.redis_url, decode_responses=True) as broker:
+def _broker(site: Installation) -> Iterator[tuple[str, str]]:
+    with Redis.from_url(site.redis_url, decode_responses=True) as broker:
         read: dict[str, Any] = {
             "string": broker.get,
             "list": lambda key: broker.lrange(key, 0, -1),

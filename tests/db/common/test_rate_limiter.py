@@ -18,14 +18,14 @@ from limits.strategies import MovingWindowRateLimiter
 from pytest_django import Settings
 
 from common import rate_limiter
-from common.rate_limiter import Place, Window, take
+from common.rate_limiter import Reservation, Window, take
 
 
 @pytest.fixture(autouse=True)
 def answering() -> Iterator[None]:
-    rate_limiter._Away.until = 0.0
+    rate_limiter._Outage.until = 0.0
     yield
-    rate_limiter._Away.until = 0.0
+    rate_limiter._Outage.until = 0.0
 
 
 def make_window(**overrides: object) -> Window:
@@ -33,7 +33,7 @@ def make_window(**overrides: object) -> Window:
     return Window(**fields | overrides)  # type: ignore[arg-type]
 
 
-def wait(place: Place | None) -> float:
+def wait(place: Reservation | None) -> float:
     """To ten seconds, so that the time that a test takes is not seen."""
     return 0.0 if place is None else round(place.wait, -1)
 
@@ -153,11 +153,11 @@ def test_a_redis_that_is_away_holds_nobody_up_and_is_told_once(
     window, here = make_window(), settings.CACHES["default"]["LOCATION"]
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     assert [take([window], "ada", 0) for _ in range(3)] == [None] * 3
-    rate_limiter._Away.until = 0.001  # the pause is over
+    rate_limiter._Outage.until = 0.001  # the pause is over
     assert take([window], "ada", 0) is None
     assert len(caplog.records) == 1
-    assert "nothing waits for rate limits" in caplog.text
-    rate_limiter._Away.until = 0.001
+    assert "rate limits are off" in caplog.text
+    rate_limiter._Outage.until = 0.001
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": here}}
     assert take([window], "ada", 0) is None
     assert wait(take([window], "ada", 0)) == 100
@@ -165,7 +165,7 @@ def test_a_redis_that_is_away_holds_nobody_up_and_is_told_once(
 
 
 def test_a_line_to_which_nobody_comes_back_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limiter, "_UNHEARD", 0.2)
+    monkeypatch.setattr(rate_limiter, "_IDLE", 0.2)
     window = make_window(seconds=0.05)
     for _ in range(50):  # cancelled at once, all but the first
         take([window], "ada", 0)
@@ -180,7 +180,7 @@ def test_a_line_to_which_nobody_comes_back_is_forgotten(monkeypatch: pytest.Monk
 
 
 def test_a_line_to_which_somebody_comes_back_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limiter, "_UNHEARD", 0.2)
+    monkeypatch.setattr(rate_limiter, "_IDLE", 0.2)
     window = make_window(seconds=0.05)
     for _ in range(50):
         take([window], "ada", 0)

@@ -113,7 +113,7 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var
     server = Server(var)
     try:
         wait_until(lambda: server.said(f"Carillon is ready: http://127.0.0.1:{server.port}"))
-        assert sum("Made the first admin: admin@localhost" in line for line in server.lines) == 1
+        assert sum("Created the first admin: admin@localhost" in line for line in server.lines) == 1
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
@@ -141,7 +141,7 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var
     again = Server(var)
     try:
         wait_until(lambda: again.said("Carillon is ready"))
-        assert not again.said("Made the first admin")
+        assert not again.said("Created the first admin")
         children = [again.child(name) for name in ("uvicorn", "worker", "beat")]
         again.process.kill()
         again.process.wait()
@@ -151,7 +151,7 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var
         again.process.wait()
 
 
-def test_a_port_that_is_taken_is_said_in_one_line_before_anything_is_started(var: Path) -> None:
+def test_a_port_that_is_taken_is_reported_in_one_line_before_anything_is_started(var: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -169,11 +169,11 @@ def test_a_port_that_is_taken_is_said_in_one_line_before_anything_is_started(var
         ("DATABASE_URL", "mysql://me:hush-hush@localhost/carillon", "does not start with postgresql://"),
         ("DATABASE_URL", "postgresql://me:hush-hush@127.0.0.1:1/carillon", "refused"),
         ("DATABASE_URL", "postgresql://me@/carillon?host=/nowhere", "No such file"),
-        ("PORT", "eighty", "no whole number"),
-        ("PORT", "99999", "no port"),
+        ("PORT", "eighty", "not a whole number"),
+        ("PORT", "99999", "not a port"),
     ],
 )
-def test_a_wrong_setting_is_said_in_one_line_with_the_name_of_the_variable(
+def test_a_wrong_setting_is_reported_in_one_line_with_the_name_of_the_variable(
     variable: str, value: str, says: str, var: Path
 ) -> None:
     given = {
@@ -190,7 +190,7 @@ def test_a_wrong_setting_is_said_in_one_line_with_the_name_of_the_variable(
     assert "hush" not in lines[0]
 
 
-def test_a_redis_that_does_not_answer_is_said_in_one_line(var: Path) -> None:
+def test_a_redis_that_does_not_answer_is_reported_in_one_line(var: Path) -> None:
     status, lines = run(
         sys.executable, "-m", "config.preflight", CARILLON_VAR=str(var), REDIS_URL="redis://:hush@127.0.0.1:1/0"
     )
@@ -200,14 +200,14 @@ def test_a_redis_that_does_not_answer_is_said_in_one_line(var: Path) -> None:
     assert "hush" not in "".join(lines) and "Traceback" not in "".join(lines)
 
 
-def test_a_bench_that_is_not_there_is_answered_with_those_that_are() -> None:
+def test_an_unknown_bench_is_answered_with_the_list() -> None:
     for name in ([], ["nonsense"], ["__init__"], ["../config/server"]):
         status, lines = run("script/bench", *name)
         assert status == 2
-        assert lines[0].startswith("There is no bench called" if name else "script/bench NAME")
-    benches = {
-        path.stem for path in (_CHECKOUT / "bench").glob("*.py") if path.read_text().startswith('"""`script/bench')
-    }
+        assert lines[0].startswith("There is no bench" if name else "script/bench NAME")
+    files = [*(_CHECKOUT / "bench").glob("*.py"), *(_CHECKOUT / "bench").glob("*/__main__.py")]
+    documented = [path for path in files if path.read_text().startswith('"""`script/bench')]
+    benches = {path.parent.name if path.stem == "__main__" else path.stem for path in documented}
     assert {line.strip() for line in lines[-len(benches) :]} == benches >= {"fire", "faults", "lateness"}
 
 
@@ -225,7 +225,7 @@ def make_checkout(top: Path, requirements: str) -> Path:
     return top
 
 
-def test_the_environment_is_made_once_and_mended_after_an_interruption(tmp_path: Path) -> None:
+def test_the_environment_is_made_once_and_repaired_after_an_interruption(tmp_path: Path) -> None:
     checkout = make_checkout(tmp_path, "./missing\n")
     (checkout / ".venv" / "bin").mkdir(parents=True)  # what an interruption of the making leaves
     status, lines = run("script/hello", cwd=checkout)
@@ -263,7 +263,7 @@ def test_a_package_is_counted_and_installed_only_if_its_file_has_the_pinned_hash
     assert any(line.endswith(": harmless_thing") for line in lines)
 
 
-def test_a_machine_without_a_fitting_python_is_told_so_in_one_line(tmp_path: Path) -> None:
+def test_a_machine_without_python_3_11_gets_an_error_of_one_line(tmp_path: Path) -> None:
     checkout = make_checkout(tmp_path, "")
     tools = tmp_path / "bin"
     tools.mkdir()

@@ -68,7 +68,7 @@ class Web:
             command,
             environment=environment,
             ready_check=lambda: self._answers(),
-            tell=lambda line, _: self.lines.append(line),
+            on_line=lambda line, _: self.lines.append(line),
         )
 
     def __enter__(self) -> Web:
@@ -77,7 +77,7 @@ class Web:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.child.stop(5, lambda: True)
+        self.child.stop(0.0)
         for line in (self.database, self.redis):
             with suppress(AssertionError):
                 line.cut()

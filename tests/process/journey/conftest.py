@@ -1,4 +1,4 @@
-"""One stage for all journeys: its engines, web, worker and beat are real, and are killed for real."""
+"""One site for all journeys: its engines, web, worker and beat are real, and are killed for real."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from demo import codes
-from demo.ledger import Account, account
+from demo.installation import Installation, wait_until
+from demo.outcome import Outcome, outcome
 from demo.person import Person
+from demo.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver
 from demo.services import Service, services
-from demo.stage import Stage, wait_until
-from tests.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver
 
 
 @dataclass
 class Journey:
     """A person with an inbox, a mail and a webhook channel; `hook` may be told to answer otherwise."""
 
-    stage: Stage
+    site: Installation
     ada: Person
     post: SMTPReceiver
     hook: HTTPReceiver
@@ -31,11 +31,11 @@ class Journey:
         """A reminder through the form, due in so many seconds."""
         self.ada.remind(title, datetime.now(UTC) + timedelta(seconds=within))
 
-    def settled(self, title: str, within: float = 30.0) -> Account:
+    def settled(self, title: str, within: float = 30.0) -> Outcome:
         """The account once every delivery has come to an end."""
 
-        def found() -> Account | None:
-            said = account(self.stage, title)
+        def found() -> Outcome | None:
+            said = outcome(self.site, title)
             return said if said and said.settled else None
 
         return wait_until(found, f"the end of “{title}”", within)
@@ -51,26 +51,28 @@ def others() -> Iterator[list[Service]]:
 
 
 @pytest.fixture(scope="module")
-def stage_and_post(others: list[Service]) -> Iterator[tuple[Stage, SMTPReceiver]]:
+def installation_and_post(others: list[Service]) -> Iterator[tuple[Installation, SMTPReceiver]]:
     # Of this module alone: two stages on one broker would take each other's messages.
     leading = {name: url for service in others for name, url in service.settings.items()}
-    with SMTPReceiver() as post, Stage("test_journey", EMAIL_URL=post.url, **leading) as stage:
-        stage.start(stage.web, stage.worker, stage.beat)
-        yield stage, post
+    with SMTPReceiver() as post, Installation("test_journey", EMAIL_URL=post.url, **leading) as site:
+        site.start(site.web, site.worker, site.beat)
+        yield site, post
 
 
 @pytest.fixture
-def journey(stage_and_post: tuple[Stage, SMTPReceiver], request: pytest.FixtureRequest) -> Iterator[Journey]:
-    stage, post = stage_and_post
+def journey(
+    installation_and_post: tuple[Installation, SMTPReceiver], request: pytest.FixtureRequest
+) -> Iterator[Journey]:
+    site, post = installation_and_post
     with ExitStack() as closed:
         hook = closed.enter_context(HTTPReceiver(Reply(204, body=b"")))
         email = f"{request.node.name.replace('_', '-')}@example.org"
-        ada = closed.enter_context(closing(Person(stage.url, "Ada", email, "a long enough passphrase", "Asia/Kolkata")))
+        ada = closed.enter_context(closing(Person(site.url, "Ada", email, "a long enough passphrase", "Asia/Kolkata")))
         ada.add_email("Mail", email)
         ada.confirm("Mail", lambda: codes.in_mails(post, email))
         secret = ada.add_webhook("Hook", hook.url)
         ada.confirm("Hook", lambda: codes.in_posts(hook))
         hook.requests.clear()
-        yield Journey(stage, ada, post, hook, secret)
-    for name, lines in stage.logs.items():  # shown where the test failed
+        yield Journey(site, ada, post, hook, secret)
+    for name, lines in site.logs.items():  # shown where the test failed
         request.node.add_report_section("teardown", f"lines of {name}", "\n".join(lines))

@@ -11,12 +11,12 @@ import pytest
 import requests
 
 from config.processes import Child
-from demo.ledger import Account, account
-from demo.play import Play
+from demo.installation import Installation, wait_until
+from demo.outcome import Outcome, outcome
+from demo.receivers import Hang, HTTPReceiver, Reply, SMTPReceiver
+from demo.scenario import Scenario
 from demo.services import Service
-from demo.stage import Stage, wait_until
 from tests.process.journey.conftest import Journey
-from tests.receivers import Hang, HTTPReceiver, Reply, SMTPReceiver
 
 pytestmark = pytest.mark.journey
 
@@ -25,20 +25,20 @@ def kill_9(child: Child) -> None:
     """With all its own children: what a machine that loses its power leaves behind."""
     os.killpg(child.pid, signal.SIGKILL)
     wait_until(lambda: child.exit_status() is not None, f"the death of {child.name}", within=5)
-    child.stop(0, lambda: True)
+    child.stop(0.0)
 
 
 def states(journey: Journey, title: str) -> list[str]:
     """Of its deliveries to inbox, mail and hook."""
-    said = account(journey.stage, title)
+    said = outcome(journey.site, title)
     return [sent.state for sent in said.sent] if said else []
 
 
-def outcomes(said: Account, channel: str) -> list[str]:
+def outcomes(said: Outcome, channel: str) -> list[str]:
     return [outcome for outcome, _ in said.of(channel).attempts]
 
 
-def arrived_once(journey: Journey, title: str, said: Account) -> None:
+def arrived_once(journey: Journey, title: str, said: Outcome) -> None:
     assert [sent.state for sent in said.sent] == ["delivered"] * 3
     assert journey.ada.inbox(title) == 1
     assert len(journey.mails(title)) == 1
@@ -59,7 +59,7 @@ def test_a_reminder_goes_out_once_on_each_channel(journey: Journey) -> None:
 def test_what_its_reader_ended_ends_with_the_reason_and_both_secrets_sign_what_a_worker_posts(journey: Journey) -> None:
     browser, title = journey.ada._browser, "Ended and replaced"
     journey.remind(title, within=4)
-    [hook] = journey.stage.rows("SELECT id FROM notifications_channel WHERE address->>'url' = %s", journey.hook.origin)
+    [hook] = journey.site.rows("SELECT id FROM notifications_channel WHERE address->>'url' = %s", journey.hook.origin)
     question = browser.open(f"/channels/{hook['id']}/secret/new/")
     shown = re.search(r"whsec_[A-Za-z0-9+/=]+", browser.send(question, question.form("replaces")).source)
     assert shown is not None
@@ -76,15 +76,15 @@ def test_what_its_reader_ended_ends_with_the_reason_and_both_secrets_sign_what_a
 
 
 def test_a_worker_killed_while_it_sends_leaves_the_rest_to_the_next(journey: Journey) -> None:
-    stage, title = journey.stage, "Worker down"
+    site, title = journey.site, "Worker down"
     journey.hook.answer = Hang()
     journey.remind(title)
     wait_until(lambda: states(journey, title) == ["delivered", "delivered", "sending"], "a send under way", within=15)
     wait_until(lambda: len(journey.hook.requests) == 1, "the post", within=5)
-    kill_9(stage.worker)
+    kill_9(site.worker)
     journey.hook.answer = Reply()
-    let_leases_run_out(stage)
-    stage.start(stage.worker)
+    let_leases_run_out(site)
+    site.start(site.worker)
     said = journey.settled(title)
     arrived_once(journey, title, said)
     assert outcomes(said, "Hook") == ["lost", "delivered"]
@@ -92,39 +92,41 @@ def test_a_worker_killed_while_it_sends_leaves_the_rest_to_the_next(journey: Jou
 
 
 def test_a_slot_that_passed_while_beat_was_dead_is_fired_once_it_is_back(journey: Journey) -> None:
-    stage, title = journey.stage, "Beat down"
+    site, title = journey.site, "Beat down"
     journey.remind(title, within=1.5)
-    kill_9(stage.beat)
+    kill_9(site.beat)
     wait_until(
-        lambda: stage.rows("SELECT 1 FROM schedules_schedule WHERE title = %s AND next_fire_at < now()", title),
+        lambda: site.rows("SELECT 1 FROM schedules_schedule WHERE title = %s AND next_fire_at < now()", title),
         "the slot",
         within=10,
     )
-    stage.start(stage.beat)
+    site.start(site.beat)
     said = journey.settled(title)
     arrived_once(journey, title, said)
     assert said.lateness > timedelta(0)
 
 
 def test_messages_lost_by_the_broker_are_rung_for_again(journey: Journey) -> None:
-    stage, title = journey.stage, "Broker emptied"
-    stage.stop(stage.worker)
+    site, title = journey.site, "Broker emptied"
+    site.stop(site.worker)
     journey.remind(title, within=1)
     wait_until(
-        lambda: stage.rows("SELECT 1 FROM notifications_notification WHERE subject = %s", title), "firing", within=10
+        lambda: site.rows("SELECT 1 FROM notifications_notification WHERE subject = %s", title),
+        "firing",
+        within=10,
     )
-    stage.lose_messages()
-    stage.start(stage.worker)
+    site.lose_messages()
+    site.start(site.worker)
     arrived_once(journey, title, journey.settled(title))
 
 
-def test_the_demo_counts_right(stage_and_post: tuple[Stage, SMTPReceiver], others: list[Service]) -> None:
-    stage, post = stage_and_post
+def test_the_demo_counts_right(installation_and_post: tuple[Installation, SMTPReceiver], others: list[Service]) -> None:
+    site, post = installation_and_post
     with HTTPReceiver() as pager, HTTPReceiver(Reply(404)) as moved:
-        counts = Play(stage, post, pager, moved, others).run()
+        counts = Scenario(site, post, pager, moved, others).run()
     assert [str(count) for count in counts if not count.exact] == []
 
 
-def let_leases_run_out(stage: Stage) -> None:
+def let_leases_run_out(site: Installation) -> None:
     """Ninety seconds, without the wait."""
-    stage.rows("UPDATE notifications_delivery SET lease_until = now() WHERE state = 'sending' RETURNING id")
+    site.rows("UPDATE notifications_delivery SET lease_until = now() WHERE state = 'sending' RETURNING id")

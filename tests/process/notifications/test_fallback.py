@@ -36,7 +36,7 @@ def test_a_worker_killed_after_the_death_leaves_the_next_channel_to_rescue(barri
         env=os.environ
         | {
             "DJANGO_SETTINGS_MODULE": "config.settings",
-            "CARILLON_BARRIERS": str(tmp_path),
+            "CARILLON_FAULT_POINTS": str(tmp_path),
             "DATABASE_URL": address,
             "REDIS_URL": settings.REDIS_URL,
             "SECRET_KEY": settings.SECRET_KEY,

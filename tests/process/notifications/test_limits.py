@@ -19,11 +19,11 @@ from django.db import connection
 from django.utils import timezone
 
 from config.processes import Child
+from demo.receivers import HTTPReceiver
+from demo.receivers.discord import WEBHOOK, answer
 from notifications.deliveries import outbox, rescue
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user
-from tests.receivers import HTTPReceiver
-from tests.receivers.discord import WEBHOOK, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,7 +72,7 @@ def workers(broker: redis.Redis, discord: HTTPReceiver) -> Iterator[list[Child]]
         child.start()
     yield children
     for child in children:
-        child.stop(10.0, lambda: False)
+        child.stop(10.0)
 
 
 @pytest.mark.usefixtures("workers")
@@ -106,7 +106,9 @@ def test_a_worker_killed_between_claim_and_deferral_is_settled_by_the_rule_for_a
         ended = subprocess.run(
             [sys.executable, "-c", _SEND, str(delivery.id)],
             env=os.environ
-            | environment(DISCORD_URL=discord.origin, CARILLON_BARRIERS=str(tmp_path), SENDS_PER_PERSON_PER_DAY="1"),
+            | environment(
+                DISCORD_URL=discord.origin, CARILLON_FAULT_POINTS=str(tmp_path), SENDS_PER_PERSON_PER_DAY="1"
+            ),
             cwd=settings.BASE_DIR,
             check=False,
             capture_output=True,

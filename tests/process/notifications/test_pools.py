@@ -13,11 +13,11 @@ from django.conf import settings
 from django.db import connection
 
 from config.processes import Child
+from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.test_limits import environment
-from tests.receivers import HTTPReceiver, Reply
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -67,7 +67,7 @@ def test_a_worker_holds_no_more_connections_than_fit_its_pool(
             seen = max(seen, connections_of_others())
             time.sleep(0.05)
     finally:
-        worker.stop(10.0, lambda: False)
+        worker.stop(10.0)
     assert 1 <= seen <= most
     assert set(Delivery.objects.values_list("tries", flat=True)) == {1}
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 from django.conf import settings
 
+from demo.receivers import HTTPReceiver, SMTPReceiver, gotify
 from tests.network import closed_port
-from tests.receivers import HTTPReceiver, SMTPReceiver, gotify
 
 _WORKER = """
 import json, sys, django

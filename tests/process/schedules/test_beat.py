@@ -74,7 +74,7 @@ def test_what_a_beat_holds_that_stands_still_is_fired_by_another(tmp_path: Path)
     options = "&options=-c%20idle_in_transaction_session_timeout%3D2s"
     with (
         lines() as (database, broker),
-        running_beat(database, broker, tmp_path / "log", options, CARILLON_BARRIERS=str(tmp_path)) as beat,
+        running_beat(database, broker, tmp_path / "log", options, CARILLON_FAULT_POINTS=str(tmp_path)) as beat,
     ):
         wait_for(lambda: not (tmp_path / "recorded").exists())
         now = fire.read_clock().now

@@ -1,10 +1,10 @@
-"""A small run of the crash proof; the full one is `python -m tests.clock.exact`."""
+"""A small run of the crash proof; the full one is `script/bench exact`."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.clock.exact import run
+from bench.exact import run
 
 
 @pytest.mark.django_db(transaction=True)

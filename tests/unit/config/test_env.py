@@ -1,4 +1,4 @@
-"""Every reader of the environment: what it takes, and the one line it says where a value is wrong."""
+"""Readers of environment variables, and their errors of one line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
         (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "proxy:3128"),
     ],
 )
-def test_a_wrong_value_is_said_in_one_line_with_an_example(
+def test_a_wrong_value_is_reported_in_one_line_with_an_example(
     read: Callable[[], object], name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -78,7 +78,7 @@ def test_a_secret_that_is_not_given_takes_the_default_or_is_asked_for(monkeypatc
 @pytest.mark.parametrize(
     ("contents", "says"), [(None, "No such file"), (b"", "empty file"), (b"\xff\xfe\xff", "not text")]
 )
-def test_a_secret_file_that_is_no_use_is_said_by_its_variable(
+def test_a_useless_secret_file_is_reported_by_its_variable(
     contents: bytes | None, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if contents is not None:
@@ -92,7 +92,7 @@ def test_a_secret_file_that_is_no_use_is_said_by_its_variable(
 def test_a_secret_given_twice_is_refused_without_showing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "hush-hush")
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
-    with pytest.raises(env.Misconfigured, match="given twice") as wrong:
+    with pytest.raises(env.Misconfigured, match="set twice") as wrong:
         env.secret("SECRET_KEY")
     assert "hush" not in str(wrong.value)
 
@@ -105,11 +105,11 @@ def test_a_database_url_becomes_an_entry_of_django() -> None:
         "PASSWORD": "p@ss/word",
         "HOST": "db.example",
         "PORT": "5433",
-        "OPTIONS": {**env.NOT_FOR_EVER, "sslmode": "require"},
+        "OPTIONS": {**env.DATABASE_TIMEOUTS, "sslmode": "require"},
     }
 
 
-def test_a_database_that_falls_silent_is_not_waited_for_for_ever_unless_its_url_says_so() -> None:
+def test_a_database_has_timeouts_that_its_url_may_override() -> None:
     url = "postgresql://me@db.example/carillon"
     ours = env.database(url)["OPTIONS"]
     assert (ours["connect_timeout"], ours["tcp_user_timeout"], ours["keepalives_idle"]) == ("5", "10000", "10")
@@ -165,9 +165,7 @@ def test_a_redis_url_is_taken_as_it_stands(value: str) -> None:
         (env.redis, "REDIS_URL", "unix:///run/r.sock?db=first"),
     ],
 )
-def test_a_wrong_url_of_a_service_is_said_without_its_password(
-    read: Callable[[str], object], name: str, value: str
-) -> None:
+def test_a_wrong_url_is_reported_without_its_password(read: Callable[[str], object], name: str, value: str) -> None:
     with pytest.raises(env.Misconfigured) as wrong:
         read(value)
     assert str(wrong.value).startswith(f"{name} ")
@@ -180,9 +178,9 @@ def test_a_wrong_url_of_a_service_is_said_without_its_password(
 @pytest.mark.parametrize(
     ("value", "wrong"),
     [
-        ("10.0.0.0/8, local", "ALLOWED_NETWORKS holds “local”, which is no network, for example"),
-        ("10.0.0.1/8", "ALLOWED_NETWORKS holds “10.0.0.1/8”, which has bits set beyond its prefix, for example"),
-        ("10.0.0.0/33", "ALLOWED_NETWORKS holds “10.0.0.0/33”, which is no network, for example"),
+        ("10.0.0.0/8, local", "ALLOWED_NETWORKS contains “local”, which is not a network, for example"),
+        ("10.0.0.1/8", "ALLOWED_NETWORKS contains “10.0.0.1/8”, which has bits set beyond its prefix, for example"),
+        ("10.0.0.0/33", "ALLOWED_NETWORKS contains “10.0.0.0/33”, which is not a network, for example"),
     ],
 )
 def test_a_malformed_network_is_named_at_the_start(monkeypatch: pytest.MonkeyPatch, value: str, wrong: str) -> None:
@@ -208,5 +206,5 @@ def test_encryption_keys_are_separated_by_commas() -> None:
 def test_a_wrong_encryption_key_is_said_by_its_place_and_never_shown(value: str) -> None:
     with pytest.raises(env.Misconfigured) as wrong:
         env.encryption_keys(value)
-    assert str(wrong.value).startswith("ENCRYPTION_KEYS holds")
+    assert str(wrong.value).startswith("ENCRYPTION_KEYS contains")
     assert "planted" not in str(wrong.value) and KEY not in str(wrong.value)

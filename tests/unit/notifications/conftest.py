@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
+from demo.receivers import HTTPReceiver
 from tests.network import served
-from tests.receivers import HTTPReceiver
 
 
 @pytest.fixture(autouse=True)

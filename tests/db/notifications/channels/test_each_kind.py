@@ -12,11 +12,11 @@ from django.core import mail
 from django.test import Client, override_settings
 from pytest_django import Settings
 
+from demo.receivers import HTTPReceiver, Reply, discord, gotify, ntfy, slack, telegram
 from notifications import providers
 from notifications.deliveries import sender
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
-from tests.receivers import HTTPReceiver, Reply, discord, gotify, ntfy, slack, telegram
 
 pytestmark = pytest.mark.django_db
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
+from demo.receivers import HTTPReceiver, telegram
 from notifications import providers
 from notifications.channels import lifecycle
 from notifications.deliveries import sender
@@ -15,7 +16,6 @@ from notifications.message import Message
 from notifications.models import Channel
 from people.models import User
 from tests.make import make_channel, make_delivery
-from tests.receivers import HTTPReceiver, telegram
 
 pytestmark = pytest.mark.django_db
 

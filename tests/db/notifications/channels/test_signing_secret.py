@@ -15,12 +15,12 @@ from django.utils import timezone
 from pytest_django import Settings
 from standardwebhooks import WebhookVerificationError
 
+from demo.receivers import HTTPReceiver
 from notifications.channels import signing_secret
 from notifications.deliveries import sender
 from notifications.models import Channel
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
-from tests.receivers import HTTPReceiver
 
 OLD = "whsec_" + "c2VjcmV0" * 4
 

@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from config import redaction
+from config import logs
 from notifications import owner_notices
 from notifications.channels import lifecycle, unsubscribe
 from notifications.deliveries import sender
@@ -88,7 +88,7 @@ def test_the_link_is_told_to_nobody_else(client: Client, letters: Channel) -> No
         assert answer["X-Robots-Tag"] == "noindex, nofollow"
         assert "no-store" in answer["Cache-Control"]
         line = f'127.0.0.1:5 - "GET {path} HTTP/1.1" 200'
-        assert UNSUBSCRIBE.token(letters.id) not in redaction.redact(line)
+        assert UNSUBSCRIBE.token(letters.id) not in logs.redact(line)
 
 
 def test_stopping_disables_the_channel_and_what_comes_up_ends_with_the_reason(client: Client, letters: Channel) -> None:

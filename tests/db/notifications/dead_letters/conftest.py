@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from pytest_django.fixtures import Settings
 
+from demo.receivers import HTTPReceiver
 from notifications.dead_letters import Who
 from notifications.deliveries import sender
 from notifications.deliveries.sender import SendAgain
 from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import make_channel
-from tests.receivers import HTTPReceiver
 
 OPERATOR = Who(None, "operator@example.org")
 

@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from demo.receivers import HTTPReceiver, Reply
 from notifications import dead_letters
 from notifications.dead_letters import Which
 from notifications.deliveries import outbox
@@ -16,7 +17,6 @@ from notifications.models import Channel, Delivery, Intervention, Notification
 from people.models import User
 from tests.db.notifications.dead_letters.conftest import OPERATOR, try_once
 from tests.make import NOON, make_channel, make_delivery, make_user
-from tests.receivers import HTTPReceiver, Reply
 
 pytestmark = pytest.mark.django_db
 

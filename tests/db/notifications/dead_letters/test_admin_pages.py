@@ -11,10 +11,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from demo.receivers import HTTPReceiver, Reply
 from notifications.models import Channel, Delivery, Intervention
 from tests.db.notifications.dead_letters.conftest import try_once
 from tests.make import NOON, make_channel, make_delivery, make_user
-from tests.receivers import HTTPReceiver, Reply
 
 pytestmark = pytest.mark.django_db
 

@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from demo.receivers import HTTPReceiver, Reply
 from notifications import deliveries
 from notifications.channels import lifecycle
 from notifications.models import Channel
 from people.models import User
 from tests.db.notifications.dead_letters.conftest import try_once
 from tests.make import make_delivery
-from tests.receivers import HTTPReceiver, Reply
 
 pytestmark = pytest.mark.django_db
 

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from demo.receivers import HTTPReceiver, Reply
 from notifications import deliveries, providers
 from notifications.channels import lifecycle
 from notifications.deliveries import sender
@@ -19,7 +20,6 @@ from notifications.providers import inbox, webhook
 from people.models import User
 from tests.db.notifications.dead_letters.conftest import try_once
 from tests.make import NOON, make_channel, make_delivery
-from tests.receivers import HTTPReceiver, Reply
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from common import rate_limiter
-from common.rate_limiter import Place
+from common.rate_limiter import Reservation
 from notifications import deliveries, providers
 from notifications.deliveries import claims, outbox, rescue, sender
 from notifications.message import Answer, Delivered, Retryable
@@ -140,7 +140,7 @@ def due_among(waiting: set[Any]) -> list[Any]:
 )
 def test_the_history_says_what_it_waits_for(ada: User, monkeypatch: pytest.MonkeyPatch, rate: Rate, note: str) -> None:
     take(monkeypatch, rate)
-    monkeypatch.setattr(rate_limiter, "take", lambda windows, *_: Place(rate.per_seconds, windows[0]))
+    monkeypatch.setattr(rate_limiter, "take", lambda windows, *_: Reservation(rate.per_seconds, windows[0]))
     delivery = make_delivery(make_chat(ada))
     send(delivery)
     assert delivery.reason.startswith(note)
@@ -235,7 +235,7 @@ def test_while_redis_is_away_it_goes_out_all_the_same(
     ada: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
-    monkeypatch.setattr(rate_limiter._Away, "until", 0.0)
+    monkeypatch.setattr(rate_limiter._Outage, "until", 0.0)
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     chat = make_chat(ada)
     assert send(make_delivery(chat), make_delivery(chat)) == ["delivered", "delivered"]

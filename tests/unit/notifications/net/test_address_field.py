@@ -7,10 +7,10 @@ from queue import SimpleQueue
 import pytest
 from django import forms
 
+from demo.receivers import HTTPReceiver
 from notifications.net import address_field
 from notifications.net.address_field import AddressField
 from tests.network import DEADLINE, SLACK, closed_port, raw_server, took
-from tests.receivers import HTTPReceiver
 
 FIELD = AddressField(required=False)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from demo.receivers import Drip, Hang, HTTPReceiver
 from notifications.net.deadline import MAX_LOOKUPS
 from notifications.net.http import NotSent, Unanswered
 from tests.network import DEADLINE, SLACK, post, took
-from tests.receivers import Drip, Hang, HTTPReceiver
 
 
 @pytest.mark.parametrize("answer", [Hang(), Drip("headers")])

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
+from demo.receivers import Hang, HTTPReceiver, Reply, Reset
 from notifications.net import http
 from notifications.net.address_policy import permitted
 from notifications.net.deadline import RefusedAddress, connect, within
 from notifications.net.http import NotSent, Unanswered
 from tests.network import DEADLINE, closed_port, post, raw_server, read_request
-from tests.receivers import Hang, HTTPReceiver, Reply, Reset
 
 
 def test_an_answer_is_returned_whole(receiver: HTTPReceiver) -> None:

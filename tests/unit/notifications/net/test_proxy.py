@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from pytest_django.fixtures import Settings
 
+from demo.receivers import HTTPReceiver, Reset
+from demo.receivers.proxy import ProxyReceiver
 from notifications.net.http import NotSent, Unanswered
 from tests.network import DEADLINE, SLACK, closed_port, post, raw_server, took
-from tests.receivers import HTTPReceiver, Reset
-from tests.receivers.proxy import ProxyReceiver
 
 
 @pytest.fixture

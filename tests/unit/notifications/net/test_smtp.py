@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from demo.receivers import SMTPReceiver
 from notifications.message import Delivered, Rejected
 from notifications.net import smtp
 from tests.network import make_message
-from tests.receivers import SMTPReceiver
 from tests.unit.notifications.providers.test_email import ADA, EMAIL, mail_server
 
 

@@ -17,14 +17,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from pytest_django.fixtures import Settings
 
+from demo.receivers import DROP, HTTPReceiver, SMTPReceiver
+from demo.receivers.proxy import ProxyReceiver
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Retryable
 from notifications.net import http
 from notifications.net.deadline import tls_context
 from notifications.net.http import NotSent, Response
 from tests.network import make_message, raw_server
-from tests.receivers import DROP, HTTPReceiver, SMTPReceiver
-from tests.receivers.proxy import ProxyReceiver
 from tests.unit.notifications.providers.test_email import ADA, hurry, mail_server, stay_silent
 
 

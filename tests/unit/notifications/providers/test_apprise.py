@@ -10,12 +10,12 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import Hang, HTTPReceiver, Reply, gotify
+from demo.receivers.gotify import TOKEN
 from notifications import providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Rejected, Retryable
 from notifications.net import http
 from tests.network import DEADLINE, SLACK, make_message, shape_of, took
-from tests.receivers import Hang, HTTPReceiver, Reply, gotify
-from tests.receivers.gotify import TOKEN
 
 APPRISE = providers.get("apprise")
 

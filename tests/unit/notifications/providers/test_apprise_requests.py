@@ -10,9 +10,9 @@ import apprise
 import pytest
 import requests
 
+from demo.receivers import HTTPReceiver
 from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import SERVICES
-from tests.receivers import HTTPReceiver
 
 PLUGINS = Path(apprise.__file__).parent / "plugins"
 

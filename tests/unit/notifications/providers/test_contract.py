@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from demo.receivers import Reply, Reset
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Destination, Rejected, Retryable
 from notifications.providers.base import Provider
 from tests.network import closed_port, make_message, served, services_at
-from tests.receivers import Reply, Reset
 
 PROVIDERS = providers.all()
 

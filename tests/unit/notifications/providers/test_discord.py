@@ -5,11 +5,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import HTTPReceiver, Reply, discord
+from demo.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
 from notifications import providers
 from notifications.message import Answer, Delivered, Destination, Rejected, Retryable
 from tests.network import make_message, served
-from tests.receivers import HTTPReceiver, Reply, discord
-from tests.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
 
 DISCORD = providers.get("discord")
 ANSWER = discord.answer

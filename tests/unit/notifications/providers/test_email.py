@@ -14,11 +14,11 @@ from django.test import override_settings
 from hypothesis import strategies
 from pytest_django.fixtures import Settings
 
+from demo.receivers import DROP, HANG, SMTPReceiver
 from notifications import providers
 from notifications.message import Ambiguous, Delivered, Destination, Rejected, Retryable
 from notifications.providers import email
 from tests.network import KEY, closed_port, make_message, raw_server, shape_of, text_of
-from tests.receivers import DROP, HANG, SMTPReceiver
 
 EMAIL = providers.get("email")
 ADA = Destination(address={"address": "ada@example.org"})

@@ -5,11 +5,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import HTTPReceiver, Received, ntfy
+from demo.receivers.ntfy import LIMITED, OPEN, PROTECTED, TOKEN
 from notifications import providers
 from notifications.message import Delivered, Destination, Rejected, Retryable
 from tests.network import KEY, make_message, served
-from tests.receivers import HTTPReceiver, Received, ntfy
-from tests.receivers.ntfy import LIMITED, OPEN, PROTECTED, TOKEN
 
 NTFY = providers.get("ntfy")
 ANSWER = ntfy.answer

@@ -5,11 +5,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import HTTPReceiver, Reply, slack
+from demo.receivers.slack import STATUSES, TOKEN, WEBHOOK, failing
 from notifications import providers
 from notifications.message import Delivered, Destination, Rejected, Retryable
 from tests.network import make_message, served
-from tests.receivers import HTTPReceiver, Reply, slack
-from tests.receivers.slack import STATUSES, TOKEN, WEBHOOK, failing
 
 SLACK = providers.get("slack")
 ANSWER = slack.answer

@@ -6,11 +6,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from demo.receivers import Hang, HTTPReceiver, Received, Reply, telegram
+from demo.receivers.telegram import TOKEN
 from notifications import providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Rejected, Retryable
 from tests.network import make_message, served
-from tests.receivers import Hang, HTTPReceiver, Received, Reply, telegram
-from tests.receivers.telegram import TOKEN
 
 TELEGRAM = providers.get("telegram")
 ANSWER = telegram.answer

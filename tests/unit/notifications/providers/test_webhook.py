@@ -9,10 +9,10 @@ import pytest
 from hypothesis import strategies
 from standardwebhooks import WebhookVerificationError
 
+from demo.receivers import HTTPReceiver, Received, Reply
 from notifications import providers
 from notifications.message import Answer, Delivered, Destination, Rejected, Retryable
 from tests.network import KEY, make_message
-from tests.receivers import HTTPReceiver, Received, Reply
 
 WEBHOOK = providers.get("webhook")
 ANSWER = None

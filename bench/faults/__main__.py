@@ -1,0 +1,77 @@
+"""`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--mutation NAME] [--json]`: what is lost and what
+arrives twice under faults, as shown in docs/reliability.md.
+
+Ten cells with real processes and engines; a full run takes about a quarter of an hour. Exit status 1 if a cell is red.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from typing import TYPE_CHECKING
+
+from bench.faults.environment import prepare
+
+if TYPE_CHECKING:
+    from bench.faults.run import Verdict
+
+_HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired", "dead", "p99, s")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
+    parser.add_argument("--cell", type=int, action="append", choices=range(1, 11))
+    parser.add_argument("--deliveries", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=20261120)
+    parser.add_argument("--mutation", default="", help="no-rescue, no-fence or unconditional-claim")
+    parser.add_argument("--patience", type=float, default=90.0, help="seconds without progress until a cell ends")
+    parser.add_argument("--json", action="store_true")
+    wished = parser.parse_args()
+    prepare()
+    from bench.faults.run import run  # not before Django is set up
+
+    verdicts = []
+    for number in wished.cell or range(1, 11):
+        verdict = run(number, wished.deliveries, wished.seed + number, wished.mutation, wished.patience)
+        verdicts.append(verdict)
+        print(
+            f"cell {number}: {verdict.title}: {', '.join(verdict.red) or 'green'}, "
+            f"{verdict.result.expected:,} in {verdict.seconds} s, seed {verdict.seed}",
+            flush=True,
+        )
+        for note in verdict.result.notes[:10]:
+            print(f"    {note}", flush=True)
+    # As docs/reliability.md has it.
+    for row in (_HEADS, ["---"] * len(_HEADS), *(_line(verdict) for verdict in verdicts)):
+        print(f"| {' | '.join(row)} |")
+    if wished.json:
+        cells = {
+            verdict.number: {
+                "title": verdict.title,
+                "red": verdict.red,
+                "seconds": verdict.seconds,
+                "seed": verdict.seed,
+            }
+            | verdict.result.as_values
+            for verdict in verdicts
+        }
+        machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+        print(
+            json.dumps(
+                {"bench": "faults", "machine": machine, "ours": cells, "peers": {}, "ratios": {}, "seed": wished.seed}
+            )
+        )
+    return 1 if any(verdict.red for verdict in verdicts) else 0
+
+
+def _line(verdict: Verdict) -> list[str]:
+    found = verdict.result
+    counts = (found.delivered, found.lost, found.duplicates, found.repeats, found.unknown, found.expired, found.dead)
+    return [f"{verdict.number} {verdict.title}", *(f"{count:,}" for count in counts), str(found.p99)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+"""The ten cells: a fault and a load each."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+
+import psycopg
+from django.db import connection
+
+from bench.faults.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`seconds` of load; `full` for a long run."""
+
+    cluster: Cluster
+    rng: random.Random
+    seconds: float
+    full: bool
+
+    def moments(self, every: float) -> Iterator[None]:
+        """About `every` seconds, as long as the load lasts."""
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            time.sleep(self.rng.uniform(0.5, 1.5) * every)
+            yield
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`repeats`: whether a receiver that recognises ids may get one twice."""
+
+    title: str
+    fault: Callable[[Scene], None]
+    kinds: Mapping[str, int] = field(default_factory=lambda: {"ok": 1})
+    environment: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
+
+
+def kill_workers(scene: Scene) -> None:
+    """At each point, a child and a whole worker; then at random instants."""
+    cluster = scene.cluster
+    orders = [(point, order) for point in ("claimed", "sending", "sent", "settled") for order in ("kill", "kill-group")]
+    scene.rng.shuffle(orders)
+    for point, order in orders:
+        cluster.order("worker", point, order)
+        time.sleep(0.4)
+    for _ in scene.moments(every=1.0):
+        worker = scene.rng.choice(cluster.workers)
+        pool = cluster.pool_of(worker)
+        if pool and scene.rng.random() < 0.7:
+            with suppress(ProcessLookupError):
+                os.kill(scene.rng.choice(pool), signal.SIGKILL)
+        else:
+            cluster.kill(worker)
+
+
+def kill_beats(scene: Scene) -> None:
+    """Before the commit, after it, while publishing; then at random instants."""
+    for point in ("recorded", "waking", "publishing"):
+        scene.cluster.order("beat", point, "kill-group")
+        time.sleep(0.4)
+    for _ in scene.moments(every=2.0):
+        if scene.rng.random() < 0.5:
+            scene.cluster.order("beat", scene.rng.choice(("recorded", "waking", "publishing")), "kill-group")
+        else:
+            scene.cluster.kill(scene.rng.choice(scene.cluster.beats[:2]))
+
+
+def stop_beats(scene: Scene) -> None:
+    """No beat for a while, then three."""
+    for beat in scene.cluster.beats[:2]:
+        scene.cluster.dismiss(beat)
+    time.sleep(120 if scene.full else scene.seconds / 2 + 1)
+    for beat in scene.cluster.beats:
+        scene.cluster.want(beat)
+
+
+def lose_redis(scene: Scene) -> None:
+    """FLUSHALL, a crash, silence, absence."""
+    cluster, away = scene.cluster, 60.0 if scene.full else 2.0
+    time.sleep(scene.seconds / 8)
+    cluster.flush_broker()
+    time.sleep(scene.seconds / 8)
+    cluster.signal_engine(cluster.redis, signal.SIGKILL)  # its keeper starts it again
+    time.sleep(scene.seconds / 4)
+    cluster.signal_engine(cluster.redis, signal.SIGSTOP)
+    time.sleep(8 if scene.full else 2)
+    cluster.signal_engine(cluster.redis, signal.SIGCONT)
+    time.sleep(scene.seconds / 8)
+    cluster.flush_broker()
+    cluster.signal_keeper(cluster.redis, signal.SIGSTOP)
+    cluster.signal_engine(cluster.redis, signal.SIGKILL)
+    time.sleep(away)
+    cluster.signal_keeper(cluster.redis, signal.SIGCONT)
+    time.sleep(2.0)
+    cluster.flush_broker()
+
+
+def lose_postgres(scene: Scene) -> None:
+    """Every connection ended again and again; a restart; a crash."""
+    for position, _ in enumerate(scene.moments(every=0.25)):
+        if position in {8, 60}:
+            scene.cluster.signal_engine(scene.cluster.postgres, signal.SIGINT)
+            time.sleep(2.0)
+        elif position in {14, 90}:
+            scene.cluster.signal_engine(scene.cluster.postgres, signal.SIGQUIT)
+            time.sleep(2.0)
+        else:
+            end_connections()
+
+
+def end_connections() -> None:
+    with suppress(psycopg.Error):
+        parameters = connection.get_connection_params()
+        host, name, user = parameters["host"], parameters["dbname"], parameters["user"]
+        with psycopg.connect(host=host, dbname=name, user=user, autocommit=True) as outside:
+            outside.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+
+def freeze_workers(scene: Scene) -> None:
+    """Stop a worker after its send and before it settles; continue it while another one sends the same again."""
+    for _, rule in zip(scene.moments(every=1.0), cycle(("retry", "hold"))):
+        _freeze("sent", rule, scene.cluster)
+    for point in ("claimed", "sending"):
+        _freeze(point, "hold", scene.cluster)
+
+
+def _freeze(point: str, rule: str, cluster: Cluster) -> None:
+    """Stop a worker at `point` with a delivery to a channel of `rule`; let others continue."""
+    before = set(cluster.took("worker", point))
+    cluster.order("worker", point, "stop-group")
+    for _ in range(100):
+        time.sleep(0.03)
+        for pid in set(cluster.took("worker", point)) - before:
+            before.add(pid)
+            if _of_its_delivery(pid, "a.finished_at IS NULL AND c.on_unknown = %s", rule):
+                _continue_while_sent_again(pid, cluster)
+                return
+            _continue(pid)
+            (cluster.directory / "points-worker" / f"taken-{point}-{pid}").unlink()
+            before.discard(pid)
+            cluster.order("worker", point, "stop-group")
+    cluster.forget_orders()
+
+
+def _continue_while_sent_again(pid: int, cluster: Cluster) -> None:
+    _wait_for(lambda: _of_its_delivery(pid, "a.outcome = 'lost' AND a.finished_at > %s", _a_moment_ago()))
+    with cluster.slow_sink():
+        _wait_for(lambda: _of_its_delivery(pid, "d.state <> 'pending' AND a.finished_at > %s", _a_moment_ago()))
+        _continue(pid)
+        time.sleep(1.0)
+
+
+def _of_its_delivery(pid: int, condition: str, value: str | datetime) -> bool:
+    """Whether it is so of what the process had in hand: an attempt (a) of a delivery (d) to a channel (c)."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT FROM notifications_attempt a"
+            "  JOIN notifications_delivery d ON d.id = a.delivery_id"
+            "  JOIN notifications_channel c ON c.id = d.channel_id"
+            f" WHERE a.worker LIKE %s AND {condition}",
+            [f"%:{pid}", value],
+        )
+        return bool(cursor.rowcount)
+
+
+def _a_moment_ago() -> datetime:
+    return datetime.now(UTC) - timedelta(seconds=20)
+
+
+def _wait_for(ask: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not ask() and time.monotonic() < deadline:
+        time.sleep(0.03)
+
+
+def _continue(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(os.getpgid(pid), signal.SIGCONT)
+
+
+def restart_workers(scene: Scene) -> None:
+    """Twenty rolling restarts by SIGTERM."""
+    times = 20 if scene.full else 5
+    for turn in range(times):
+        scene.cluster.ask_to_stop(scene.cluster.workers[turn % 2])
+        time.sleep(max(scene.seconds / times, 1.0))
+
+
+def only_load(scene: Scene) -> None:
+    time.sleep(scene.seconds)
+
+
+CELLS: dict[int, Cell] = {
+    1: Cell("workers killed", kill_workers, repeats=True),
+    2: Cell("beats killed", kill_beats),
+    3: Cell("beats away, then three", stop_beats, {"ok": 20, "stale": 1}),
+    4: Cell("Redis crashed, emptied, silent, away", lose_redis, {"ok": 20, "stale": 1}),
+    5: Cell("PostgreSQL restarted, connections ended", lose_postgres, environment={"FAULTS_LEASE": "16"}),
+    6: Cell("workers stopped past their lease", freeze_workers, environment={"FAULTS_HARD_LIMIT": "60"}, repeats=True),
+    7: Cell("every message four times", only_load, environment={"FAULTS_WITH": "fourfold", "FAULTS_VISIBILITY": "5"}),
+    8: Cell(
+        "receivers that misbehave",
+        only_load,
+        {"ok": 40, "500": 4, "429": 4, "hang": 1, "reset": 2, "drip": 1, "tls": 1},
+        {"FAULTS_TRIES": "3"},
+        repeats=True,
+    ),
+    9: Cell("workers restarted by SIGTERM", restart_workers),
+    10: Cell(
+        "payloads that raise, exhaust memory, exit",
+        only_load,
+        {"ok": 3000, "raise": 1, "memory": 1, "exit": 1},
+        environment={"FAULTS_WITH": "misbehaving", "FAULTS_TRIES": "2"},
+    ),
+}

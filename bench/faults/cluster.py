@@ -1,0 +1,170 @@
+"""Two workers, two beats, a sink, PostgreSQL and Redis. A child that dies is restarted, as by a service manager."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+from redis import Redis
+
+from config.embedded import var_dir
+from config.embedded.engine import Engine
+from config.embedded.postgres import Postgres
+from config.embedded.redis import Redis as RedisEngine
+from config.processes import Child
+
+_CELERY = [sys.executable, "-m", "celery", "-A", "config"]
+_QUEUES = ["-Q", "deliveries,bulk,maintenance", "--concurrency", "2"]
+# Without messages between workers, which take a second at each start.
+_WORKER = [*_CELERY, "worker", *_QUEUES, "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
+_BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
+
+
+class Cluster:
+    """A context manager. `directory`: logs and fault points. `environment`: for workers and beats."""
+
+    def __init__(self, directory: Path, **environment: str) -> None:
+        self.directory = directory
+        self.postgres, self.redis = Postgres(var_dir()), RedisEngine(var_dir())
+        self._log = (directory / "processes.log").open("a", buffering=1)
+        self.workers = [self._child(f"worker{n}", [*_WORKER, "-n", f"w{n}@%h"], environment) for n in (1, 2)]
+        self.beats = [self._child(f"beat{n}", _BEAT, environment) for n in (1, 2, 3)]
+        self._wanted: set[Child] = {*self.workers, *self.beats[:2]}
+        self._closing = threading.Event()
+        self._supervisor = threading.Thread(target=self._supervise)
+
+    def _child(self, name: str, command: list[str], environment: dict[str, str]) -> Child:
+        fault_points = self.directory / f"points-{name[:-1]}"
+        fault_points.mkdir(exist_ok=True)
+
+        def on_line(line: str, name: str) -> None:
+            self._log.write(f"{time.time():.2f} {name} {line}\n")
+
+        sign = ".> maintenance" if name.startswith("worker") else "beat: Starting..."
+        level = {"LOG_LEVEL": "WARNING", "CARILLON_FAULT_POINTS": str(fault_points), **environment}
+        return Child(name, command, ready_sign=sign, environment=level, on_line=on_line)
+
+    def __enter__(self) -> Self:
+        sink = [sys.executable, "-m", "bench.faults.sink", str(self.directory / "arrivals")]
+        self._sink = subprocess.Popen(sink, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._sink.stdout
+        self.sink_port = int(self._sink.stdout.readline())
+        self._supervisor.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.heal()
+        self._closing.set()
+        self._supervisor.join()
+        for child in (*self.beats, *self.workers):
+            child.stop(0.0)
+        self._sink.kill()
+        self._sink.wait()
+        for pipe in (self._sink.stdin, self._sink.stdout):
+            assert pipe
+            pipe.close()
+        self._log.close()
+
+    def _supervise(self) -> None:
+        """Start all children in this thread: they get a signal when the thread that started them ends."""
+        while not self._closing.wait(0.05):
+            for child in (*self.workers, *self.beats):
+                if child in self._wanted and (child.pid == 0 or child.exit_status() is not None):
+                    if child.pid:
+                        child.stop(0.0)  # its own children
+                    child.start()
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 60
+        while not all(child.is_ready() for child in self._wanted):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"The cluster does not stand; see {self._log.name}")
+            time.sleep(0.05)
+
+    def want(self, child: Child) -> None:
+        self._wanted.add(child)
+
+    def dismiss(self, child: Child) -> None:
+        """Kill it and do not start it again."""
+        self._wanted.discard(child)
+        self.kill(child)
+
+    @staticmethod
+    def kill(child: Child, by: signal.Signals = signal.SIGKILL) -> None:
+        """It and all that it started."""
+        if child.pid:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, by)
+
+    @staticmethod
+    def ask_to_stop(child: Child) -> None:
+        """SIGTERM to the main process alone, as a service manager does."""
+        with suppress(ProcessLookupError):
+            os.kill(child.pid, signal.SIGTERM)
+
+    @staticmethod
+    def pool_of(worker: Child) -> list[int]:
+        """The worker's own processes, which do the work."""
+        with suppress(FileNotFoundError):
+            return [int(pid) for pid in Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()]
+        return []
+
+    def order(self, whom: str, point: str, order: str) -> None:
+        """The next worker (`whom`: "worker" or "beat") that reaches `point` obeys `order` (see `fault_points`)."""
+        directory = self.directory / f"points-{whom}"
+        fresh = directory / ".new"
+        fresh.write_text(order)
+        fresh.rename(directory / point)
+
+    def took(self, whom: str, point: str) -> list[int]:
+        """The processes that took an order there."""
+        orders = (self.directory / f"points-{whom}").glob(f"taken-{point}-*")
+        return [int(path.name.rpartition("-")[2]) for path in orders]
+
+    @contextmanager
+    def slow_sink(self) -> Iterator[None]:
+        """The sink waits before each answer."""
+        mark = self.directory / "arrivals.slow"
+        mark.touch()
+        try:
+            yield
+        finally:
+            mark.unlink()
+
+    def forget_orders(self) -> None:
+        for path in self.directory.glob("points-*/[a-z]*"):
+            path.unlink(missing_ok=True)
+
+    def flush_broker(self) -> None:
+        with suppress(OSError), Redis.from_url(os.environ["REDIS_URL"]) as client:
+            client.flushall()
+
+    @staticmethod
+    def signal_engine(engine: Engine, by: signal.Signals) -> None:
+        pid = engine.running_pid()
+        if pid:
+            with suppress(ProcessLookupError):
+                os.kill(pid, by)
+
+    @staticmethod
+    def signal_keeper(engine: Engine, by: signal.Signals) -> None:
+        """While its keeper is stopped, a dead engine is not restarted."""
+        with suppress(ProcessLookupError, ValueError):
+            os.kill(int((engine.home / "keeper").read_text()), by)
+
+    def heal(self) -> None:
+        """Continue stopped processes and engines, and remove orders that nobody took."""
+        self.forget_orders()
+        for engine in (self.postgres, self.redis):
+            self.signal_engine(engine, signal.SIGCONT)
+            self.signal_keeper(engine, signal.SIGCONT)
+        for child in (*self.workers, *self.beats):
+            self.kill(child, signal.SIGCONT)

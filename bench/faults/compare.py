@@ -1,0 +1,150 @@
+"""Compare what was asked for with the rows, the attempts and what the sink says arrived."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from bench.faults.workload import Asked
+
+_ROWS = """
+SELECT n.subject, c.label, d.id::text, d.state, extract(epoch FROM d.settled_at - n.slot)::float,
+       count(a.id), count(a.id) FILTER (WHERE a.finished_at IS NULL),
+       count(a.id) FILTER (WHERE a.outcome = 'delivered'), d.reason
+  FROM notifications_delivery d
+  JOIN notifications_notification n ON n.id = d.notification_id
+  JOIN notifications_channel c ON c.id = d.channel_id
+  LEFT JOIN notifications_attempt a ON a.delivery_id = d.id
+ WHERE n.origin = 'schedule'
+ GROUP BY n.id, c.id, d.id
+"""
+# Carillon's own words to owners, of channels that do not work: nobody has asked for them here.
+_NOTICES = """
+SELECT d.id::text FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id
+ WHERE n.origin = 'notice'
+"""
+_OPEN = """
+SELECT count(*) FILTER (WHERE d.state IN ('pending', 'sending')), count(*)
+  FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id
+ WHERE n.origin = 'schedule'
+"""
+
+
+@dataclass
+class Result:
+    """Of one cell.
+
+    `repeats`: arrived more than once under one id, at a receiver that recognises ids; `duplicates`: where it does not.
+    `lost`: neither arrived nor ended with a reason that this fault explains. `incoherent`: rows, attempts and the sink
+    contradict each other. `p99`: seconds from the slot until 99 % of the deliveries had come to their end.
+    """
+
+    expected: int = 0
+    delivered: int = 0
+    lost: int = 0
+    repeats: int = 0
+    duplicates: int = 0
+    unknown: int = 0
+    expired: int = 0
+    dead: int = 0
+    incoherent: int = 0
+    p99: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def as_values(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: str
+    state: str
+    took: float | None
+    attempts: int
+    open_attempts: int
+    delivered_attempts: int
+    reason: str
+
+
+def unfinished(expected: int) -> int:
+    """How many of the deliveries have not come to an end, those included that are not even recorded."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN)
+        unsettled, recorded = cursor.fetchone()
+    return int(unsettled + expected - recorded)
+
+
+def compare(asked: Iterable[Asked], arrivals: Path) -> Result:
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS)
+        found = cursor.fetchall()
+        cursor.execute(_NOTICES)
+        notices = {key for (key,) in cursor.fetchall()}
+    rows: dict[Asked, list[Row]] = defaultdict(list)
+    for title, path, *values in found:
+        rows[Asked(title, path)].append(Row(*values))
+    arrived: dict[Asked, list[tuple[str, str]]] = defaultdict(list)
+    for line in arrivals.read_text().splitlines():
+        _, path, key, verdict, title = line.split(" ", 4)
+        if key in notices:
+            continue
+        arrived[Asked(title, path)].append((key, verdict))
+    sum_up = Result()
+    wanted = set(asked)
+    for one in wanted:
+        sum_up.expected += 1
+        _judge(one, rows[one], arrived[one], sum_up)
+    for stranger in (rows.keys() | arrived.keys()) - wanted:
+        sum_up.incoherent += 1
+        sum_up.notes.append(f"{stranger} was never asked for")
+    took = sorted(row.took for those in rows.values() for row in those if row.took is not None)
+    sum_up.p99 = round(took[int(len(took) * 0.99)], 1) if took else 0.0
+    return sum_up
+
+
+def _judge(one: Asked, rows: list[Row], arrived: list[tuple[str, str]], sum_up: Result) -> None:
+    def lost(why: str) -> None:
+        sum_up.lost += 1
+        sum_up.notes.append(f"{one.title} {one.path}: {why}")
+
+    def incoherent(why: str) -> None:
+        sum_up.incoherent += 1
+        sum_up.notes.append(f"{one.title} {one.path}: {why}")
+
+    verdicts = Counter(verdict for _, verdict in arrived)
+    acted = verdicts["ok"] + verdicts["silent"]
+    if acted > 1:
+        if one.rule == "retry" and len({key for key, _ in arrived}) == 1:
+            sum_up.repeats += 1
+        else:
+            sum_up.duplicates += 1
+            sum_up.notes.append(f"{one.title} {one.path}: arrived {acted} times")
+    if len(rows) != 1:
+        lost(f"{len(rows)} rows")
+        return
+    row = rows[0]
+    match row.state:
+        case "delivered" if verdicts["ok"]:
+            sum_up.delivered += 1
+        case "delivered":
+            lost("delivered, says the row, and nothing arrived")
+        case "unknown" if one.rule == "hold":
+            sum_up.unknown += 1
+        case "dead" if one.may_die:
+            sum_up.dead += 1
+        case "expired" if one.may_expire and not arrived:
+            sum_up.expired += 1
+        case state:
+            lost(f"{state}: {row.reason}")
+    if row.state not in {"pending", "sending"} and row.open_attempts:
+        incoherent(f"{row.state} with an attempt that is still open")
+    if row.delivered_attempts != (row.state == "delivered"):
+        incoherent(f"{row.state} with {row.delivered_attempts} successful attempts")
+    if len(arrived) > row.attempts:
+        incoherent(f"{len(arrived)} arrivals of {row.attempts} attempts")

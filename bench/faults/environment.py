@@ -1,0 +1,31 @@
+"""Engines of the harness, and Django on them."""
+
+from __future__ import annotations
+
+import os
+
+from cryptography.fernet import Fernet
+
+from config import embedded
+from config.embedded.locks import exclusive
+
+
+def prepare() -> None:
+    """Start the engines in CARILLON_VAR and set Django up. Call it before anything that imports models."""
+    os.environ.setdefault("CARILLON_VAR", "var/faults")
+    embedded.var_dir().mkdir(parents=True, exist_ok=True)
+    if exclusive(embedded.var_dir() / "lock") is None:
+        raise SystemExit(f"Another run of the harness uses {embedded.var_dir()}: wait for it, or set CARILLON_VAR")
+    database_url, redis_url = embedded.urls()
+    os.environ |= {
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "SECRET_KEY": Fernet.generate_key().decode(),
+        "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+        "DJANGO_SETTINGS_MODULE": "bench.faults.settings",
+    }
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0, skip_checks=True)

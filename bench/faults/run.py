@@ -1,0 +1,67 @@
+"""Run one cell: processes, load, fault, result."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.faults.cells import CELLS, Scene
+from bench.faults.cluster import Cluster
+from bench.faults.compare import Result, compare, unfinished
+from bench.faults.workload import Workload, clear
+from common.postgres import persist
+from config import embedded
+
+# From so many deliveries on, outages are long: a minute without Redis, two without a beat.
+FULL = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    number: int
+    title: str
+    seed: int
+    seconds: float
+    result: Result
+    red: list[str]
+
+
+def run(number: int, deliveries: int, seed: int, mutation: str = "", patience: float = 60.0) -> Verdict:
+    """`patience`: seconds without a settled delivery after the load, until the cell ends."""
+    cell = CELLS[number]
+    rng = random.Random(seed)
+    workload = Workload(seed, deliveries, dict(cell.kinds))
+    directory = Path(embedded.var_dir() / f"cell-{number}")
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    clear()
+    started = time.monotonic()
+    with Cluster(directory, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
+        cluster.flush_broker()
+        cluster.wait_until_ready()
+        asked = workload.ask(cluster.sink_port)
+        cell.fault(Scene(cluster, rng, workload.seconds, full=deliveries >= FULL))
+        cluster.heal()
+        _wait_for_the_ends(len(asked), patience)
+    result = compare(asked, directory / "arrivals")
+    return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, _red(result, cell.repeats))
+
+
+def _wait_for_the_ends(expected: int, patience: float) -> None:
+    """Wait as long as deliveries settle, for slow machines."""
+    fewest, since = expected + 1, time.monotonic()
+    while (left := persist(lambda: unfinished(expected))) and time.monotonic() - since < patience:
+        if left < fewest:
+            fewest, since = left, time.monotonic()
+        time.sleep(0.2)
+
+
+def _red(found: Result, repeats: bool) -> list[str]:
+    """Why the cell is red; empty when it is green."""
+    counts = {"lost": found.lost, "duplicates": found.duplicates, "incoherent": found.incoherent}
+    if not repeats:
+        counts["repeats"] = found.repeats
+    return [f"{count} {what}" for what, count in counts.items() if count]

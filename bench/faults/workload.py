@@ -1,0 +1,111 @@
+"""The load of a cell: one-time reminders over some seconds, each to two channels with different rules."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import UTC, timedelta
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from bench.rows import WEBHOOK_SECRET, make_channel, make_user
+from notifications.models import Channel
+from people.models import User
+from schedules.models import Schedule
+
+RULES = ("retry", "hold")
+# Seconds after its slot at which what may go stale does.
+_STALE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One delivery that is expected. `path` is the channel's at the sink, and ends in the channel's rule."""
+
+    title: str
+    path: str
+
+    @property
+    def rule(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def may_die(self) -> bool:
+        """Whether to end as dead is right: the receiver never answers, or the payload is poison."""
+        return self.title.startswith(("tls", "raise", "memory", "exit"))
+
+    @property
+    def may_expire(self) -> bool:
+        return self.title.startswith("stale")
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """`kinds`: what the reminders are, by weight; a kind names the sink's behaviour, else it is accepted at once."""
+
+    seed: int
+    deliveries: int
+    kinds: dict[str, int]
+    rate: int = 250
+
+    @property
+    def seconds(self) -> float:
+        return max(4.0, self.deliveries / self.rate)
+
+    def ask(self, sink_port: int) -> set[Asked]:
+        """Write the schedules, due from a moment after now; returns what is to arrive."""
+        rng = random.Random(self.seed)
+        user = make_user()
+        count = self.deliveries // len(RULES)
+        titles = [
+            f"{kind}-{number}"
+            for number, kind in enumerate(rng.choices(list(self.kinds), weights=list(self.kinds.values()), k=count))
+        ]
+        # Of a rare kind there is one at least.
+        titles[: len(self.kinds)] = [f"{kind}-{number}" for number, kind in enumerate(self.kinds)]
+        channels = {path: _channel(user, path, sink_port) for kind in self.kinds for path in _paths(kind)}
+        begin = timezone.now() + timedelta(seconds=1 + count / 1500)
+        schedules = {}
+        for title in titles:
+            slot = begin + timedelta(seconds=rng.uniform(0, self.seconds))
+            schedules[title] = Schedule(
+                user=user,
+                title=title,
+                kind="once",
+                rule={"at": slot.astimezone(UTC).replace(tzinfo=None).isoformat()},
+                time_zone="UTC",
+                next_fire_at=slot,
+                stale_after=_STALE if title.startswith("stale") else None,
+            )
+        links = [
+            Schedule.channels.through(schedule_id=schedule.id, channel_id=channels[path].id)
+            for title, schedule in schedules.items()
+            for path in _paths(_kind(title))
+        ]
+        with transaction.atomic():  # on a slow machine the first are due before the last are written
+            Schedule.objects.bulk_create(schedules.values(), batch_size=1000)
+            Schedule.channels.through.objects.bulk_create(links, batch_size=1000)
+        return {Asked(title, path) for title in schedules for path in _paths(_kind(title))}
+
+
+def clear() -> None:
+    """Remove all that the last cell left."""
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE people_user, notifications_delivery, schedules_schedule CASCADE")
+
+
+def _kind(title: str) -> str:
+    return title.partition("-")[0]
+
+
+def _paths(kind: str) -> list[str]:
+    behaviour = kind if kind in {"500", "429", "hang", "reset", "drip", "tls"} else "ok"
+    return [f"/{behaviour}/{rule}" for rule in RULES]
+
+
+def _channel(user: User, path: str, sink_port: int) -> Channel:
+    scheme = "https" if path.startswith("/tls") else "http"  # the sink speaks no TLS: the handshake fails
+    address = {"url": f"{scheme}://127.0.0.1:{sink_port}{path}"}
+    secrets = {"secret": WEBHOOK_SECRET}
+    return make_channel(user, "webhook", address, secrets, label=path, on_unknown=path.rpartition("/")[2])

@@ -1,0 +1,70 @@
+"""Telegram's Bot API, as far as https://core.telegram.org/bots/api documents sendMessage.
+
+Tokens that it knows: `TOKEN`. Chats: 1 (a person), -100123 (a group), @newsroom (a channel), 404 (unknown), -4 (a group
+that became -1004), 429 (too many requests), 500 (an error of its own). Nobody to write to: 403 (who blocked the bot),
+4030 (a person whom it may not write to first), 4031 (a deleted account), -4032 (a group that it was removed from),
+-4033 and -4034 (a channel and a group in which it may not post).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from demo.receivers.http import Received, Reply
+
+TOKEN = "123456:planted-planted-planted-planted-x"
+FIELDS = {"chat_id", "text", "link_preview_options", "parse_mode", "entities", "disable_notification"}
+
+
+def answer(request: Received) -> Reply:
+    token, _, method = request.path.removeprefix("/bot").partition("/")
+    if token != TOKEN:
+        return _error(401, "Unauthorized")
+    if method != "sendMessage" or request.method != "POST":
+        return _error(404, "Not Found")
+    if request.headers.get("Content-Type") != "application/json":
+        return _error(400, "Bad Request: message text is empty")
+    document = json.loads(request.body)
+    assert set(document) <= FIELDS, document
+    text, chat = document["text"], str(document["chat_id"])
+    if not text.strip():
+        return _error(400, "Bad Request: message text is empty")
+    if len(text.encode("utf-16-le")) // 2 > 4096:
+        return _error(400, "Bad Request: message is too long")
+    match chat:
+        case "403":
+            return _error(403, "Forbidden: bot was blocked by the user")
+        case "4030":
+            return _error(403, "Forbidden: bot can't initiate conversation with a user")
+        case "4031":
+            return _error(403, "Forbidden: user is deactivated")
+        case "-4032":
+            return _error(403, "Forbidden: bot was kicked from the supergroup chat")
+        case "-4033":
+            return _error(403, "Forbidden: not enough rights to send text messages to the chat")
+        case "-4034":
+            return _error(400, "Bad Request: not enough rights to send text messages to the chat")
+        case "404":
+            return _error(400, "Bad Request: chat not found")
+        case "-4":
+            why = "Bad Request: group chat was upgraded to a supergroup chat"
+            return _error(400, why, {"migrate_to_chat_id": -1004})
+        case "429":
+            return _error(429, "Too Many Requests: retry after 7", {"retry_after": 7})
+        case "500":
+            return _error(500, "Internal Server Error")
+    there: dict[str, Any] = {"id": -100987, "type": "channel", "username": chat[1:]}
+    if not chat.startswith("@"):
+        there = {"id": int(chat), "type": "private" if int(chat) > 0 else "supergroup"}
+    result = {"message_id": 5, "date": 1767225600, "chat": there, "text": text}
+    return _reply(200, {"ok": True, "result": result})
+
+
+def _error(code: int, description: str, parameters: dict[str, Any] | None = None) -> Reply:
+    document: dict[str, Any] = {"ok": False, "error_code": code, "description": description}
+    return _reply(code, document | ({"parameters": parameters} if parameters else {}))
+
+
+def _reply(status: int, document: dict[str, Any]) -> Reply:
+    return Reply(status, {"Content-Type": "application/json"}, json.dumps(document).encode())
