@@ -166,7 +166,7 @@ def untouched(name: str) -> Any:
 
 @contextmanager
 def mails() -> Iterator[Pair]:
-    """Send by e-mail; the peer writes the same text and the same HTML."""
+    """Send by email; the peer writes the same text and the same HTML."""
     from django.template.loader import render_to_string
     from django.test import override_settings
 

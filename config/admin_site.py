@@ -36,7 +36,7 @@ _PLACES = [
 # Pages that come before their model's list.
 _FIRST = {"notifications.deadletter": "admin:notifications_deadletter_causes"}
 _BEHIND = [
-    ("E-mail addresses", "account.emailaddress", "alternate_email"),
+    ("Email addresses", "account.emailaddress", "alternate_email"),
     ("Refused mailboxes", "people.refusedmailbox", "unsubscribe"),
     ("Second factors", "mfa.authenticator", "key"),
     ("Groups", "auth.group", "group"),

@@ -168,7 +168,12 @@ LOGIN_REDIRECT_URL = "schedules:list"
 ACCOUNT_ADAPTER = "people.adapter.AccountAdapter"
 ACCOUNT_SIGNUP_FORM_CLASS = "people.forms.SignUpDetails"
 ACCOUNT_LOGIN_METHODS = {"email"}
-ACCOUNT_FORMS = {"signup": "people.account_forms.SignUpForm", "add_email": "people.account_forms.AddAddressForm"}
+ACCOUNT_FORMS = {
+    "signup": "people.account_forms.SignUpForm",
+    "add_email": "people.account_forms.AddAddressForm",
+    "change_password": "people.account_forms.ChangeOwnPasswordForm",
+    "reset_password_from_key": "people.account_forms.ResetPasswordForm",
+}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 # Where mails really go out and strangers come in, an account is used once its address is confirmed: then sign-up need
@@ -209,7 +214,6 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
-LOCALE_PATHS = [BASE_DIR / "locale"]
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")

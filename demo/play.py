@@ -63,7 +63,7 @@ class Play:
     def _add_channels(self, ada: Person) -> None:
         ada.add_email(_MAIL, ada.email)
         ada.confirm(_MAIL, lambda: codes.in_mails(self.post, ada.email))
-        say(f"  added e-mail “{_MAIL}”, and entered the code that was sent to it")
+        say(f"  added email “{_MAIL}”, and entered the code that was sent to it")
         for hook in (self.pager, self.moved):
             later, hook.receiver.answer = hook.receiver.answer, Reply()
             hook.secret = ada.add_webhook(hook.label, hook.receiver.url)

@@ -1,10 +1,10 @@
-"""What is typed to sign up, and to add an email address."""
+"""Forms of allauth: sign up, add an email address, choose a password."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from allauth.account.forms import AddEmailForm, SignupForm
+from allauth.account.forms import AddEmailForm, ChangePasswordForm, ResetPasswordKeyForm, SignupForm
 from django.http import HttpRequest
 
 from people import mailboxes
@@ -29,3 +29,22 @@ class AddAddressForm(AddEmailForm):  # type: ignore[misc]  # allauth ships no ty
         email: str = super().clean_email()
         mailboxes.check_not_refused(email)
         return email
+
+
+class _NewPassword:
+    """allauth's labels in sentence case, as everywhere else."""
+
+    fields: dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.label = str(field.label).capitalize()
+
+
+class ChangeOwnPasswordForm(_NewPassword, ChangePasswordForm):  # type: ignore[misc]  # allauth ships no types
+    pass
+
+
+class ResetPasswordForm(_NewPassword, ResetPasswordKeyForm):  # type: ignore[misc]  # allauth ships no types
+    pass

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     # Both limits count over five minutes at most (ACCOUNT_RATE_LIMITS, "login_failed").
     error_messages = DefaultAccountAdapter.error_messages | {
-        "email_password_mismatch": "There is no account with this e-mail address and this password.",
+        "email_password_mismatch": "There is no account with this email address and this password.",
         "incorrect_password": "This is not your password.",
         "too_many_login_attempts": "Too many failed tries. Wait five minutes, then try again.",
         "rate_limited": "Too many tries. Wait five minutes, then try again.",

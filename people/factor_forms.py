@@ -50,7 +50,7 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
 
     def clean_code(self) -> str:
         if self.must_confirm_address:
-            raise ValidationError("Confirm your e-mail address first.")
+            raise ValidationError("Confirm your email address first.")
         code: str = super().clean_code()
         return code
 

@@ -1,4 +1,4 @@
-"""A person: who signs in, by e-mail address, and in which time zone they read the clock."""
+"""A person: who signs in, by email address, and in which time zone they read the clock."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class User(AbstractUser):
     username = None  # type: ignore[assignment]  # people sign in with their address
     first_name = None  # type: ignore[assignment]  # one name, as the person writes it
     last_name = None  # type: ignore[assignment]
-    email = models.EmailField("e-mail address", unique=True, validators=[validate_printable])
+    email = models.EmailField("email address", unique=True, validators=[validate_printable])
     name = models.CharField(max_length=150, blank=True)
     time_zone = models.CharField(max_length=64, blank=True, validators=[zones.validate])
     quiet_from = models.TimeField(null=True, blank=True)

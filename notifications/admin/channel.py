@@ -78,7 +78,7 @@ class ChannelAdmin(Record):
         "removed",
     )
     search_fields = ("id",)
-    search_help_text = "A channel's id, or the beginning of a person's e-mail address."
+    search_help_text = "A channel's id, or the beginning of a person's email address."
     nothing = "No channels yet. Everybody who signs up gets an inbox."
     actions = ("disable", "enable")
 

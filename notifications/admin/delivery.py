@@ -82,7 +82,7 @@ class DeliveryRecord(Record):
         "read",
     )
     search_fields = ("id",)
-    search_help_text = "An idempotency key, or the beginning of a person's e-mail address."
+    search_help_text = "An idempotency key, or the beginning of a person's email address."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).select_related("channel", "notification__user")

@@ -86,7 +86,7 @@ class NotificationAdmin(Record):
     )
     readonly_fields = ("outcome_label", "person", "cause", "due", "recorded", "order", "batch_id")
     search_fields = ("id",)
-    search_help_text = "A notification's id, a batch, or the beginning of a person's e-mail address."
+    search_help_text = "A notification's id, a batch, or the beginning of a person's email address."
     nothing = "Nothing has been said yet. A notification is recorded when a reminder fires."
 
     def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 class Intervention(models.Model):
     """One act, and the deliveries that it touched.
 
-    `who` names the person as they were called then, an e-mail address or, at the command line, a login name; `by` is
+    `who` names the person as they were called then, an email address or, at the command line, a login name; `by` is
     their account while it exists. `which` says in words what was chosen. `per_minute` is the rate of a replay, None
     where all were due at once.
     """

@@ -1,4 +1,4 @@
-"""The e-mail addresses that people sign in with."""
+"""The email addresses that people sign in with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc
     ordering = ("-id",)
     raw_id_fields = ()
     autocomplete_fields = ("user",)
-    search_help_text = "The beginning of the person's e-mail address."
+    search_help_text = "The beginning of the person's email address."
     nothing = "Nobody has signed up yet."
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:

@@ -24,7 +24,7 @@ class AuthenticatorAdmin(Record):
     list_select_related = ("user",)
     ordering = ("-id",)
     fields = ("type", "person", "added", "used")
-    search_help_text = "The beginning of the person's e-mail address."
+    search_help_text = "The beginning of the person's email address."
     nothing = "Nobody has set up a second factor yet."
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:

@@ -12,7 +12,7 @@ MOST_PEOPLE = 100
 
 
 def people(term: str) -> list[int]:
-    """The ids of up to `MOST_PEOPLE` people whose e-mail address is `term` or begins with it."""
+    """The ids of up to `MOST_PEOPLE` people whose email address is `term` or begins with it."""
     found = User.objects.annotate(lower=Lower("email")).filter(
         Q(lower=term.lower()) | Q(email__startswith=term) | Q(email__startswith=term.lower())
     )

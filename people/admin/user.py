@@ -26,7 +26,7 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     list_filter = ("is_staff", "is_active")
     ordering = ("-id",)
     search_fields = ("email",)
-    search_help_text = "The beginning of an e-mail address."
+    search_help_text = "The beginning of an email address."
     filter_horizontal = ()
     autocomplete_fields = ("groups",)
     readonly_fields = ("joined", "last_login", "rows")

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 max_length=254,
                 unique=True,
                 validators=[people.models.validate_printable],
-                verbose_name="e-mail address",
+                verbose_name="email address",
             ),
         ),
         # Sign-in looks addresses up in lower case; nobody found one that was stored otherwise.

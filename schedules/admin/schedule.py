@@ -98,7 +98,7 @@ class ScheduleAdmin(Record):
         "deleted",
     )
     search_fields = ("title",)
-    search_help_text = "Words of a title, the beginning of the owner's e-mail address, or a schedule's id."
+    search_help_text = "Words of a title, the beginning of the owner's email address, or a schedule's id."
     inlines = (EventInline,)
     nothing = "No schedules yet. People make them on the page “Reminders”, and operators here."
     actions = ("pause", "resume")

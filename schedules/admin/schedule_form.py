@@ -38,7 +38,7 @@ class OwnerForm(forms.Form):
     """Whose schedule it will be: the channels to choose from are theirs."""
 
     email = forms.EmailField(
-        label="Owner’s e-mail address",
+        label="Owner’s email address",
         error_messages={"required": "Write the address of the person whose schedule it will be."},
     )
 

@@ -39,7 +39,7 @@ def test_a_person_signs_up_and_gets_a_reminder(
     fits(page)
 
     hand.press(page, page.get_by_role("link", name="Channels"))
-    hand.press(page, page.get_by_role("button", name=f"Add e-mail to {email}"))
+    hand.press(page, page.get_by_role("button", name=f"Add email to {email}"))
     expect(page.get_by_role("status")).to_contain_text("A code is on its way")
     fits(page)
     hand.write(page, page.get_by_label("Code"), wait_until(lambda: codes.in_mails(post, email), "the code", within=20))

@@ -94,9 +94,9 @@ def test_a_second_inbox_is_not_made(browser: Client, ada: User) -> None:
 
 
 def test_the_own_address_is_one_click_away_until_it_is_there(browser: Client, ada: User) -> None:
-    assert "Add e-mail to ada@example.org" in browser.get("/channels/").content.decode()
+    assert "Add email to ada@example.org" in browser.get("/channels/").content.decode()
     make_channel(ada, "email")
-    assert "Add e-mail to" not in browser.get("/channels/").content.decode()
+    assert "Add email to" not in browser.get("/channels/").content.decode()
 
 
 def test_the_page_says_when_mails_are_only_written_to_files(browser: Client, settings: Settings) -> None:

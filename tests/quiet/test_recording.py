@@ -23,7 +23,7 @@ MORNING = datetime.fromisoformat("2099-12-02T06:00:00+00:00")
 
 
 def fired(**overrides: Any) -> list[Delivery]:
-    """The deliveries, e-mail first, of a reminder that fired at 23:30, its person being quiet from 22:00 to 07:00."""
+    """The deliveries, email first, of a reminder that fired at 23:30, its person being quiet from 22:00 to 07:00."""
     user = make_user(quiet_from=time(22), quiet_until=time(7))
     channels = [make_channel(user, "email"), make_channel(user)]
     schedule = make_schedule(user, channels, now=SLOT - timedelta(hours=1), rule={"time": "22:30"}, **overrides)

@@ -35,7 +35,7 @@ def quiet_person(begins: float, ends: float, **overrides: Any) -> tuple[User, da
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
-    """What e-mail says, in order; its sends are counted by what is left."""
+    """What email says, in order; its sends are counted by what is left."""
     said: list[Answer] = []
     monkeypatch.setattr(email.Email, "send", lambda self, message, destination: said.pop(0))
     return said
