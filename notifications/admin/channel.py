@@ -16,7 +16,7 @@ from common.admin.columns import badge
 from common.admin.filters import Newest, newest, of_the_newest
 from notifications import providers
 from notifications.admin import cells, confirm
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.models import Channel
 from people.admin import search
 
@@ -120,7 +120,7 @@ class ChannelAdmin(Record):
                 form=form,
             )
         reason = form.cleaned_data["reason"]
-        changed = lifecycle.disable(queryset.values_list("pk", flat=True), reason)
+        changed = changes.disable(queryset.values_list("pk", flat=True), reason)
         self.log_many(request, [Channel(pk=key) for key in changed], f"Disabled: {reason}")
         self.message_user(request, f"{len(changed)} disabled.", messages.SUCCESS if changed else messages.WARNING)
         return None
@@ -128,7 +128,7 @@ class ChannelAdmin(Record):
     @admin.action(description="Enable", permissions=["act"])
     @transaction.atomic
     def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        changed = lifecycle.enable(queryset.values_list("pk", flat=True))
+        changed = changes.enable(queryset.values_list("pk", flat=True))
         self.log_many(request, [Channel(pk=key) for key in changed], "Enabled.")
         self.message_user(request, f"{len(changed)} enabled.", messages.SUCCESS if changed else messages.WARNING)
 

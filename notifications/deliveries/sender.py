@@ -13,7 +13,7 @@ from django.db import transaction
 from common import encryption, fault_points
 from common.postgres import is_outage, lend_connection
 from notifications import deliveries, providers, retry
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.deliveries import Claim, fallback, limits, outbox
 from notifications.deliveries.limits import Limited
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
@@ -119,7 +119,7 @@ def settle(claim: Claim, answer: Answer) -> None:
         case Delivered(receipt, moved_to):
             settled = deliveries.deliver(claim, receipt)
             if moved_to:
-                lifecycle.move(claim.channel_id, claim.address, moved_to)
+                changes.update_address(claim.channel_id, claim.address, moved_to)
         case Rejected(reason, gone):
             settled = deliveries.reject(claim, reason, gone, tells=_tells(answer))
         case Ambiguous(reason) if not _may_repeat(claim):

@@ -17,7 +17,7 @@ from unfold import widgets
 from common.admin import rights
 from common.admin.base import as_uuid
 from people.models import User
-from people.user_lock import turn
+from people.user_lock import lock_user
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -60,7 +60,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
     if not rights.may_act_on(request, owner):
         raise PermissionDenied
     now = fire.read_clock().now
-    with turn(owner):  # an owner's limit holds, also where two are added at once
+    with lock_user(owner):  # an owner's limit holds, also where two are added at once
         form = ReminderForm(_posted(request), user=owner, now=now)
         if form.is_valid():
             made_as = form.cleaned_data["made_as"]

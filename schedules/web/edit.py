@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest
-from people.user_lock import in_turn
+from people.user_lock import with_user_lock
 from schedules import allowance, editing
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -22,7 +22,7 @@ from schedules.web.reminder_form import ReminderForm
 
 
 @login_required
-@in_turn
+@with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
     form = ReminderForm(_posted(request), user=request.user, now=now)
@@ -104,7 +104,7 @@ def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-@in_turn
+@with_user_lock
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
     if refused := allowance.refusal(request.user):

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 
 from common.uuid7 import is_recent
 from people.requests import PersonRequest
-from people.user_lock import in_turn
+from people.user_lock import with_user_lock
 from schedules import allowance, editing, rules
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -121,7 +121,7 @@ def snooze(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-@in_turn
+@with_user_lock
 def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if refused := allowance.refusal(request.user):
         messages.error(request, refused)

@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from config import redaction
 from notifications import owner_notices
-from notifications.channels import lifecycle, unsubscribe
+from notifications.channels import changes, unsubscribe
 from notifications.deliveries import sender
 from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message
@@ -198,8 +198,8 @@ def test_the_owner_is_told_on_another_channel(ada: User, letters: Channel) -> No
 
 def test_what_an_operator_disabled_no_link_enables(client: Client, letters: Channel) -> None:
     unsubscribe.stop(letters.id)
-    lifecycle.enable([letters.id])
-    lifecycle.disable([letters.id], "It was abused.")
+    changes.enable([letters.id])
+    changes.disable([letters.id], "It was abused.")
     assert "disabled by whoever runs" in text_of(client, letters)
     for act in ("stop", "resume"):
         client.post(link(letters), {"act": act})

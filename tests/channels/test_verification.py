@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from notifications.channels import lifecycle, verification
+from notifications.channels import changes, verification
 from notifications.deliveries import sender
 from notifications.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
@@ -75,7 +75,7 @@ def test_no_page_and_no_table_holds_the_code(browser: Client, channel: Channel) 
 
 def test_the_history_tells_a_code_from_a_test(browser: Client, channel: Channel) -> None:
     verification.accept(channel)
-    lifecycle.send_test(channel, timezone.now())
+    changes.send_test(channel, timezone.now())
     test, code = Notification.objects.all()
     for notification, said in ((test, "test"), (code, "code")):
         page = re.sub(r"\s+", " ", browser.get(f"/history/{notification.id}/").content.decode())
@@ -134,7 +134,7 @@ def test_an_address_confirmed_at_sign_up_counts(ada: User) -> None:
     EmailAddress.objects.create(user=ada, email="ada@example.com", verified=False)
     EmailAddress.objects.create(user=make_user(), email="victim@example.net", verified=True)
     verified = {
-        address: lifecycle.add(ada, "email", {"address": address}).verified_at is not None
+        address: changes.add(ada, "email", {"address": address}).verified_at is not None
         for address in ("Ada@example.org", "ada@example.com", "victim@example.net")
     }
     assert verified == {"Ada@example.org": True, "ada@example.com": False, "victim@example.net": False}
@@ -149,7 +149,7 @@ def test_a_reminder_that_says_the_mark_is_sent_as_it_was_written(channel: Channe
 def test_removing_a_channel_and_adding_it_again_sends_no_code_sooner(browser: Client, ada: User) -> None:
     def add(address: str) -> str:
         page = browser.post("/channels/new/email/", {"address": address}, follow=True).content.decode()
-        lifecycle.remove(Channel.objects.filter(user=ada).latest("id"))
+        changes.remove(Channel.objects.filter(user=ada).latest("id"))
         return page
 
     assert "A code is on its way" in add("victim@example.net")

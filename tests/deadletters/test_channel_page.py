@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from notifications import deliveries
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.models import Channel
 from people.models import User
 from tests.deadletters.conftest import try_once
@@ -58,7 +58,7 @@ def test_its_owner_enables_it_again_and_the_record_begins_anew(
 
 def test_what_an_operator_disabled_its_owner_does_not_enable(browser: Client, hook: Channel) -> None:
     Channel.objects.update(failing_since=timezone.now())
-    lifecycle.disable([hook.id], "It was abused.")
+    changes.disable([hook.id], "It was abused.")
     shown = page(browser, hook)
     assert "It was abused." in shown
     assert "Enable it again" not in shown
