@@ -109,7 +109,7 @@ class PeriodicTaskAdmin(BaseAdmin):
     )
     readonly_fields = ("last_run_at", "crontab_translation")
     actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
-    nothing = "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
+    empty_text = "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
 
     mirror_fieldsets = (
         (None, {"fields": ("label", "to_schedule", "enabled")}),
@@ -136,7 +136,7 @@ class PeriodicTaskAdmin(BaseAdmin):
             kwargs["queryset"] = CrontabSchedule.objects.filter(timezone__in=zones.known())
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         return rows.filter(name__startswith=term) if key is None else rows.filter(mirrored_schedule=key)
 
@@ -205,15 +205,13 @@ class PeriodicTaskAdmin(BaseAdmin):
 
     def _switch(self, request: HttpRequest, keys: list[Any], on: bool) -> None:
         switched = schedule_actions.resume(request, keys) if on else schedule_actions.pause(request, keys)
-        words = switched.said("resumed" if on else "paused")
+        words = switched.message("resumed" if on else "paused")
         self.message_user(request, words, messages.WARNING if switched.left else messages.SUCCESS)
 
     _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
     crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
 
-    @admin.display(description="name")
-    def label(self, task: PeriodicTask) -> SafeString:
-        return cells.short(task.name)
+    label = columns.column("name", "name", cells.short)
 
     @admin.display(description="schedule")
     def to_schedule(self, task: PeriodicTask) -> SafeString:
@@ -231,9 +229,7 @@ class PeriodicTaskAdmin(BaseAdmin):
         fields = (crontab.minute, crontab.hour, crontab.day_of_month, crontab.month_of_year, crontab.day_of_week)
         return f"{' '.join(map(cronexp, fields))} (m/h/dM/MY/d) {task.crontab_zone}"
 
-    @admin.display(description="last run")
-    def last_run(self, task: PeriodicTask) -> SafeString:
-        return columns.instant(task.last_run_at)
+    last_run = columns.instant_column("last run", "last_run_at")
 
 
 def _mirrors(task: Any) -> bool:

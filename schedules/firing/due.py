@@ -58,11 +58,6 @@ class Due(NamedTuple):
         """Raises `recurrence.InvalidRule` when the stored rule cannot be read."""
         return _timetable(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, frozenset(self.excluded))
 
-    def place(self, channel: tuple[UUID, str]) -> int:
-        """Where a channel (id, provider) stands in the order; one that was added beside the order comes last."""
-        order = self.channel_order
-        return order.index(channel[0]) if channel[0] in order else len(order)
-
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
         """What keeps this schedule from disturbing its person at an instant; None where it may."""
         if self.urgent or self.quiet_from is None:

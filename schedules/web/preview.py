@@ -1,4 +1,4 @@
-"""What the timing that is being typed means, before it is saved."""
+"""Preview a reminder before it is saved: next firings, changes, text."""
 
 from __future__ import annotations
 
@@ -28,10 +28,7 @@ _LOOK = 60
 @login_required
 @require_POST
 def preview(request: PersonRequest) -> HttpResponse:
-    """The next firings of what was typed; with `?of=<id>`, what that reminder gains and loses by it.
-
-    Fields not filled in yet are no errors here.
-    """
+    """Show the next firings; with `?of=<id>`, also those that the edit adds and removes. Empty fields are no errors."""
     schedule = _edited(request)
     fired = 0 if schedule is None else schedule.fired_count
     form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)
@@ -54,7 +51,7 @@ def preview(request: PersonRequest) -> HttpResponse:
 
 
 def _reading(request: PersonRequest, form: TimingForm, slots: list[datetime]) -> Reading | None:
-    """How the next firing will read on the channels that are chosen; None while no title is typed."""
+    """The text of the next firing on the chosen channels; None without a title."""
     typed = request.POST
     if not typed.get("title", "").strip():
         return None
@@ -88,7 +85,7 @@ def _note(form: TimingForm, slot: datetime) -> str:
 
 
 def _typed(schedule: Schedule, form: TimingForm, count: int) -> list[datetime]:
-    """What would fire once this is saved: a snooze lasts, and what was skipped stays skipped."""
+    """The next firings after saving: a snooze and skipped slots stay."""
     return form.upcoming(count, schedule.snoozed_until, _settled(schedule, form.now))
 
 
@@ -97,7 +94,7 @@ def _settled(schedule: Schedule, now: datetime) -> set[datetime]:
 
 
 def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
-    """None where nothing would fire either way: while it is paused, or while what is typed is not right."""
+    """None if the reminder is paused or the form is invalid."""
     if schedule.state == Schedule.State.PAUSED or not _is_right(form):
         return None
     after = _typed(schedule, form, _LOOK)
@@ -118,8 +115,5 @@ def _next(schedule: Schedule, now: datetime, work: Work) -> list[datetime]:
 
 
 def _errors_to_show(form: TimingForm) -> dict[str, str]:
-    """For each field of the timing in which something was typed, what is wrong with that, or "".
-
-    An empty field keeps whatever stands there: on a form that was refused, that it must not be empty.
-    """
+    """The error, or "", of each timing field with a value; an empty field keeps the error that the page shows."""
     return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}

@@ -36,7 +36,7 @@ def test_a_channel_past_the_limit_is_refused_at_the_form_and_kept(
     browser.post("/channels/new/email/", {"address": "one@example.net"})
     assert Channel.objects.for_user(ada).count() == 2
     page = browser.post("/channels/new/email/", {"address": "two@example.net", "label": "Mine"}).content.decode()
-    assert "You have 2 channels, as many as one person may have here." in page
+    assert "You have 2 channels, which is the limit." in page
     assert "two@example.net" in page
     assert Channel.objects.for_user(ada).count() == 2
 

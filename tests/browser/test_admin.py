@@ -77,7 +77,7 @@ def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page,
     enter(page, filled, email)
     hand.press(page, page.get_by_role("link", name="Set up a second factor"))
     hand.write(page, page.get_by_label("Password"), _PASSWORD)
-    hand.press(page, page.get_by_role("button", name="Go on"))
+    hand.press(page, page.get_by_role("button", name="Continue"))
     expect(page.get_by_role("img", name="QR code")).to_be_visible()
     fits(page)
     secret = page.locator(".secret code").inner_text().replace(" ", "")
@@ -86,7 +86,7 @@ def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page,
     expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
     expect(page.locator(".recovery code")).to_have_count(10)
     fits(page)
-    hand.press(page, page.get_by_role("link", name="Go on to the admin"))
+    hand.press(page, page.get_by_role("link", name="Continue to the admin"))
     expect(page.get_by_text("You signed in with your password alone.")).to_have_count(0)
 
     page.context.clear_cookies()

@@ -67,7 +67,7 @@ def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_t
     waiting = make_delivery(letters)
     path = f"/channels/{letters.id}/change/"
     page = browser.get(path)
-    assert "1 delivery waits for this channel" in page.content.decode()
+    assert "1 delivery is pending for this channel" in page.content.decode()
     answer = browser.post(path, {"read": page.context["read"], "address": NEW, "label": "Letters"})
     assert answer["Location"] == f"/channels/{letters.id}/verify/"
     assert schedule.channel_order[0] == letters.id and letters in schedule.channels.all()
@@ -183,7 +183,7 @@ def test_a_stranger_who_was_sent_a_code_still_refuses_any_more(
     assert fresh(letters).address == {"address": NEW}
     path = f"/channels/{letters.id}/change/"
     form = {"read": browser.get(path).context["read"], "address": OLD, "label": "Letters"}
-    assert "wants no more email" in browser.post(path, form).content.decode()
+    assert "has refused emails" in browser.post(path, form).content.decode()
     assert UNSUBSCRIBE.token(letters.id) in link_in(0)
 
 

@@ -135,7 +135,7 @@ def test_a_form_sent_twice_replaces_once(browser: Client, hook: Channel) -> None
     browser.post(path, form)
     once = Channel.objects.get(id=hook.id).sealed_secrets
     page = browser.post(path, form, follow=True).content.decode()
-    assert "this time nothing was" in page
+    assert "Nothing changed this time" in page
     assert secret_in(page) == Channel.objects.get(id=hook.id).destination().secrets["secret"]
     assert Channel.objects.get(id=hook.id).sealed_secrets == once
 

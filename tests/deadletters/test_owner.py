@@ -45,7 +45,7 @@ def test_a_letter_is_sent_again_under_the_same_key_and_that_is_kept(
     letter = make_letter(chat, state)
     assert button in browser.get(f"/history/{letter.notification_id}/").content.decode()
     page = act(browser, letter, "again")
-    assert "It is sent again to “Chat”." in page
+    assert "Sending again to “Chat”." in page
     assert "Send again" not in page
     assert (letter.state, letter.replays) == ("pending", 1)
     kept = Intervention.objects.get()
@@ -62,7 +62,7 @@ def test_pressing_twice_sends_it_once(browser: Client, chat: Channel) -> None:
 
 def test_a_letter_is_discarded_and_says_who_wanted_that(browser: Client, chat: Channel) -> None:
     letter = make_letter(chat)
-    assert "It is discarded" in act(browser, letter, "discard")
+    assert "Discarded." in act(browser, letter, "discard")
     assert (letter.state, letter.reason) == ("cancelled", "Discarded: its owner does not need it any more.")
     assert Intervention.objects.get().what == "discarded"
     assert "nothing has changed" in act(browser, letter, "again")
@@ -71,7 +71,7 @@ def test_a_letter_is_discarded_and_says_who_wanted_that(browser: Client, chat: C
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"disabled_at": "2026-06-01T12:00Z"}, "“Chat” is disabled: enable it first"),
+        ({"disabled_at": "2026-06-01T12:00Z"}, "“Chat” is disabled. Enable it first"),
         ({"removed_at": "2026-06-01T12:00Z"}, "“Chat” was removed"),
         ({"verified_at": None}, "“Chat” has not been verified"),
     ],
@@ -110,5 +110,5 @@ def test_a_test_is_not_sent_again_for_tests_are_counted_where_they_are_asked_for
     page = browser.get(f"/history/{letter.notification_id}/").content.decode()
     assert "Discard</button>" in page
     assert "Send again" not in page
-    assert "This was a test: send a new one" in act(browser, letter, "again")
+    assert "This was a test. Send a new one" in act(browser, letter, "again")
     assert (letter.state, letter.replays) == ("dead", 0)

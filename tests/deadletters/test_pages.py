@@ -98,7 +98,7 @@ def test_what_was_done_shows_on_each_deliverys_page(operator: Client, letters: l
         ("replay", {"per_minute": "0"}, "greater than or equal to 1"),
         ("replay", {"per_minute": "many"}, "Enter a whole number."),
         ("replay", {"per_minute": "60", "max_age": "2"}, "not one of the available choices"),
-        ("discard", {"reason": "  "}, "Say why"),
+        ("discard", {"reason": "  "}, "Enter a reason"),
     ],
 )
 def test_what_was_typed_wrongly_is_said_at_its_field_and_does_nothing(

@@ -75,7 +75,7 @@ def test_a_secret_is_shown_exactly_once(browser: Client, ada: User) -> None:
     assert "no-store" in answer["Cache-Control"]
     again = browser.get(answer.request["PATH_INFO"]).content.decode()
     assert secret not in again
-    assert "shown already" in again
+    assert "already shown" in again
     assert secret not in str(dict(browser.session))
     assert secret not in browser.get("/channels/").content.decode()
 
@@ -88,7 +88,7 @@ def test_a_secret_of_an_older_channel_is_never_shown(browser: Client, ada: User)
 
 def test_a_second_inbox_is_not_made(browser: Client, ada: User) -> None:
     changes.add_inbox(ada)
-    assert "You have your inbox already" in browser.post("/channels/new/inbox/", follow=True).content.decode()
+    assert "You already have an inbox" in browser.post("/channels/new/inbox/", follow=True).content.decode()
     assert Channel.objects.for_user(ada).count() == 1
     assert "/channels/new/inbox/" not in browser.get("/channels/new/").content.decode()
 
@@ -158,7 +158,7 @@ def test_removing_tells_of_reminders_that_would_have_no_channel(browser: Client,
     first, second = make_channel(ada), make_channel(ada, "telegram")
     make_schedule(ada, title="Both", channels=[first, second])
     page = browser.get(f"/channels/{first.id}/remove/").content.decode()
-    assert "go on without it" in page and "no other channel" not in page
+    assert "continue without it" in page and "no other channel" not in page
     make_schedule(ada, title="Only the first", channels=[first])
     page = browser.get(f"/channels/{first.id}/remove/").content.decode()
     assert "1 reminder has no other channel" in page
@@ -196,7 +196,7 @@ def test_a_channels_pages_say_which_reminders_use_it_and_where_it_stands_in_thei
     for path in (f"/channels/{inbox.id}/", f"/channels/{inbox.id}/remove/"):
         page = browser.get(path).content.decode()
         assert "Ferns</a></li>" in page
-        assert 'Rent</a> <span class="help">one after the other: number 2 of 2</span>' in page
+        assert 'Rent</a> <span class="help">in order: number 2 of 2</span>' in page
 
 
 @pytest.mark.parametrize("choice", ["retry", "hold", ""])
