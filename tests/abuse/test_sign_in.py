@@ -112,7 +112,7 @@ def test_where_addresses_are_confirmed_sign_up_does_not_tell_either(anna: User, 
     assert sign_up("nobody@example.org") == sign_up(anna.email)
     assert [letter.subject for letter in mail.outbox] == [
         "[Carillon] Confirm your email address",
-        "[Carillon] You have an account already",
+        "[Carillon] You already have an account",
     ]
     link = re.search(r"https?://[^/]+(/account/confirm-email/\S+)", str(mail.outbox[0].body))
     assert link

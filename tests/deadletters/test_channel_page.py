@@ -29,7 +29,7 @@ def page(browser: Client, channel: Channel) -> str:
 
 def test_the_rule_and_the_record_are_shown(browser: Client, hook: Channel) -> None:
     shown = page(browser, hook)
-    assert "nothing has arrived for 5 days" in shown
+    assert "every delivery has failed for 5 days" in shown
     assert "Nothing speaks against it" in shown
     Channel.objects.update(failing_since=timezone.now())
     assert "Nothing has arrived since" in page(browser, hook)

@@ -83,7 +83,7 @@ def test_nobody_to_ask_means_nothing_is_done_without_yes(dead: list[Delivery], m
     [
         (["replay", "--provider", "pigeon", "--yes"], "No dead letters match: of the provider pigeon"),
         (["replay", "--id", str(uuid4()), "--yes"], "No dead letters match"),
-        (["discard", "--reason", " ", "--yes"], "Enter a reason"),
+        (["discard", "--reason", " ", "--yes"], "Say why"),
         (["discard", "--yes"], "--reason"),
         (["replay", "--rate", "0"], "is no rate"),
         (["replay", "--rate", "fast"], "is no rate"),

@@ -107,7 +107,7 @@ def test_looking_at_the_link_changes_nothing_and_pressing_the_button_does(client
 def test_an_answer_that_is_none_of_the_buttons_does_nothing(client: Client) -> None:
     notification, _ = make_fired()
     answer = client.post(link(notification), {"answer": "later, please"}, follow=True)
-    assert "Nothing was done" in answer.content.decode()
+    assert "Nothing changed" in answer.content.decode()
     assert tried(notification) == [("Inbox", "pending")]
 
 

@@ -47,7 +47,7 @@ def test_they_are_off_when_both_are_empty() -> None:
     [
         ({"quiet_from": "22:00"}, "Enter both times, or leave both empty."),
         ({"quiet_until": "07:00"}, "Enter both times, or leave both empty."),
-        ({"quiet_from": "22:00", "quiet_until": "22:00"}, "Your quiet hours end when they begin"),
+        ({"quiet_from": "22:00", "quiet_until": "22:00"}, "Enter two different times"),
         ({"quiet_from": "25:00", "quiet_until": "07:00"}, "Enter a time from 00:00 to 23:59"),
     ],
 )
