@@ -60,14 +60,14 @@ def _make(reminders: int, seed: int, url: str) -> datetime:
     django.setup()
     from django.db import connection
 
-    from notifications.channels import lifecycle, verification
+    from notifications.channels import changes, verification
     from people.models import User
     from schedules import editing
     from schedules.firing import fire
 
     chance = random.Random(seed)
     user = User.objects.create_user(email="bench@example.org")
-    channel = lifecycle.add(user, "webhook", {"url": url})
+    channel = changes.add(user, "webhook", {"url": url})
     verification.accept(channel)
     now = fire.read_clock().now
     first = now.replace(microsecond=0) + _HEAD_START

@@ -7,5 +7,5 @@ class NotificationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from notifications.channels import signup  # noqa: F401 - connects its receiver
+        from notifications.channels import changes  # noqa: F401 - connects its receiver
         from notifications.deliveries import preload  # noqa: F401 - connects its receiver

@@ -1,4 +1,4 @@
-"""allauth's hooks: who may sign up, what its pages say, and which mails go out."""
+"""allauth's hooks: sign-up, messages and emails."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ log = logging.getLogger(__name__)
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     # Both limits count over five minutes at most (ACCOUNT_RATE_LIMITS, "login_failed").
     error_messages = DefaultAccountAdapter.error_messages | {
-        "email_password_mismatch": "There is no account with this email address and this password.",
-        "incorrect_password": "This is not your password.",
-        "too_many_login_attempts": "Too many failed tries. Wait five minutes, then try again.",
-        "rate_limited": "Too many tries. Wait five minutes, then try again.",
+        "email_password_mismatch": "The email address or the password is wrong.",
+        "incorrect_password": "Wrong password.",
+        "too_many_login_attempts": "Too many failed attempts. Wait five minutes, then try again.",
+        "rate_limited": "Too many attempts. Wait five minutes, then try again.",
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """The operator may close sign-up (SIGN_UP=off); people who have an account still sign in."""
+        """Whether sign-up is open (SIGN_UP); existing accounts can always sign in."""
         return bool(settings.SIGN_UP)
 
     def is_safe_url(self, url: str | None) -> bool:
-        """Whether a link may lead there afterwards; what cannot even be read as an address leads nowhere."""
+        """Whether a redirect to `url` is allowed; an unreadable URL is not."""
         try:
             return bool(super().is_safe_url(url))
         except ValueError:
@@ -55,7 +55,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **named: Any
     ) -> None:
-        """Leave out that a link was sent where none was, and at sign-up, where it would tell who has an account."""
+        """Omit "link sent" if no email was sent, and at sign-up, where it would reveal whether an account exists."""
         if message_template == _SAYS_SENT and (
             getattr(request, "mail_held_back", False)
             or (settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not request.user.is_authenticated)
@@ -66,8 +66,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send within the limits of the mailbox, with links to BASE_URL.
 
-        While the mail server is away, what was done stays done and the person is told. Neither an error nor a limit
-        tells a stranger whether there is an account.
+        If the mail server fails, the change is kept and the person sees a message. Neither errors nor limits reveal to
+        a stranger whether an account exists.
         """
         purpose = _PURPOSES.get(template_prefix, Purpose.NOTICE)
         if mailboxes.is_refused(email) and not mailboxes.is_confirmed(email):
@@ -75,25 +75,22 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
             return
         if not mailboxes.may_send(purpose, mailboxes.mailbox(email)):
             self._hold_back(
-                "As many mails as may be were sent to this address within a day. Look for them there, or try again "
-                "tomorrow."
+                "The daily limit of emails to this address is reached. Check your mailbox, or try again tomorrow."
             )
             return
-        # allauth builds its links from the Host header, whose port anybody may choose.
+        # allauth builds links from the Host header, whose port a client can choose.
         context = {name: _at_base_url(value) if name.endswith("_url") else value for name, value in context.items()}
         if purpose is Purpose.CONFIRMATION and "key" in context:
             context["refuse_url"] = _at_base_url(reverse("people:refuse-address", args=[context["key"]]))
         try:
             super().send_mail(template_prefix, email, context)
         except Exception as error:
-            log.error("A mail could not be sent (%s): %s", template_prefix, type(error).__name__)
+            log.error("Cannot send an email (%s): %s", template_prefix, type(error).__name__)
             self.request.mail_held_back = True
-            messages.error(
-                self.request, "A mail could not be sent just now. If you wait for one, try again in a few minutes."
-            )
+            messages.error(self.request, "Carillon could not send an email. Try again in a few minutes.")
 
     def _hold_back(self, why: str) -> None:
-        """Tell somebody who is signed in; a stranger would learn who else has had mails sent there."""
+        """Show the reason only to somebody who is signed in; it would tell a stranger about other people's requests."""
         self.request.mail_held_back = True
         if self.request.user.is_authenticated:
             messages.error(self.request, why)

@@ -1,7 +1,6 @@
-"""Codes that show that a person reads what is sent somewhere: made, shown where they are sent, and checked.
+"""Verification codes: create, insert into the sent message, check.
 
-A code follows from its row and SECRET_KEY, so that no message, page or table holds it: what is recorded says `MARK`
-where the sent message has the digits.
+A code is derived from its row and SECRET_KEY, so no table or page holds it. Stored texts have `MARK` in its place.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ class TooSoon(Exception):
 
 
 class Spent(Exception):
-    """This code is not to be tried any more; the message is for the person."""
+    """The code has expired or was tried too often; the message is for the person."""
 
 
 @transaction.atomic
 def renew(subject: UUID, now: datetime) -> None:
-    """Put a new code for `subject` in the place of the last. Raises TooSoon."""
+    """Replace the code for `subject` with a new one. Raises TooSoon."""
     code, made = Code.objects.select_for_update().get_or_create(subject=subject, defaults=_fresh(now))
     if made:
         return
@@ -42,31 +41,31 @@ def renew(subject: UUID, now: datetime) -> None:
 
 
 def pause(last: datetime, now: datetime) -> None:
-    """Raises TooSoon where a code was sent at `last` (aware), less than `PAUSE` ago."""
+    """Raise TooSoon if the last code was sent (`last`, aware) less than `PAUSE` ago."""
     if (wait := last + PAUSE - now) > timedelta(0):
-        raise TooSoon(f"A code was sent just now. Wait {max(1, round(wait.total_seconds()))} s for another.")
+        raise TooSoon(f"A code was just sent. Wait {max(1, round(wait.total_seconds()))} s before you request another.")
 
 
 def check(subject: UUID, typed: str, now: datetime) -> bool:
-    """Whether `typed` is the code; the right one works once. Each try is counted before it is looked at.
+    """Whether `typed` is the code, which works once. Each try is counted before it is checked.
 
     Raises Spent after `TRIES` of them or `LIFE`.
     """
     usable = Code.objects.filter(subject=subject, tries__lt=TRIES, made_at__gt=now - LIFE)
     if not usable.update(tries=F("tries") + 1):
-        raise Spent(f"This code works no more: it lives for 15 minutes and {TRIES} tries. Have a new one sent.")
+        raise Spent(f"This code has expired. It is valid for 15 minutes and {TRIES} tries. Request a new one.")
     code = Code.objects.get(subject=subject)
     right = constant_time_compare(_digits(subject, code.nonce), re.sub(r"\D", "", typed))
     return right and Code.objects.filter(subject=subject, nonce=code.nonce).delete()[0] == 1
 
 
 def forget(subject: UUID) -> None:
-    """The last code for `subject` works no more."""
+    """Invalidate the code for `subject`."""
     Code.objects.filter(subject=subject).delete()
 
 
 def reveal(text: str, subject: UUID, nonce: str) -> str:
-    """Return `text` as it is sent, with the digits for `MARK`."""
+    """Replace `MARK` in `text` with the digits, for sending."""
     digits = _digits(subject, nonce)
     return text.replace(MARK, f"{digits[:4]}-{digits[4:]}")
 

@@ -1,4 +1,4 @@
-"""What is typed to set up a second factor, and to show it."""
+"""Forms to set up and to enter a second factor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ATTRIBUTES = {"autocomplete": "one-time-code", "inputmode": "numeric", "spellch
 
 
 class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no types
-    """`secret` is what the app is to learn. Until a code shows that it did, the session holds it, sealed."""
+    """Until a code confirms it, the session holds the app's `secret`, encrypted."""
 
     secret: str
 
@@ -32,18 +32,18 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
             self.secret = encryption.unseal(held)
         else:
             session[SECRET_SESSION_KEY] = encryption.seal(self.secret)
-        self.fields["code"].label = "Code that the app shows"
+        self.fields["code"].label = "Code from the app"
         self.fields["code"].widget.attrs |= _ATTRIBUTES
 
     @property
     def in_fours(self) -> str:
-        """The secret as people type it."""
+        """The secret in groups of four characters."""
         return " ".join(self.secret[start : start + 4] for start in range(0, len(self.secret), 4))
 
     @property
     def must_confirm_address(self) -> bool:
-        """Else somebody could sign up with another's address and lock its owner out for good. An operator has made
-        staff what they are, so nobody has to prove it of theirs."""
+        """Whether the address must be confirmed first: otherwise a stranger could sign up with it and lock out its
+        owner. Staff accounts were created by an operator and need no confirmation."""
         user = self.user
         own = EmailAddress.objects.filter(user=user, email__iexact=user.email, verified=True)
         return not user.is_staff and not own.exists()
@@ -56,8 +56,7 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
 
 
 class _CountedCode:
-    """Guessing is slow only while guesses are counted: what counts them must be there. For the password it need not
-    be, which is slow to check and long to guess; a code is one of a million."""
+    """Refuse codes while Redis cannot count the tries: a code is one of only a million."""
 
     fields: dict[str, Any]
     authenticator: Authenticator
@@ -65,24 +64,23 @@ class _CountedCode:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["code"].label = "Code"
-        self.fields["code"].help_text = "The one that your authenticator app shows now, or one of your recovery codes."
+        self.fields["code"].help_text = "From your authenticator app, or one of your recovery codes."
         self.fields["code"].widget.attrs |= _ATTRIBUTES
 
     def clean_code(self) -> str:
         if not cache.answers():  # type: ignore[attr-defined]  # common.cache
             raise ValidationError(
-                "No code can be checked just now, because Redis, which counts the tries, does not answer. "
-                "Try again in a minute."
+                "Carillon cannot check codes right now because Redis does not answer. Try again in a minute."
             )
         try:
             code: str = super().clean_code()  # type: ignore[misc]
         except encryption.Unreadable:
             raise ValidationError(
-                "Your second factor cannot be read with the configured encryption keys. Ask the operator to restore "
-                "the key, or to remove your second factor."
+                "The configured encryption keys cannot read your second factor. Ask your administrator to restore "
+                "the key or to remove your second factor."
             ) from None
         if self.authenticator.type == Authenticator.Type.TOTP:
-            # A code is good for its own 30 seconds and those on either side, and in all of them it works once.
+            # A code is valid in its own period and the adjacent ones, and works only once.
             used = TOTP(self.authenticator)._get_used_cache_key(code)
             cache.set(used, "y", (2 * app_settings.TOTP_TOLERANCE + 1) * app_settings.TOTP_PERIOD)
         return code
@@ -93,4 +91,4 @@ class CodeForm(_CountedCode, AuthenticateForm):  # type: ignore[misc]  # allauth
 
 
 class CodeAgainForm(_CountedCode, ReauthenticateForm):  # type: ignore[misc]  # allauth ships no types
-    """By somebody who is signed in, before what deserves it."""
+    """Before sensitive changes, for somebody who is signed in."""

@@ -1,4 +1,4 @@
-"""What sign-up asks beyond an address and a password, and what a person may change later."""
+"""Forms: additional sign-up fields, and a person's settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SignUpDetails(forms.Form):
         label="Your name",
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
-    # Filled in by the browser; a person without scripts chooses the zone with their first reminder.
+    # Filled in by a script; otherwise the first reminder sets the zone.
     time_zone = forms.CharField(
         max_length=64, required=False, widget=forms.HiddenInput(attrs={"data-guess-zone": True})
     )
@@ -26,7 +26,7 @@ class SignUpDetails(forms.Form):
     field_order = ["name", "email", "password1"]
 
     def clean_time_zone(self) -> str:
-        """A browser's guess is not an error of the person's: an unknown zone counts as none."""
+        """Ignore an unknown zone: the browser guessed it, not the person."""
         guess: str = self.cleaned_data["time_zone"]
         return guess if guess in zones.known() else ""
 
@@ -40,7 +40,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
     time_zone = forms.CharField(
         label="Time zone",
         widget=forms.TextInput(attrs={"list": "zones", "data-guess-zone": True, "autocomplete": "off"}),
-        help_text="Pages show the clock of this zone, and new reminders begin with it.",
+        help_text="Used on all pages and as the default for new reminders.",
         error_messages={"required": "Choose a time zone, such as Europe/Berlin."},
     )
 
@@ -49,15 +49,15 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         fields = ["name", "time_zone", "quiet_from", "quiet_until"]
         labels = {"name": "Your name", "quiet_from": "Quiet from", "quiet_until": "Quiet until"}
         help_texts = {
-            "quiet_until": "Every day, in your time zone. Meanwhile only urgent reminders disturb you; the others wait "
-            "for the end, and those that are stale by then are not sent. Your inbox fills all the time."
+            "quiet_until": "Every day, in your time zone. Only urgent reminders and your inbox are not delayed. "
+            "Reminders that are too old afterwards are not sent."
         }
         widgets = {"name": forms.TextInput(attrs={"autocomplete": "name"})} | {
             edge: forms.TimeInput(format="%H:%M", attrs={"type": "time", "autocomplete": "off"})
             for edge in ("quiet_from", "quiet_until")
         }
         error_messages = {
-            edge: {"invalid": "Write hours and minutes from 00:00 to 23:59, such as 22:00, or leave it empty."}
+            edge: {"invalid": "Enter a time from 00:00 to 23:59, such as 22:00, or leave it empty."}
             for edge in ("quiet_from", "quiet_until")
         }
 
@@ -65,9 +65,9 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         begins, ends = cleaned.get("quiet_from"), cleaned.get("quiet_until")
         if begins is None and ends is not None and "quiet_from" not in self.errors:
-            self.add_error("quiet_from", "Say also when your quiet hours begin, or leave both empty.")
+            self.add_error("quiet_from", "Enter both times, or leave both empty.")
         if ends is None and begins is not None and "quiet_until" not in self.errors:
-            self.add_error("quiet_until", "Say also when your quiet hours end, or leave both empty.")
+            self.add_error("quiet_until", "Enter both times, or leave both empty.")
         if begins is not None and begins == ends:
-            self.add_error("quiet_until", "Your quiet hours end when they begin: choose another time, or empty both.")
+            self.add_error("quiet_until", "Enter two different times, or leave both empty.")
         return cleaned

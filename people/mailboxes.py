@@ -1,7 +1,6 @@
-"""The mailbox behind an email address: how much is sent there, and whether its reader has refused more.
+"""Limits and refusals for a mailbox, across all accounts and all spellings of its address.
 
-A stranger may type anybody's address. What holds for a mailbox holds across accounts, and across the ways in which
-an address is written.
+Strangers can enter anybody's address, so limits by account are not enough.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from django.core.exceptions import ValidationError
 from people.models import RefusedMailbox
 
 REFUSED = (
-    "The reader of this address wants no more email from Carillon. Use another address, or allow it again by the link "
-    "in the message that arrived there."
+    "This address has refused emails from Carillon. Use another address, or allow it again with the link in the "
+    "email that was sent there."
 )
 
 
 class Purpose(StrEnum):
-    """Why a mail is sent. Each has a limit of its own, so that exhausting one does not hold back another."""
+    """Why an email is sent; each purpose has its own limit."""
 
     CONFIRMATION = "confirmation"
     CODE = "code"
@@ -33,13 +32,13 @@ class Purpose(StrEnum):
 
 
 MAILS_A_DAY = 5
-"""What anybody can have sent to one mailbox for one purpose."""
+"""The limit for one mailbox and purpose."""
 
 _RATES = dict.fromkeys(Purpose, f"{MAILS_A_DAY}/d/key") | {Purpose.NOTICE: "30/d/key"}
 
 
 def mailbox(address: str) -> str:
-    """Return `address` without what mail servers ignore: case, quotes, a tag after `+`, and the domain's spelling."""
+    """Normalize `address`: drop case, quotes and a `+` tag, and encode the domain."""
     local, _, domain = unicodedata.normalize("NFKC", address).casefold().rpartition("@")
     if local.startswith('"'):
         local = re.sub(r"\\(.)", r"\1", local[1:-1])
@@ -49,9 +48,9 @@ def mailbox(address: str) -> str:
 
 
 def may_send(purpose: Purpose, recipient: str) -> bool:
-    """Whether one more may be sent to `recipient` within 24 hours; if so, it is counted.
+    """Count one more email within 24 hours; False if the limit is reached. Fails open without Redis.
 
-    `recipient` is a `mailbox`, or another name of where a code goes. Counted in the cache, which fails open.
+    `recipient` is a `mailbox`, or another identifier of a recipient of codes.
     """
     consumed = ratelimit.consume(
         None, app="people", action="recipient", config={"recipient": _RATES[purpose]}, key=f"{purpose}:{recipient}",
@@ -61,7 +60,7 @@ def may_send(purpose: Purpose, recipient: str) -> bool:
 
 
 def refuse(address: str) -> None:
-    """Send nothing more to this mailbox, whoever asks, save to an account that has confirmed it."""
+    """Send nothing more to this mailbox, except for accounts that have confirmed it."""
     RefusedMailbox.objects.get_or_create(mailbox=mailbox(address))
 
 
@@ -75,7 +74,7 @@ def is_refused(address: str) -> bool:
 
 
 def is_confirmed(address: str) -> bool:
-    """Whether an account has shown that it reads mail to this address."""
+    """Whether an account has confirmed this address."""
     return bool(EmailAddress.objects.filter(email=address.lower(), verified=True).exists())
 
 

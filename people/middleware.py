@@ -1,4 +1,4 @@
-"""What holds for every request of somebody who is signed in: their time zone, and their second factor's safety."""
+"""Middleware: the reader's time zone, and protection of the second factor's pages."""
 
 from __future__ import annotations
 
@@ -11,25 +11,22 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
-from common import zones
 from people import second_factor
 
 
 class ReadersTimeZone:
-    """Show every instant in the reader's own time zone; a damaged one is shown as UTC, and `base.html` says so."""
+    """Show instants in the reader's zone; for a damaged zone `base.html` shows a warning."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        name = getattr(request.user, "time_zone", "")
-        with timezone.override(zones.read(name) if name else None):
+        with timezone.override(getattr(request.user, "zone", None)):
             return self.get_response(request)
 
 
 class FactorFirst:
-    """Where somebody has a second factor, its pages open to who has shown it, not to who only knows the password: a
-    session from before it was set up could otherwise read the recovery codes, or take it away."""
+    """Require the second factor for its own pages: a session from before its set-up knows only the password."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -38,8 +35,8 @@ class FactorFirst:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        asks = (reverse("mfa_authenticate"), reverse("mfa_reauthenticate"))
-        if not request.path.startswith(reverse("mfa_index")) or request.path in asks:
+        code_forms = (reverse("mfa_authenticate"), reverse("mfa_reauthenticate"))
+        if not request.path.startswith(reverse("mfa_index")) or request.path in code_forms:
             return None
         if not request.user.is_authenticated:
             return None

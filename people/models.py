@@ -1,9 +1,10 @@
-"""A person: who signs in, by email address, and in which time zone they read the clock."""
+"""People, the codes sent to them, and the mailboxes that want no more email."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
 from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.core.exceptions import ValidationError
@@ -13,7 +14,7 @@ from django.db.models.functions import Lower, Now
 
 from common import zones
 
-# Instants that Python can read and show in any zone; PostgreSQL also knows years before 1, past 9999 and "infinity".
+# Instants that Python can show in any zone; PostgreSQL also has years before 1, after 9999 and "infinity".
 READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
 
 
@@ -24,7 +25,7 @@ def validate_printable(address: str) -> None:
 
 
 def display_name(name: str, email: str) -> str:
-    """How messages address a person: by name, else by what stands before the `@` of their address."""
+    """How messages address a person: their name, or the part of their address before the `@`."""
     return name or email.partition("@")[0]
 
 
@@ -35,7 +36,7 @@ DISPLAY_NAME_SQL = "coalesce(nullif(u.name, ''), split_part(u.email, '@', 1))"
 class PersonManager(BaseUserManager["User"]):
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        """Return it in lower case, as allauth looks it up at sign-in."""
+        """Return the address in lower case, as allauth looks it up."""
         return super().normalize_email(email).lower()
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
@@ -45,7 +46,7 @@ class PersonManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """By whoever has the machine, so that nobody has to confirm the address, which need not even get mail."""
+        """Create an operator; the address counts as confirmed and need not receive email."""
         from allauth.account.models import EmailAddress
 
         user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
@@ -54,13 +55,13 @@ class PersonManager(BaseUserManager["User"]):
 
 
 class User(AbstractUser):
-    """`time_zone` is an IANA name; empty until the person's browser or the person has said one.
+    """A person. `time_zone` is an IANA name, empty until chosen; read it through `zone`.
 
-    `quiet_from` and `quiet_until` are times on the clock of that zone; see `quiet`.
+    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`.
     """
 
-    username = None  # type: ignore[assignment]  # people sign in with their address
-    first_name = None  # type: ignore[assignment]  # one name, as the person writes it
+    username = None  # type: ignore[assignment]  # people sign in with their email address
+    first_name = None  # type: ignore[assignment]  # `name` instead
     last_name = None  # type: ignore[assignment]
     email = models.EmailField("email address", unique=True, validators=[validate_printable])
     name = models.CharField(max_length=150, blank=True)
@@ -80,7 +81,7 @@ class User(AbstractUser):
                 name="people_user_email",
                 violation_error_message="Somebody already signs in with this address.",
             ),
-            # Python cannot read PostgreSQL's 24:00, nor instants past its years: one such row would break whole pages.
+            # Python cannot read PostgreSQL's 24:00 or years after 9999; one such row would break whole pages.
             models.CheckConstraint(
                 condition=Q(quiet_from__isnull=True) | Q(quiet_from__lte=time.max), name="people_user_quiet_from"
             ),
@@ -97,6 +98,11 @@ class User(AbstractUser):
         return self.email
 
     @property
+    def zone(self) -> ZoneInfo:
+        """The person's zone; UTC if it is not chosen or damaged."""
+        return zones.read(self.time_zone)
+
+    @property
     def has_damaged_zone(self) -> bool:
         return zones.is_damaged(self.time_zone)
 
@@ -108,7 +114,7 @@ class User(AbstractUser):
 
 
 class Code(models.Model):
-    """A code that was sent to prove that `subject` (a channel, say) is read by who claims it. See `codes`."""
+    """A code that was sent to verify `subject`, such as a channel. See `codes`."""
 
     subject = models.UUIDField(primary_key=True)
     nonce = models.CharField(max_length=40)

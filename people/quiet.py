@@ -1,4 +1,4 @@
-"""Quiet hours: the window of each day in which a person does not want to be disturbed. Pure."""
+"""Quiet hours: a daily window in which a person gets no notifications. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from common import civil_time, zones
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `begins` until `ends` (excluded) on the wall clock of `zone`, every day; past midnight where `ends` is the
-    earlier one."""
+    """Daily from `begins` to `ends` (excluded) in `zone`; past midnight if `ends` is earlier."""
 
     begins: time
     ends: time
@@ -20,9 +19,9 @@ class Window:
 
 
 def window(begins: time | None, ends: time | None, zone: str) -> Window | None:
-    """The window of a person's settings; None where they have none. An empty `zone` is UTC.
+    """The window of a person's settings, or None. An empty `zone` is UTC.
 
-    A damaged zone has none either: a message at night does less harm than one that waits for a wrong morning.
+    A damaged zone disables quiet hours: a message at night is better than one delayed to a wrong time.
     """
     if begins is None or ends is None or begins == ends or zones.is_damaged(zone):
         return None
@@ -30,10 +29,9 @@ def window(begins: time | None, ends: time | None, zone: str) -> Window | None:
 
 
 def quiet_until(instant: datetime, window: Window) -> datetime | None:
-    """The end of the window that the aware `instant` falls into, in UTC, after `instant`; None when it falls into none.
+    """The end (UTC) of the window that contains the aware `instant`; None outside of it.
 
-    Both edges are civil times (see `civil`): one that is skipped comes right after the gap, one that happens twice
-    comes the first time.
+    Both edges are civil times: a skipped one moves to right after the gap, a repeated one counts the first time.
     """
     shown = civil_time.high_water(window.zone, instant)
     day = shown.date()
@@ -49,14 +47,14 @@ def quiet_until(instant: datetime, window: Window) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """How long to wait, and what the history says of it: "Waits until 07:00: your quiet hours."."""
+    """Until when to wait, and the text for the history."""
 
     until: datetime
     note: str
 
 
 def wait(instant: datetime, window: Window | None) -> Wait | None:
-    """What somebody with these quiet hours is due at the aware `instant`: a wait, or None where it may disturb."""
+    """The wait that quiet hours require at the aware `instant`; None outside of them."""
     until = None if window is None else quiet_until(instant, window)
     if window is None or until is None:
         return None

@@ -1,4 +1,4 @@
-"""The request of somebody who is signed in, as views behind `login_required` see it."""
+"""The type of requests in views behind `login_required`."""
 
 from __future__ import annotations
 

@@ -30,20 +30,20 @@ _QUIET_ZONE = 4  # modules around a QR code (ISO/IEC 18004)
 
 class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no types
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "This code is not right. Each lasts for 30 seconds and works once: take the one that your "
-        "app shows now. If none works, compare the clock of your device.",
-        "cannot_generate_recovery_codes": "Recovery codes stand in for an app. Set up an app first.",
+        "incorrect_code": "Wrong code. Each code is valid for 30 seconds and works once. Enter the current one. "
+        "If no code works, check the clock of your device.",
+        "cannot_generate_recovery_codes": "Set up an authenticator app first.",
     }
 
     def encrypt(self, text: str) -> str:
         return encryption.seal(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Raises `sealing.Unreadable`."""
+        """Raises `encryption.Unreadable`."""
         return encryption.unseal(encrypted_text)
 
     def build_totp_svg(self, url: str) -> str:
-        """The QR code as an `<svg>` without a style of its own, so that the Content-Security-Policy lets it stand."""
+        """The QR code as an `<svg>` without inline styles, which the Content-Security-Policy forbids."""
         code = qrcode.QRCode(border=_QUIET_ZONE)
         code.add_data(url)
         rows = code.get_matrix()
@@ -69,26 +69,26 @@ def is_set_up(user: User) -> bool:
 
 
 def was_shown(request: HttpRequest, user: User) -> bool:
-    """Whether whoever is signed in here has shown a second factor that the person still has."""
+    """Whether this session was signed in with a second factor that still exists."""
     shown = {record["id"] for record in get_authentication_records(request, user) if record["method"] == "mfa"}
     return bool(shown) and bool(Authenticator.objects.filter(user=user, pk__in=shown).exists())
 
 
 def remove(user: User) -> bool:
-    """Take the second factor from somebody who lost it, recovery codes and all; False where there was none."""
+    """Remove a person's second factor and recovery codes; False if there was none."""
     return bool(Authenticator.objects.filter(user=user).delete()[0])
 
 
 @receiver(authenticator_added)
 def _shown_by_setting_up(request: HttpRequest, user: User, authenticator: Any, **_: object) -> None:
-    """Setting up an app takes a code of it: the session has shown it."""
+    """Setting up an app needs a code, so it counts as shown in this session."""
     if authenticator.type == Authenticator.Type.TOTP:
         record_authentication(request, user, "mfa", id=authenticator.pk, type=authenticator.type)
 
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """What became of the sealed secrets; `unreadable` are the people whose no key opens, left as they are."""
+    """The result; `unreadable` are people whose secrets no key decrypts, left unchanged."""
 
     sealed: int
     sealed_before: int
@@ -96,10 +96,10 @@ class Rotated:
 
 
 def rotate() -> Rotated:
-    """Seal every secret with the first key. Interrupted, it may simply run again."""
+    """Re-encrypt every secret with the first key. Safe to interrupt and repeat."""
     sealed, sealed_before, unreadable = 0, 0, []
     for pk in Authenticator.objects.filter(type__in=_SEALED).order_by("pk").values_list("pk", flat=True).iterator():
-        with transaction.atomic():  # a recovery code that is used meanwhile is marked in the same column
+        with transaction.atomic():  # using a recovery code writes the same column
             row = Authenticator.objects.select_for_update(of=("self",)).select_related("user").filter(pk=pk).first()
             if row is None:
                 continue

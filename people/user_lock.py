@@ -1,7 +1,4 @@
-"""What one person does in several tabs at once happens one after the other, where what they have is counted.
-
-Without it, two tabs count the same, and both find room for one more.
-"""
+"""A lock for each person, held while code counts their rows: otherwise two tabs could both use the last free slot."""
 
 from __future__ import annotations
 
@@ -20,23 +17,23 @@ P = ParamSpec("P")
 
 
 @contextmanager
-def turn(user: User) -> Iterator[None]:
-    """A transaction that waits for this person's other ones; rows that only refer to the person go on being written."""
+def lock_user(user: User) -> Iterator[None]:
+    """Open a transaction that locks the person's row; inserts that refer to the person are not blocked."""
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         yield
 
 
-def in_turn(
+def with_user_lock(
     view: Callable[Concatenate[PersonRequest, P], HttpResponse],
 ) -> Callable[Concatenate[PersonRequest, P], HttpResponse]:
-    """A view of somebody who is signed in, whose POST is a `turn`."""
+    """Hold the signed-in person's lock during a POST to the view."""
 
     @wraps(view)
-    def taken(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def locked(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if request.method != "POST":
             return view(request, *args, **kwargs)
-        with turn(request.user):
+        with lock_user(request.user):
             return view(request, *args, **kwargs)
 
-    return taken
+    return locked

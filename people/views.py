@@ -1,4 +1,4 @@
-"""The front page, and a person's own settings."""
+"""Home page, settings, and refusing emails to an address."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def own_settings(request: PersonRequest) -> HttpResponse:
         form.save()
         messages.success(request, "Your settings are saved.")
         return redirect("people:settings")
-    # A form that fails has already written to the instance what was typed; the page shows the person as stored.
+    # An invalid form has already changed the instance; show the stored values.
     request.user.refresh_from_db()
     return render(request, "people/settings.html", {"form": form})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def refuse_address(request: HttpRequest, key: str) -> HttpResponse:
-    """Refuse further mail, or allow it again, by the link in a mail that asked to confirm an address.
+    """Refuse further emails, or allow them again, by the link in a confirmation email.
 
-    A GET changes nothing, for programs look at the links in mails.
+    A GET changes nothing, because programs open the links in emails.
     """
     confirmation = EmailConfirmationHMAC.from_key(key)
     if confirmation is None:

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django_celery_beat.models import PeriodicTask
 
 from common.uuid7 import uuid7
-from notifications.models import Channel
+from notifications.models import Channel, sort_channels
 from people.models import READABLE
 from schedules import rules
 
@@ -162,14 +162,9 @@ class Schedule(models.Model):
         """The rule within its window. Raises InvalidRule if the stored rule is unreadable."""
         return rules.stored(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, self.excluded)
 
-    def place(self, channel: Channel) -> int:
-        """The index of a channel in the order; one that is not in it comes last."""
-        order = self.channel_order
-        return order.index(channel.id) if channel.id in order else len(order)
-
     def ordered_channels(self) -> list[Channel]:
-        """The channels that are not removed, in the order in which they are tried, if there is one."""
-        return sorted((one for one in self.channels.all() if one.removed_at is None), key=self.place)
+        """The channels that are not removed, in their order if there is one."""
+        return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
     @property
     def when(self) -> str:

@@ -1,3 +1,2 @@
-// Before htmx is ready: it would write a style sheet into the page, which the Content-Security-Policy refuses.
-// carillon-admin.css has the same rules.
+// Runs before htmx, whose inline style sheet the Content-Security-Policy forbids; carillon-admin.css has the rules.
 htmx.config.includeIndicatorStyles = false;

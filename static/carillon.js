@@ -1,6 +1,6 @@
-// Small helps; every page works without them.
+// Enhancements; every page works without them.
 
-// The browser knows where the person is.
+// Suggest the browser's time zone.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 for (const field of document.querySelectorAll("[data-guess-zone]")) {
   if (!field.value && zone) field.value = zone;
@@ -8,29 +8,29 @@ for (const field of document.querySelectorAll("[data-guess-zone]")) {
 
 for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
 
-// A form that came back is at the first field that needs another look, not at the top of the page.
+// Focus the first invalid field.
 document.querySelector("main [aria-invalid=true]")?.focus();
 
-// A channel has a place in the order where it is chosen.
-const placed = ({ form, value, checked }) => {
-  const place = form.elements[`place_${value.replaceAll("-", "")}`]?.closest(".field");
-  if (place) place.hidden = !checked && !place.querySelector(".errors p");
+// Only a chosen channel has a position.
+const showPosition = ({ form, value, checked }) => {
+  const position = form.elements[`position_${value.replaceAll("-", "")}`]?.closest(".field");
+  if (position) position.hidden = !checked && !position.querySelector(".errors p");
 };
-for (const box of document.querySelectorAll(".channels [name=channels]")) placed(box);
+for (const box of document.querySelectorAll(".channels [name=channels]")) showPosition(box);
 
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
-  if (event.target.matches(".channels [name=channels]")) placed(event.target);
+  if (event.target.matches(".channels [name=channels]")) showPosition(event.target);
 });
 
-// A double click sends a form once. What htmx sends is its own affair; it has stopped the event by now.
+// Send a form once on a double click. htmx has already prevented the event for its own forms.
 const sent = new WeakSet();
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented) return;
   if (sent.has(form)) event.preventDefault();
   sent.add(form);
-  // Somebody who stopped a slow page, or came back to it, may send it again.
+  // Allow another try later, for example after a slow page was stopped.
   setTimeout(() => sent.delete(form), 5000);
 });
 
@@ -48,13 +48,13 @@ document.addEventListener("click", async (event) => {
       await navigator.clipboard.writeText(source.textContent);
       copy.textContent = "Copied";
     } catch {
-      // No permission, or no https: select it, so that one keystroke copies it.
+      // No permission or no https: select the text instead.
       getSelection().selectAllChildren(source);
     }
   }
 });
 
-// The preview puts errors at fields and takes them away: a screen reader hears the same as the eye sees.
+// The preview changes field errors; keep the ARIA attributes in step.
 document.addEventListener("htmx:oobAfterSwap", (event) => {
   const { id } = event.detail.target;
   const field = document.getElementById(id.replace(/^error-/, "id_"));

@@ -1,4 +1,4 @@
-"""Count the rows of a list up to a limit: nobody reads page 400, and a million rows are slow to count."""
+"""Base admin: capped counts, indexed filters, rights over other accounts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MOST = 10_000
 
 
 class AtLeast(int):
-    """A count that was stopped: one more than what was counted, and says "more than …"."""
+    """A count that stopped at its limit; shown as "more than …"."""
 
     def __str__(self) -> str:
         return f"more than {int(self) - 1:,}"
 
 
 def count_up_to(rows: Any, most: int) -> int:
-    """The number of rows of a queryset, or an `AtLeast` once there are more than `most`."""
+    """Count a queryset's rows; `AtLeast` if there are more than `most`."""
     count: int = rows.order_by()[: most + 1].count()
     return AtLeast(count) if count > most else count
 
@@ -41,7 +41,7 @@ def count_up_to(rows: Any, most: int) -> int:
 class CappedPaginator(Paginator):  # type: ignore[type-arg]  # generic in its stubs alone
     @cached_property
     def count(self) -> int:
-        """Up to `MOST`; what lies beyond is reached by a filter, a search or a link."""
+        """At most `MOST`; filters, searches and links reach the rest."""
         return count_up_to(self.object_list, MOST)
 
 
@@ -52,12 +52,11 @@ def as_uuid(term: str) -> UUID | None:
         return None
 
 
-# What every page of the admin obeys: constant queries, no counting of millions, nothing open that need not be.
 class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
-    """`arrivals`: lookups by which links from other rows narrow this list; `nothing`: what an empty list says.
+    """Base of every model's admin: a constant number of queries, no counts over large tables.
 
-    Staff could ask anything of any column by writing it into the address; only arrivals and filters are answered, for
-    they are indexed, and no column that holds a secret is among them.
+    `link_lookups` are the lookups that links from other pages use; `empty_text` is the text of an empty list. Only
+    these lookups and the filters work in a URL: they have indexes, and none reads a secret column.
     """
 
     paginator = CappedPaginator
@@ -67,11 +66,11 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
     sortable_by: ClassVar[tuple[str, ...]] = ()
     compressed_fields = True
 
-    arrivals: ClassVar[tuple[str, ...]] = ()
-    nothing: ClassVar[str] = ""
+    link_lookups: ClassVar[tuple[str, ...]] = ()
+    empty_text: ClassVar[str] = ""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never for an account with more rights than the reader's, nor for a row of such an account."""
+        """False for an account with more rights than the operator's, and for its rows."""
         allowed: bool = super().has_change_permission(request, obj)
         return allowed and rights.may_act_on(request, obj)
 
@@ -80,17 +79,17 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
         return allowed and rights.may_act_on(request, obj)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer only accounts that the reader may act on as a row's owner."""
+        """Offer only accounts that the operator may act on."""
         if db_field.related_model is get_user_model():
             kwargs["queryset"] = rights.accounts_within(cast(AbstractUser, request.user))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         filters = {getattr(item, "parameter_name", item) for item in self.list_filter}
-        return lookup in self.arrivals or lookup.removesuffix("__exact") in filters
+        return lookup in self.link_lookups or lookup.removesuffix("__exact") in filters
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        # A NUL never occurs in stored text, and PostgreSQL refuses it in a question.
+        # PostgreSQL cannot store or search NUL.
         if any("\0" in value for _, values in request.GET.lists() for value in values):
             raise IncorrectLookupParameters
         return super().get_changelist_instance(request)
@@ -108,21 +107,21 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
         return page
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
-        """What `found` finds by an index; the stock way would read the whole table for every word."""
+        """Search by index; Django's default would read the whole table."""
         term = search_term.strip()
-        return (self.found(queryset, term) if term else queryset), False
+        return (self.search(queryset, term) if term else queryset), False
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        """The rows that a search means; those with this key, unless an admin knows more."""
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        """The rows that match `term`: by default, the row with this key."""
         return rows.none() if (key := as_uuid(term)) is None else rows.filter(pk=key)
 
     def log_many(self, request: HttpRequest, rows: Iterable[Model], message: str) -> None:
-        """Keep who did what and when, an entry a row; they show in each row's history."""
+        """Write an admin log entry for each row."""
         LogEntry.objects.log_actions(cast(AbstractBaseUser, request.user).pk, rows, CHANGE, message)
 
 
 def _check_keys(key: Field[Any, Any], values: Iterable[str]) -> None:
-    """Rows are chosen from what a page offers. Django asks the database for whatever else comes, which then fails."""
+    """Raise BadRequest for keys of the wrong type, which Django would pass to the database."""
     try:
         for value in values:
             key.to_python(value)
@@ -130,8 +129,8 @@ def _check_keys(key: Field[Any, Any], values: Iterable[str]) -> None:
         raise BadRequest from error
 
 
-class Record(BaseAdmin):
-    """What only the machinery writes: shown whole, changed by actions alone."""
+class ReadOnlyAdmin(BaseAdmin):
+    """Read-only rows, changed only by actions."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -143,17 +142,14 @@ class Record(BaseAdmin):
         return False
 
     def has_act_permission(self, request: HttpRequest, obj: Model | str | None = None) -> bool:
-        """Who may use this list's actions: those who may change its rows, though no form does.
-
-        Buttons of a row's page pass its key.
-        """
+        """Whether actions are allowed: they need the change permission. Buttons of a row's page pass its key."""
         row = self.get_object(request, obj) if isinstance(obj, str) else obj
         allowed: bool = super().has_change_permission(request, row)
         return allowed
 
 
-class RecordInline(TabularInline):  # type: ignore[misc]  # django-unfold ships no types
-    """Rows that belong to the one shown: read, never written."""
+class ReadOnlyInline(TabularInline):  # type: ignore[misc]  # django-unfold ships no types
+    """Read-only rows that belong to the shown row."""
 
     extra = 0
     can_delete = False

@@ -1,12 +1,14 @@
-"""Links from one row of the admin to another, by name, so that no app has to import one that stands above it."""
+"""Columns of admin lists: links by name (no app imports one above it), instants, coloured badges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from django.contrib import admin
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -14,22 +16,24 @@ from django.utils.safestring import SafeString
 
 NONE = "–"
 
+Column = TypeVar("Column", bound=Callable[..., Any])
+
 
 def to_row(model: str, pk: Any, text: object) -> SafeString:
-    """A link to the page of the row `pk` of `model` ("notifications.channel"); a dash where there is none."""
+    """A link to the row `pk` of `model` ("notifications.channel"); a dash if `pk` is None."""
     if pk is None:
         return SafeString(NONE)
     return _link(reverse(f"admin:{model.replace('.', '_')}_change", args=[pk]), text)
 
 
-def to_list(model: str, text: object, **narrowed: Any) -> SafeString:
-    """A link to the list of `model`, narrowed by lookups that its admin takes (see `BaseAdmin.arrivals`)."""
+def to_list(model: str, text: object, **lookups: Any) -> SafeString:
+    """A link to the list of `model`, filtered by lookups that its admin allows (see `BaseAdmin.link_lookups`)."""
     page = reverse(f"admin:{model.replace('.', '_')}_changelist")
-    return _link(f"{page}?{urlencode(narrowed)}", text)
+    return _link(f"{page}?{urlencode(lookups)}", text)
 
 
 def to_page(name: str, text: object, **named: Any) -> SafeString:
-    """A link to the page of the admin that is called `name`."""
+    """A link to the admin page with the URL name `name`."""
     return _link(reverse(name, kwargs=named), text)
 
 
@@ -38,7 +42,7 @@ def _link(url: str, text: object) -> SafeString:
 
 
 def instant(value: datetime | None) -> SafeString:
-    """An instant in the reader's zone, to the second, with its zone."""
+    """An instant in the reader's zone, to the second."""
     if value is None:
         return SafeString(NONE)
     return format_html(
@@ -49,16 +53,27 @@ def instant(value: datetime | None) -> SafeString:
 
 
 def many(*parts: SafeString) -> SafeString:
-    """Several links in one line."""
+    """Several links on one line."""
     return format_html("<span>{}</span>", format_html_join(" · ", "{}", ((part,) for part in parts)))
 
 
-# A column whose values stand on a coloured ground.
-Column = TypeVar("Column", bound=Callable[..., Any])
+def column(description: str, path: str, show: Callable[[Any], Any] = str) -> Callable[[Any, Any], Any]:
+    """A column that shows the attribute `path` ("notification.user") of its row."""
+    read = attrgetter(path)
+
+    @admin.display(description=description)
+    def value(self: Any, row: Any) -> Any:
+        return show(read(row))
+
+    return value
+
+
+def instant_column(description: str, path: str) -> Callable[[Any, Any], Any]:
+    return column(description, path, instant)
 
 
 def badge(description: str, colours: Mapping[str, str]) -> Callable[[Column], Column]:
-    """`colours`: from a value to one of info, success, warning, danger; django-unfold draws it (and ships no types)."""
+    """Mark a column as coloured; `colours` maps a value to info, success, warning or danger. django-unfold draws it."""
 
     def mark(column: Column) -> Column:
         column.short_description = description  # type: ignore[attr-defined]

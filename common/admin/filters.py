@@ -1,7 +1,8 @@
-"""Filters over rows whose key is a time-ordered UUID, so that the primary key's index says what is recent."""
+"""Filters for tables with time-ordered UUIDs, so that the index of the primary key finds recent rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 from uuid import UUID
@@ -18,12 +19,12 @@ PERIODS = {
     "week": ("Past 7 days", timedelta(days=7)),
     "month": ("Past 30 days", timedelta(days=30)),
 }
-# A filter that no index serves looks at so many rows at most.
+# A filter without an index reads at most this many rows.
 NEWEST = 100_000
 
 
 class Period(SimpleListFilter):
-    """By when a row was recorded, or by an instant that is indexed (`column`)."""
+    """By the creation time in the primary key, or by an indexed instant (`column`)."""
 
     title = "when"
     parameter_name = "when"
@@ -40,16 +41,17 @@ class Period(SimpleListFilter):
 
 
 class Newest(SimpleListFilter):
-    """By the value of `parameter_name`: among the newest rows only, save for values that an index serves."""
+    """By the value of `parameter_name`, among the newest rows only, except for values with an index."""
 
     indexed: ClassVar[tuple[str, ...]] = ()
-
-    def options(self) -> list[tuple[str, str]]:
-        """The values, and what people call them."""
-        raise NotImplementedError
+    choices_of: ClassVar[Callable[[], Iterable[tuple[str, Any]]]]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, label if value in self.indexed else of_the_newest(label)) for value, label in self.options()]
+        return [
+            (value, str(label) if value in self.indexed else of_the_newest(str(label)))
+            for value, label in type(self).choices_of()
+            if value
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
@@ -59,17 +61,25 @@ class Newest(SimpleListFilter):
         return queryset if value in self.indexed else newest(queryset)
 
 
+def newest_filter(
+    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = (), title: str = ""
+) -> type[Newest]:
+    """A filter by the column `name`; `choices` gives (value, label) pairs, `indexed` the values with an index."""
+    fields = {"parameter_name": name, "title": title or name, "choices_of": staticmethod(choices), "indexed": indexed}
+    return type(f"{name.title()}Filter", (Newest,), fields)
+
+
 def of_the_newest(label: str) -> str:
-    """What a filter that looks no further is called, so that nobody takes its answer for the whole."""
+    """The label of a filter value that is limited to the newest rows."""
     return f"{label}, of the newest {NEWEST:,}"
 
 
 def newest(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Those of `rows` that are among the table's newest."""
+    """The `rows` that are among the newest of the table."""
     oldest = rows.model._default_manager.order_by("-pk").values("pk")[NEWEST - 1 : NEWEST]
     return rows.filter(pk__gte=Coalesce(Subquery(oldest), Value(UUID(int=0))))
 
 
 def first_key(instant: datetime) -> UUID:
-    """The lowest UUID of version 7 that could have been made at `instant`."""
+    """The lowest UUIDv7 of `instant`."""
     return UUID(int=int(instant.timestamp() * 1000) << 80)

@@ -1,4 +1,4 @@
-"""Whose accounts a member of staff may act on: never those of somebody with more rights than they have."""
+"""Which accounts a member of staff may act on: never those with more rights than their own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.http import HttpRequest
 
 
 def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
-    """The accounts that `actor` may act on: their own, and those of people who are no staff and have no more rights.
+    """The accounts that `actor` may act on: their own, and those that are not staff and have no more rights.
 
-    A superuser may act on all. Permissions count by their rows, so that those of an inactive account count too.
+    A superuser may act on all. Permissions of inactive accounts count too.
     """
     accounts = get_user_model()._default_manager
     if actor.is_active and actor.is_superuser:
@@ -25,9 +25,9 @@ def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
 
 
 def may_act_on(request: HttpRequest, row: Any) -> bool:
-    """Whether whoever is signed in may change `row`, which is an account or belongs to one; a row of nobody's may be.
+    """Whether the operator may change `row`, an account or a row of one. Rows without an owner are allowed.
 
-    The owner that counts is the stored one, whatever a form has written to `row`.
+    Only the stored owner counts, not one that a form has set on `row`.
     """
     actor = cast(AbstractUser, request.user)
     if row is None or (actor.is_active and actor.is_superuser):

@@ -1,4 +1,4 @@
-"""What went out, to whom, and what did not arrive: the operator's view."""
+"""Admin of notifications, deliveries, dead letters and channels."""
 
 from notifications.admin import channel, dead_letter, delivery, intervention, notification
 

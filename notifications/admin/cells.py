@@ -1,4 +1,4 @@
-"""How channels, states and reasons are shown, wherever they are."""
+"""Cells and filters that several admin pages share."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from common.admin import columns
+from common.admin.filters import newest_filter
+from notifications import providers
 from notifications.models import Channel, Delivery, Notification
 
 _STATE = Delivery.State
@@ -27,9 +29,11 @@ OUTCOME_COLOURS = {
     Notification.Outcome.FAILED.value: "danger",
 }
 
+ProviderFilter = newest_filter("provider", lambda: [(provider.kind, provider.label) for provider in providers.all()])
+
 
 def short(text: str) -> SafeString:
-    """One line of a list; the whole text shows on its row's page, and where the pointer rests."""
+    """A shortened text, with the full text as a tooltip."""
     return format_html('<span title="{}">{}</span>', text, Truncator(text).chars(70))
 
 
@@ -46,8 +50,8 @@ def person(row: Any) -> SafeString:
     return columns.to_row("people.user", row.user_id, row.user.email)
 
 
-def cause(notification: Notification) -> SafeString:
-    """What a notification came from: the occurrence, and the schedule whose it is."""
+def origin(notification: Notification) -> SafeString:
+    """Links to the occurrence and the schedule that a notification came from."""
     if notification.origin != Notification.Origin.SCHEDULE:
         return SafeString(columns.NONE)
     return columns.many(

@@ -1,4 +1,4 @@
-"""Channels in the admin: where things go, whether they may, and never a secret."""
+"""Channels in the admin: address, state and settings, never a secret."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 
 from common.admin import columns
-from common.admin.base import Record, as_uuid
+from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
-from common.admin.filters import Newest, newest, of_the_newest
-from notifications import providers
+from common.admin.filters import newest, of_the_newest
 from notifications.admin import cells, confirm
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.models import Channel
-from people.admin import search
+from people.admin.user import person_ids
 
 _STATES: dict[str | None, tuple[str, dict[str, Any]]] = {
     "usable": ("usable", {"removed_at": None, "disabled_at": None, "verified_at__isnull": False}),
@@ -40,22 +39,14 @@ class ChannelState(admin.SimpleListFilter):
         return newest(queryset.filter(**_STATES[name][1])) if name in _STATES else queryset
 
 
-class ChannelProvider(Newest):
-    title = "provider"
-    parameter_name = "provider"
-
-    def options(self) -> list[tuple[str, str]]:
-        return [(provider.kind, provider.label) for provider in providers.all()]
-
-
 @admin.register(Channel)
-class ChannelAdmin(Record):
+class ChannelAdmin(ReadOnlyAdmin):
     list_display = ("label", "provider_name", "address_summary", "state", "person", "verified", "rows")
     list_select_related = ("user",)
-    list_filter = (ChannelState, ChannelProvider)
-    list_disable_select_all = True  # each is one person's: nobody disables them by the thousand
+    list_filter = (ChannelState, cells.ProviderFilter)
+    list_disable_select_all = True  # each belongs to one person
     ordering = ("-id",)
-    arrivals = ("user__id__exact",)
+    link_lookups = ("user__id__exact",)
     fieldsets = (
         (None, {"fields": (("label", "provider_name"), "address_summary", ("person", "state"), "rows")}),
         ("Settings", {"fields": ("on_unknown",)}),
@@ -79,48 +70,47 @@ class ChannelAdmin(Record):
     )
     search_fields = ("id",)
     search_help_text = "A channel's id, or the beginning of a person's email address."
-    nothing = "No channels yet. Everybody who signs up gets an inbox."
+    empty_text = "No channels yet. Each new account gets an inbox."
     actions = ("disable", "enable")
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Of a channel that is not removed; the form has one field, all others are its owner's."""
+        """Whether the form's only field, `on_unknown`, can be edited: not for a removed channel."""
         return self.has_act_permission(request, obj) and getattr(obj, "removed_at", None) is None
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Its only field is `on_unknown`."""
-        label = "If nobody knows whether a message arrived"
-        choices = [("", "the usual of its provider"), *Channel.OnUnknown.choices]
+        label = "If Carillon cannot tell whether a message arrived"
+        choices = [("", "default of its provider"), *Channel.OnUnknown.choices]
         return super().formfield_for_choice_field(db_field, request, label=label, choices=choices, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Channel, form: Any, change: bool) -> None:
-        obj.save(update_fields=["on_unknown"])  # nothing that was written meanwhile is overwritten
+        obj.save(update_fields=["on_unknown"])  # no concurrent change is overwritten
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).defer("sealed_secrets")
         return rows
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
-        return rows.filter(user__in=search.people(term)) if key is None else rows.filter(pk=key)
+        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
     @admin.action(description="Disable…", permissions=["act"])
     @transaction.atomic
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        form = confirm.answer(request)
+        form = confirm.form(request)
         if not form.is_valid():
             count = queryset.count()
-            return confirm.ask(
+            return confirm.page(
                 self,
                 request,
                 action="disable",
                 title="Disable channels",
-                sentence=f"Nothing is sent to {'1 channel' if count == 1 else f'{count} channels'} until it is enabled "
-                "again; what comes up for it meanwhile becomes a dead letter. Its owner reads this reason.",
+                text=f"Nothing is sent to {'1 channel' if count == 1 else f'{count} channels'} until you enable "
+                "them again. Messages that fall due become dead letters. The owner sees this reason.",
                 button=f"Disable {count}",
                 form=form,
             )
         reason = form.cleaned_data["reason"]
-        changed = lifecycle.disable(queryset.values_list("pk", flat=True), reason)
+        changed = changes.disable(queryset.values_list("pk", flat=True), reason)
         self.log_many(request, [Channel(pk=key) for key in changed], f"Disabled: {reason}")
         self.message_user(request, f"{len(changed)} disabled.", messages.SUCCESS if changed else messages.WARNING)
         return None
@@ -128,7 +118,7 @@ class ChannelAdmin(Record):
     @admin.action(description="Enable", permissions=["act"])
     @transaction.atomic
     def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        changed = lifecycle.enable(queryset.values_list("pk", flat=True))
+        changed = changes.enable(queryset.values_list("pk", flat=True))
         self.log_many(request, [Channel(pk=key) for key in changed], "Enabled.")
         self.message_user(request, f"{len(changed)} enabled.", messages.SUCCESS if changed else messages.WARNING)
 
@@ -160,26 +150,9 @@ class ChannelAdmin(Record):
             columns.to_list("schedules.schedule", "schedules", channels__id__exact=channel.pk),
         )
 
-    @admin.display(description="made")
-    def created(self, channel: Channel) -> SafeString:
-        return columns.instant(channel.created_at)
-
-    @admin.display(description="verified")
-    def verified(self, channel: Channel) -> SafeString:
-        return columns.instant(channel.verified_at)
-
-    @admin.display(description="nothing but failures since")
-    def failing(self, channel: Channel) -> SafeString:
-        return columns.instant(channel.failing_since)
-
-    @admin.display(description="disabled")
-    def disabled(self, channel: Channel) -> SafeString:
-        return columns.instant(channel.disabled_at)
-
-    @admin.display(description="unsubscribed")
-    def unsubscribed(self, channel: Channel) -> SafeString:
-        return columns.instant(channel.unsubscribed_at)
-
-    @admin.display(description="removed")
-    def removed(self, channel: Channel) -> SafeString:
-        return columns.instant(channel.removed_at)
+    created = columns.instant_column("created", "created_at")
+    verified = columns.instant_column("verified", "verified_at")
+    failing = columns.instant_column("failing since", "failing_since")
+    disabled = columns.instant_column("disabled", "disabled_at")
+    unsubscribed = columns.instant_column("unsubscribed", "unsubscribed_at")
+    removed = columns.instant_column("removed", "removed_at")

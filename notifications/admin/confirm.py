@@ -1,4 +1,4 @@
-"""The page between an action and its effect: how many rows, what will happen, and why."""
+"""Confirmation page of an admin action, with an optional reason."""
 
 from __future__ import annotations
 
@@ -17,45 +17,42 @@ class Reason(forms.Form):
     reason = forms.CharField(
         max_length=300,
         widget=UnfoldAdminTextInputWidget({"autofocus": True}),
-        error_messages={"required": "Say why: it is kept with each row, and shown to its owner."},
+        error_messages={"required": "Enter a reason. It is stored with each row and shown to the owner."},
     )
 
 
-def answer(request: HttpRequest) -> Reason:
-    """The form as it was sent from the page, or an empty one when the page is yet to be shown."""
-    return Reason(request.POST if "answered" in request.POST else None)
+def form(request: HttpRequest) -> Reason:
+    """The submitted form, or an unbound one before the page is shown."""
+    return Reason(request.POST if "confirmed" in request.POST else None)
 
 
-def ask(
+def page(
     admin: Any,
     request: HttpRequest,
     *,
     action: str,
     title: str,
-    sentence: str,
+    text: str,
     button: str,
     form: forms.Form | None = None,
     key: str | None = None,
 ) -> TemplateResponse:
-    """Ask before `action` is done to the rows of the request, or to the one row `key`.
-
-    The answer goes to the list as the action itself, so that it is done in one place, filter and all.
-    """
+    """Confirm `action` for the selected rows, or for the one row `key`. The form posts to the list's own action."""
     pages = f"admin:{admin.opts.app_label}_{admin.opts.model_name}"
-    rows = reverse(f"{pages}_changelist")
+    list_url = reverse(f"{pages}_changelist")
     selected: Sequence[str] = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME) if key is None else [key]
     context = {
         **admin.admin_site.each_context(request),
         "opts": admin.opts,
         "title": title,
-        "sentence": sentence,
+        "text": text,
         "button": button,
         "form": form,
         "action": action,
-        "to": request.get_full_path() if key is None else rows,
+        "to": request.get_full_path() if key is None else list_url,
         "back": request.get_full_path() if key is None else reverse(f"{pages}_change", args=[key]),
         "checkbox": helpers.ACTION_CHECKBOX_NAME,
         "selected": selected,
         "select_across": request.POST.get("select_across", "0") if key is None else "0",
     }
-    return TemplateResponse(request, "admin/notifications/ask.html", context)
+    return TemplateResponse(request, "admin/notifications/confirm.html", context)

@@ -1,4 +1,4 @@
-"""Deliveries: the state of each, its idempotency key, and every attempt that carried it."""
+"""Deliveries: state, idempotency key and attempts."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from common.admin import columns
-from common.admin.base import Record, RecordInline, as_uuid
+from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
-from common.admin.filters import Newest, Period
+from common.admin.filters import Period, newest_filter
 from notifications import providers
 from notifications.admin import cells
 from notifications.admin.intervention import InterventionInline
 from notifications.models import Attempt, Delivery
-from people.admin import search
+from people.admin.user import person_ids
 
 
-class AttemptInline(RecordInline):
+class AttemptInline(ReadOnlyInline):
     model = Attempt
-    verbose_name_plural = "attempts, with those before earlier replays"
+    verbose_name_plural = "attempts, including earlier replays"
     fields = ("replay", "number", "started", "took", "outcome", "reason", "worker")
     readonly_fields = ("started", "took")
     ordering = ("id",)
     hide_title = True
 
-    @admin.display(description="started")
-    def started(self, attempt: Attempt) -> SafeString:
-        return columns.instant(attempt.started_at)
+    started = columns.instant_column("started", "started_at")
 
     @admin.display(description="took")
     def took(self, attempt: Attempt) -> str:
@@ -39,25 +37,12 @@ class AttemptInline(RecordInline):
         return f"{(attempt.finished_at - attempt.started_at).total_seconds():.3f}\N{NO-BREAK SPACE}s"
 
 
-class DeliveryState(Newest):
-    title = "state"
-    parameter_name = "state"
-    indexed = (Delivery.State.PENDING, Delivery.State.SENDING, Delivery.State.DEAD, Delivery.State.UNKNOWN)
-
-    def options(self) -> list[tuple[str, str]]:
-        return [(state.value, str(state.label)) for state in Delivery.State]
+_INDEXED = (Delivery.State.PENDING, Delivery.State.SENDING, Delivery.State.DEAD, Delivery.State.UNKNOWN)
+DeliveryState = newest_filter("state", lambda: Delivery.State.choices, _INDEXED)
 
 
-class DeliveryProvider(Newest):
-    title = "provider"
-    parameter_name = "provider"
-
-    def options(self) -> list[tuple[str, str]]:
-        return [(provider.kind, provider.label) for provider in providers.all()]
-
-
-class DeliveryRecord(Record):
-    """What the lists of deliveries and of dead letters show alike."""
+class DeliveryRecord(ReadOnlyAdmin):
+    """The common part of deliveries and dead letters."""
 
     list_select_related = ("channel", "notification__user")
     inlines = (AttemptInline, InterventionInline)
@@ -88,11 +73,11 @@ class DeliveryRecord(Record):
         rows: QuerySet[Any] = super().get_queryset(request).select_related("channel", "notification__user")
         return rows
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         if key is not None:
             return rows.filter(pk=key)
-        return rows.filter(notification__user__in=search.people(term))
+        return rows.filter(notification__user__in=person_ids(term))
 
     @badge("state", cells.STATE_COLOURS)
     def state_label(self, delivery: Delivery) -> str:
@@ -108,55 +93,31 @@ class DeliveryRecord(Record):
             "notifications.notification", delivery.notification_id, cells.short(delivery.notification.subject)
         )
 
-    @admin.display(description="person")
-    def person(self, delivery: Delivery) -> SafeString:
-        return cells.person(delivery.notification)
-
-    @admin.display(description="channel")
-    def to_channel(self, delivery: Delivery) -> SafeString:
-        return cells.channel(delivery.channel)
+    person = columns.column("person", "notification", cells.person)
+    to_channel = columns.column("channel", "channel", cells.channel)
 
     @admin.display(description="provider")
     def provider_name(self, delivery: Delivery) -> str:
         return providers.label(delivery.provider)
 
-    @admin.display(description="cause")
-    def cause(self, delivery: Delivery) -> SafeString:
-        return cells.cause(delivery.notification)
+    cause = columns.column("cause", "notification", cells.origin)
 
     @admin.display(description="reason")
     def why(self, delivery: Delivery) -> SafeString:
         return cells.short(delivery.reason) if delivery.reason else SafeString(columns.NONE)
 
-    @admin.display(description="recorded")
-    def created(self, delivery: Delivery) -> SafeString:
-        return columns.instant(delivery.created_at)
-
-    @admin.display(description="available")
-    def available(self, delivery: Delivery) -> SafeString:
-        return columns.instant(delivery.available_at)
-
-    @admin.display(description="stale after")
-    def expires(self, delivery: Delivery) -> SafeString:
-        return columns.instant(delivery.expires_at)
-
-    @admin.display(description="settled")
-    def settled(self, delivery: Delivery) -> SafeString:
-        return columns.instant(delivery.settled_at)
-
-    @admin.display(description="leased until")
-    def leased(self, delivery: Delivery) -> SafeString:
-        return columns.instant(delivery.lease_until)
-
-    @admin.display(description="read")
-    def read(self, delivery: Delivery) -> SafeString:
-        return columns.instant(delivery.read_at)
+    created = columns.instant_column("recorded", "created_at")
+    available = columns.instant_column("available", "available_at")
+    expires = columns.instant_column("stale after", "expires_at")
+    settled = columns.instant_column("settled", "settled_at")
+    leased = columns.instant_column("leased until", "lease_until")
+    read = columns.instant_column("read", "read_at")
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(DeliveryRecord):
     list_display = ("key", "state_label", "said", "person", "to_channel", "provider_name", "tries", "available", "why")
-    list_filter = (DeliveryState, DeliveryProvider, Period)
+    list_filter = (DeliveryState, cells.ProviderFilter, Period)
     ordering = ("-id",)
-    arrivals = ("channel__id__exact", "notification__id__exact")
-    nothing = "Nothing has been sent yet. A delivery is recorded for each channel when a reminder fires."
+    link_lookups = ("channel__id__exact", "notification__id__exact")
+    empty_text = "Nothing has been sent yet. A delivery is recorded for each channel when a reminder fires."

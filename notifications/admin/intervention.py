@@ -1,4 +1,4 @@
-"""What people did to dead letters, and what has become of those since."""
+"""Interventions: replays and discards of dead letters, and their results."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from common.admin import columns
-from common.admin.base import Record, RecordInline
+from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from notifications import dead_letters
 from notifications.admin import cells
 from notifications.models import Intervention
 
-_WATCHED = 5  # seconds
+_RELOAD = 5  # seconds
 _SHOWN = 20
 
 
 @admin.register(Intervention)
-class InterventionAdmin(Record):
-    """Its page looks again by itself for as long as something is on its way."""
+class InterventionAdmin(ReadOnlyAdmin):
+    """Its page reloads until all deliveries have settled."""
 
     list_display = ("when", "what", "count", "which", "who", "reason")
     list_display_links = ("when",)
     ordering = ("-id",)
-    arrivals = ("cause",)
+    link_lookups = ("cause",)
     fieldsets = (
         (
             None,
@@ -44,60 +44,58 @@ class InterventionAdmin(Record):
         ),
     )
     readonly_fields = ("when", "progress", "letters", "of_cause", "speed")
-    nothing = "Nobody has replayed or discarded a dead letter yet."
+    empty_text = "No dead letter was replayed or discarded yet."
 
-    def found(self, rows: Any, term: str) -> Any:
+    def search(self, rows: Any, term: str) -> Any:
         return rows.none()
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
-        kept = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
-        if kept is not None and dead_letters.progress(kept).under_way:
-            page["Refresh"] = str(_WATCHED)
+        row = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
+        if row is not None and dead_letters.progress(row).under_way:
+            page["Refresh"] = str(_RELOAD)
         return page
 
-    @admin.display(description="when")
-    def when(self, kept: Intervention) -> SafeString:
-        return columns.instant(kept.at)
+    when = columns.instant_column("when", "at")
 
     @admin.display(description="cause")
-    def of_cause(self, kept: Intervention) -> SafeString:
-        if not kept.cause:
+    def of_cause(self, row: Intervention) -> SafeString:
+        if not row.cause:
             return SafeString(columns.NONE)
-        return columns.to_page("admin:notifications_deadletter_cause", "what is left of it", cause=kept.cause)
+        return columns.to_page("admin:notifications_deadletter_cause", "cause", cause=row.cause)
 
     @admin.display(description="rate")
-    def speed(self, kept: Intervention) -> str:
-        return f"{kept.per_minute:,} a minute" if kept.per_minute else columns.NONE
+    def speed(self, row: Intervention) -> str:
+        return f"{row.per_minute:,} a minute" if row.per_minute else columns.NONE
 
     @admin.display(description="now")
-    def progress(self, kept: Intervention) -> str:
-        told = dead_letters.progress(kept)
+    def progress(self, row: Intervention) -> str:
+        progress = dead_letters.progress(row)
         parts = {
-            "waiting": told.waiting,
-            "being sent": told.sending,
-            "delivered": told.delivered,
-            "failed again": told.failed,
-            "cancelled or expired": told.dropped,
+            "waiting": progress.waiting,
+            "being sent": progress.sending,
+            "delivered": progress.delivered,
+            "failed again": progress.failed,
+            "cancelled or expired": progress.dropped,
         }
         words = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
-        return f"{words}." + (f" This page looks again every {_WATCHED} s." if told.under_way else "")
+        return f"{words}." + (f" This page reloads every {_RELOAD} s." if progress.under_way else "")
 
     @admin.display(description="deliveries")
-    def letters(self, kept: Intervention) -> SafeString:
-        """The failed first, for they are what a person looks for."""
-        rows = sorted(kept.deliveries.order_by("-pk")[:_SHOWN], key=lambda row: row.state not in ("dead", "unknown"))
+    def letters(self, row: Intervention) -> SafeString:
+        """Failed deliveries first."""
+        rows = sorted(row.deliveries.order_by("-pk")[:_SHOWN], key=lambda row: row.state not in ("dead", "unknown"))
         lines = (
             (columns.to_row("notifications.delivery", row.pk, cells.key(row.pk)), row.state, row.reason) for row in rows
         )
         return format_html_join("", "<div>{} {} {}</div>", lines)
 
 
-class InterventionInline(RecordInline):
-    """What was done to one delivery."""
+class InterventionInline(ReadOnlyInline):
+    """Interventions on one delivery."""
 
     model = Intervention.deliveries.through
-    verbose_name_plural = "what people did"
+    verbose_name_plural = "interventions"
     fields = readonly_fields = ("when", "who", "what", "reason")
     hide_title = True
 

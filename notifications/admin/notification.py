@@ -1,4 +1,4 @@
-"""Notifications: what was said, to whom, and how it went out."""
+"""Notifications: text, recipient and deliveries."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from common.admin import columns
-from common.admin.base import Record, RecordInline, as_uuid
+from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
-from common.admin.filters import Newest, Period
+from common.admin.filters import Period, newest_filter
 from notifications.admin import cells
-from notifications.models import Channel, Delivery, Notification
-from people.admin import search
+from notifications.models import Channel, Delivery, Notification, sort_channels
+from people.admin.user import person_ids
 
 
-class DeliveryInline(RecordInline):
+class DeliveryInline(ReadOnlyInline):
     model = Delivery
     fields = ("key", "state_label", "to_channel", "provider", "tries", "reason")
     readonly_fields = ("key", "state_label", "to_channel")
@@ -37,35 +37,21 @@ class DeliveryInline(RecordInline):
     def state_label(self, delivery: Delivery) -> str:
         return delivery.state
 
-    @admin.display(description="channel")
-    def to_channel(self, delivery: Delivery) -> SafeString:
-        return cells.channel(delivery.channel)
+    to_channel = columns.column("channel", "channel", cells.channel)
 
 
-class Origin(Newest):
-    title = "origin"
-    parameter_name = "origin"
-
-    def options(self) -> list[tuple[str, str]]:
-        return [(origin.value, str(origin.label)) for origin in Notification.Origin]
-
-
-class Outcome(Newest):
-    title = "outcome"
-    parameter_name = "outcome"
-    indexed = (Notification.Outcome.PARTIAL, Notification.Outcome.FAILED)
-
-    def options(self) -> list[tuple[str, str]]:
-        return [(outcome.value, str(outcome.label)) for outcome in Notification.Outcome]
+_INDEXED = (Notification.Outcome.PARTIAL, Notification.Outcome.FAILED)
+Outcome = newest_filter("outcome", lambda: Notification.Outcome.choices, _INDEXED)
+Origin = newest_filter("origin", lambda: Notification.Origin.choices)
 
 
 @admin.register(Notification)
-class NotificationAdmin(Record):
+class NotificationAdmin(ReadOnlyAdmin):
     list_display = ("subject", "outcome_label", "person", "origin", "due", "recorded", "deliveries", "cause")
     list_select_related = ("user",)
     list_filter = (Outcome, Origin, Period)
     ordering = ("-id",)
-    arrivals = ("user__id__exact", "origin_id", "batch_id")
+    link_lookups = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
     fieldsets = (
         (
@@ -87,12 +73,12 @@ class NotificationAdmin(Record):
     readonly_fields = ("outcome_label", "person", "cause", "due", "recorded", "order", "batch_id")
     search_fields = ("id",)
     search_help_text = "A notification's id, a batch, or the beginning of a person's email address."
-    nothing = "Nothing has been said yet. A notification is recorded when a reminder fires."
+    empty_text = "No notifications yet. Each firing of a reminder records one."
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         if key is None:
-            return rows.filter(user__in=search.people(term))
+            return rows.filter(user__in=person_ids(term))
         same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
         return rows.filter(pk__in=[row.pk for row in same])
 
@@ -106,22 +92,18 @@ class NotificationAdmin(Record):
 
     @admin.display(description="cause")
     def cause(self, notification: Notification) -> SafeString:
-        return cells.cause(notification)
+        return cells.origin(notification)
 
-    @admin.display(description="slot")
-    def due(self, notification: Notification) -> SafeString:
-        return columns.instant(notification.slot)
+    due = columns.instant_column("slot", "slot")
 
-    @admin.display(description="channels one after the other")
+    @admin.display(description="channels in order")
     def order(self, notification: Notification) -> SafeString:
         if not notification.channel_order:
             return SafeString(columns.NONE)
-        found = Channel.objects.in_bulk(notification.channel_order)
-        return columns.many(*(cells.channel(found[key]) for key in notification.channel_order if key in found))
+        found = sort_channels(notification.channel_order, Channel.objects.filter(id__in=notification.channel_order))
+        return columns.many(*map(cells.channel, found))
 
-    @admin.display(description="recorded")
-    def recorded(self, notification: Notification) -> SafeString:
-        return columns.instant(notification.created_at)
+    recorded = columns.instant_column("recorded", "created_at")
 
     @admin.display(description="deliveries")
     def deliveries(self, notification: Notification) -> SafeString:

@@ -1,4 +1,4 @@
-"""Replay and discard for an operator: what was done is kept as an intervention, and in the history of each delivery."""
+"""Replay and discard for an operator, recorded as an intervention and in the log of each delivery."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from people.models import User
 
 @transaction.atomic
 def replay(request: HttpRequest, rows: QuerySet[Any], which: str, even_stale: bool) -> Done:
-    """Send again, at once, those of `rows` that are dead letters still."""
+    """Send again the `rows` that are still dead letters."""
     done = dead_letters.replay(rows, which, _who(request), skip=None if even_stale else dead_letters.stale())
-    return _keep(request, done, "Replayed.")
+    return _log(request, done, "Replayed.")
 
 
 @transaction.atomic
 def replay_cause(request: HttpRequest, which: Which, per_minute: int, max_age: timedelta | None) -> Done:
-    """Send all of a cause again, `per_minute` at most, without those that are stale or older than `max_age`."""
+    """Send all of a cause again, at most `per_minute`, except stale ones and those older than `max_age`."""
     skip = dead_letters.stale(max_age)
     done = dead_letters.replay(
         which.rows(), str(which), _who(request), cause=which.cause, per_minute=per_minute, skip=skip
     )
-    return _keep(request, done, f"Replayed, {per_minute} a minute.")
+    return _log(request, done, f"Replayed, {per_minute} a minute.")
 
 
 @transaction.atomic
 def try_one(request: HttpRequest, which: Which) -> Done:
-    """Send the newest of a cause again, alone."""
-    return _keep(request, dead_letters.try_one(which, _who(request)), "Replayed to test.")
+    """Send the newest of a cause again."""
+    return _log(request, dead_letters.try_one(which, _who(request)), "Replayed to test.")
 
 
 @transaction.atomic
 def discard(request: HttpRequest, rows: QuerySet[Any], which: str, reason: str, cause: str = "") -> Done:
-    """Give up those of `rows` that are dead letters still."""
-    return _keep(request, dead_letters.discard(rows, which, _who(request), reason, cause=cause), f"Discarded: {reason}")
+    """Discard the `rows` that are still dead letters."""
+    return _log(request, dead_letters.discard(rows, which, _who(request), reason, cause=cause), f"Discarded: {reason}")
 
 
 def _who(request: HttpRequest) -> Who:
@@ -50,7 +50,7 @@ def _who(request: HttpRequest) -> Who:
     return Who(operator.pk, operator.email)
 
 
-def _keep(request: HttpRequest, done: Done, message: str) -> Done:
+def _log(request: HttpRequest, done: Done, message: str) -> Done:
     operator = cast(User, request.user)
     LogEntry.objects.log_actions(operator.pk, [Delivery(pk=key) for key in done.changed], CHANGE, message)
     return done

@@ -1,65 +1,119 @@
-"""Send what goes to a channel elsewhere: to another address, or with another token.
-
-The row stays, and with it the reminders that use it, what waits for it and its history. The link in what the old
-address got, and the codes that it was sent, go to a removed channel that keeps the old address: whoever reads there is
-a stranger to the new one, and is to be spared as before.
-"""
+"""Every change of a channel: add, edit, remove, disable, enable, replace its secret, send a test."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
 
+from allauth.account.signals import user_signed_up
+from django.conf import settings
 from django.contrib.admin.models import CHANGE, LogEntry
+from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
+from django.dispatch import receiver
+from django.utils import timezone
 
 from common import encryption
 from common.uuid7 import uuid7
 from notifications import deliveries, providers
-from notifications.channels import lifecycle
+from notifications.channels import verification
+from notifications.deliveries import outbox
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
-from people import codes
-from people.user_lock import turn
+from people import codes, mailboxes
+from people.models import User
+from people.user_lock import lock_user
+
+MOST_OLD_SECRETS = 4
+"""How many replaced secrets may sign beside the newest."""
 
 
-class Meanwhile(Exception):
-    """The channel is not as it was read: another tab, or its service, has changed it."""
+class Conflict(Exception):
+    """The channel has changed since it was read, in another tab or by its service."""
 
 
-def mark(channel: Channel) -> str:
-    """Tell one state of what a person may change from the next, and nothing about its secrets."""
+class Refused(Exception):
+    """A limit forbids the change; the message is for the person."""
+
+
+class SecondInbox(Exception):
+    """The person already has an inbox; a second one would show each message twice."""
+
+
+def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> Channel:
+    """Add a channel on the provider `kind` from its form's cleaned data; the label defaults to the provider's.
+
+    Raises SecondInbox, Refused, `verification.Refused`, `providers.UnknownProvider`.
+    """
+    with lock_user(user):
+        if Channel.objects.for_user(user).count() >= settings.MOST_CHANNELS:
+            raise Refused(
+                f"You have {settings.MOST_CHANNELS} channels, which is the limit. Remove one that you no longer need."
+            )
+        provider = providers.get(kind)
+        channel = Channel(user=user, provider=kind, label=label or provider.label)
+        channel.hold(provider.destination(cleaned))
+        _reset_verification(channel)
+        try:
+            with transaction.atomic():
+                channel.save(force_insert=True)
+        except IntegrityError as error:
+            if "channel_one_inbox" in str(error):
+                raise SecondInbox from None
+            raise
+        return channel
+
+
+@receiver(user_signed_up)
+def add_inbox(user: User, **_: Any) -> Channel:
+    """Add the inbox that everybody has from the start. Raises SecondInbox."""
+    return add(user, "inbox", {})
+
+
+def change_settings(channel: Channel, label: str, on_unknown: str) -> None:
+    """Set the label, and what happens after an unknown outcome (empty: the provider's rule)."""
+    Channel.objects.filter(id=channel.id).update(label=label, on_unknown=on_unknown)
+
+
+def fingerprint(channel: Channel) -> str:
+    """Identify the state of everything a person may change, without revealing secrets."""
     state = json.dumps([channel.label, channel.address, channel.sealed_secrets], sort_keys=True)
     return hashlib.sha256(state.encode()).hexdigest()[:32]
 
 
-def readable(channel: Channel) -> Destination:
-    """The channel's destination, without its secrets where the configured keys cannot read them."""
+def readable_destination(channel: Channel) -> Destination:
+    """The channel's destination, without its secrets if the configured keys cannot read them."""
     try:
         return channel.destination()
     except encryption.Unreadable:
         return Destination(channel.address)
 
 
-def change(read: Channel, marked: str, after: Destination, label: str) -> Channel:
-    """Give the channel a label and a destination; `marked` stands for the state that the person had before them.
+def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
+    """Give the channel a label and a destination; `seen` is the `fingerprint` that the person started from.
 
-    Where another address or secret comes of it, it is to be verified anew, unless nothing is left to prove, and what
-    was held against it is forgotten. One that an operator disabled stays so. Sent twice, it changes once. Raises
-    Meanwhile, `verification.Refused`.
+    The row stays, with its reminders, pending deliveries and history. A new address or secret must be verified again.
+    The old address keeps its links and code limits on a removed channel, because another person may read there.
+    A channel that an operator disabled stays disabled. Repeating the same change does nothing.
+    Raises Conflict, `verification.Refused`.
     """
-    with turn(read.user):
+    with lock_user(read.user):
         channel = Channel.objects.select_for_update().filter(id=read.id, removed_at=None).first()
         if channel is None:
-            raise Meanwhile
-        before = readable(channel)
+            raise Conflict
+        before = readable_destination(channel)
         if (channel.label, before) == (label, after):
             return channel
-        if mark(channel) != marked:
-            raise Meanwhile
+        if fingerprint(channel) != seen:
+            raise Conflict
         channel.label = label
-        if _where(channel, before) != _where(channel, after):
-            _begin_anew(channel, after)
+        if _target(channel, before) != _target(channel, after):
+            _change_target(channel, after)
         else:
             if before != after:
                 channel.hold(after)
@@ -67,15 +121,15 @@ def change(read: Channel, marked: str, after: Destination, label: str) -> Channe
     return channel
 
 
-def _where(channel: Channel, destination: Destination) -> tuple[dict[str, object], dict[str, str]]:
+def _target(channel: Channel, destination: Destination) -> tuple[dict[str, object], dict[str, str]]:
+    """Where messages go: the destination without its options."""
     options = providers.get(channel.provider).option_fields
     address = {name: value for name, value in destination.address.items() if name not in options}
     return address, dict(destination.secrets)
 
 
-def _former(channel: Channel) -> Channel:
-    """A removed channel of what `channel` was, for the link in its messages, and for those who count its codes."""
-    return Channel(
+def _change_target(channel: Channel, after: Destination) -> None:
+    former = Channel(
         user=channel.user,
         provider=channel.provider,
         label=channel.label,
@@ -84,22 +138,123 @@ def _former(channel: Channel) -> Channel:
         removed_at=Now(),
         link_id=channel.named_by_link,
     )
-
-
-def _begin_anew(channel: Channel, after: Destination) -> None:
-    former = _former(channel)
     channel.hold(after)
-    lifecycle.judge(channel)
+    _reset_verification(channel)
     if channel.disabled_at is None or channel.is_owners_to_enable:
         channel.disabled_at, channel.disabled_reason = None, ""
     channel.failing_since = channel.unsubscribed_at = None
     channel.link_id = uuid7()
-    channel.save()  # the link's name is free for the former one
+    channel.save()  # first, so that the former channel can take the old link id
     former.save(force_insert=True)
-    # A code that the old address was sent must not verify the new one.
+    # A code that the old address received must not verify the new one.
     codes.forget(channel.id)
-    tried = Delivery.objects.filter(channel=channel, notification__origin=Notification.Origin.TEST)
-    waiting = tried.filter(state=Delivery.State.PENDING).values_list("id", flat=True)
-    deliveries.cancel(waiting, "The channel was changed.")
-    tried.update(channel=former)
+    tests = Delivery.objects.filter(channel=channel, notification__origin=Notification.Origin.TEST)
+    pending = tests.filter(state=Delivery.State.PENDING).values_list("id", flat=True)
+    deliveries.cancel(pending, "The channel was changed.")
+    tests.update(channel=former)
     LogEntry.objects.log_actions(channel.user_id, [channel], CHANGE, "Changed the address or a secret.")
+
+
+def _reset_verification(channel: Channel) -> None:
+    """Mark a new address as verified only if nothing is left to prove; the caller saves.
+
+    Raises `verification.Refused`.
+    """
+    address = channel.address.get("address")
+    channel.verified_at = None
+    if verification.is_proven(channel.user, channel.provider, address):
+        channel.verified_at = Now()
+    elif verification.is_refused(channel.provider, address):
+        raise verification.Refused(mailboxes.REFUSED)
+
+
+def update_address(channel_id: UUID, address: Mapping[str, Any], moved_to: Mapping[str, Any]) -> bool:
+    """Apply a permanent move that the service announced; False if `address` is no longer the channel's."""
+    current = Channel.objects.filter(id=channel_id, address=dict(address))
+    return current.update(address={**address, **moved_to}) == 1
+
+
+@transaction.atomic
+def remove(channel: Channel) -> None:
+    """Remove the channel: cancel what is pending, erase the secrets, keep the history."""
+    Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
+    pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
+    deliveries.cancel(pending, "The channel was removed.")
+
+
+def disable(ids: Iterable[UUID], reason: str) -> list[UUID]:
+    """Send nothing to these channels until `enable`. Returns those that were enabled and not removed."""
+    enabled = Channel.objects.filter(id__in=ids, disabled_at=None)
+    return _update(enabled, disabled_at=Now(), disabled_reason=reason[:300], failing_since=None, unsubscribed_at=None)
+
+
+def enable(ids: Iterable[UUID]) -> list[UUID]:
+    """Undo `disable` and forget earlier failures. Returns those that were disabled and not removed."""
+    disabled = Channel.objects.filter(id__in=ids, disabled_at__isnull=False)
+    return _update(disabled, disabled_at=None, disabled_reason="", failing_since=None, unsubscribed_at=None)
+
+
+def enable_own(channel: Channel) -> bool:
+    """Enable a channel that failures or its reader disabled; False if an operator disabled it."""
+    by_failures_or_reader = Q(failing_since__isnull=False) | Q(unsubscribed_at__isnull=False)
+    return bool(enable(Channel.objects.filter(by_failures_or_reader, id=channel.id).values_list("id", flat=True)))
+
+
+@transaction.atomic
+def _update(channels: QuerySet[Channel], **fields: Any) -> list[UUID]:
+    found = list(channels.filter(removed_at=None).order_by("id").select_for_update().values_list("id", flat=True))
+    Channel.objects.filter(id__in=found).update(**fields)
+    return found
+
+
+def secret_fingerprint(channel: Channel) -> str:
+    """Identify the channel's current secrets without revealing them."""
+    return hashlib.sha256(channel.sealed_secrets.encode()).hexdigest()[:16]
+
+
+@transaction.atomic
+def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool:
+    """Replace the signing secret; both sign for a while. False if `seen` is not the current `secret_fingerprint`.
+
+    `now` is aware. The admin log records who did it. Raises Refused, `encryption.Unreadable`.
+    """
+    channel = Channel.objects.select_for_update().filter(id=channel_id, removed_at=None).first()
+    if channel is None or secret_fingerprint(channel) != seen:
+        return False
+    provider, destination = providers.get(channel.provider), channel.destination()
+    if len(overlaps := provider.overlap_ends(destination, now)) >= MOST_OLD_SECRETS:
+        end = timezone.localtime(min(overlaps))
+        raise Refused(
+            f"{MOST_OLD_SECRETS + 1} secrets sign each message already. The oldest expires {end:%a %H:%M}. "
+            "Try again after that."
+        )
+    successor = provider.rotate(destination, now)
+    if successor is None:
+        return False
+    sealed = encryption.seal_secrets(successor.secrets, channel.id)
+    Channel.objects.filter(id=channel.id).update(sealed_secrets=sealed)
+    LogEntry.objects.log_actions(by.pk, [channel], CHANGE, "Replaced the signing secret.")
+    return True
+
+
+def send_test(channel: Channel, now: datetime) -> UUID:
+    """Send a test message to the channel. Returns the delivery's id. Raises `verification.TooMany`."""
+    with lock_user(channel.user):
+        verification.spend_test(channel.user, now)
+        batch_id = outbox.notify(
+            channel.user_id,
+            [channel],
+            "Test from Carillon",
+            f"This is a test of the channel “{channel.label}”. Nothing is due.",
+            Notification.Origin.TEST,
+        )
+    return Delivery.objects.get(notification__batch_id=batch_id, channel=channel).id
+
+
+def with_last_delivery(user: User) -> list[tuple[Channel, Delivery | None]]:
+    """The person's channels, each with its newest delivery, in two statements."""
+    newest = Delivery.objects.filter(channel=OuterRef("id")).order_by("-id").values("id")[:1]
+    channels = list(Channel.objects.for_user(user).annotate(newest=Subquery(newest)))
+    ids = {channel.id: channel.newest for channel in channels}  # type: ignore[attr-defined]  # the annotation
+    found = Delivery.objects.in_bulk(list(ids.values()))
+    return [(channel, found.get(ids[channel.id])) for channel in channels]

@@ -1,4 +1,4 @@
-"""What a person types about a channel beyond what its provider asks."""
+"""Forms of channels, besides the provider's own: name, settings, code, change of address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LabelForm(forms.Form):
         label="Name",
         max_length=80,
         required=False,
-        help_text="What you call it, such as “Phone” or “Team chat”.",
+        help_text="For example “Phone” or “Team chat”.",
         error_messages={"max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit."},
     )
 
@@ -36,20 +36,20 @@ class RenameForm(LabelForm):
 
 
 class ChannelForm(RenameForm):
-    """What the owner of a channel may change of it beside its address."""
+    """Settings of a channel other than its address."""
 
     on_unknown = forms.ChoiceField(
-        label="If nobody knows whether a message arrived",
+        label="If Carillon cannot tell whether a message arrived",
         required=False,
-        help_text="After a time-out or a crash, for example. What is held waits in your history until you decide.",
-        error_messages={"invalid_choice": "Choose one: the usual, send again, or hold."},
+        help_text="For example after a timeout or a crash. A held message waits in your history until you decide.",
+        error_messages={"invalid_choice": "Choose the default, send again, or hold."},
     )
 
     def __init__(self, posted: Mapping[str, Any] | None, channel: Channel, provider: Provider) -> None:
         super().__init__(posted, initial={"label": channel.label, "on_unknown": channel.on_unknown})
-        usual = "send again; it recognises a repeat" if provider.recognises_repeats else "hold"
+        default = "send again; it detects duplicates" if provider.recognises_repeats else "hold"
         self.fields["on_unknown"].choices = [  # type: ignore[attr-defined]  # a ChoiceField
-            ("", f"The usual for {provider.label}: {usual}"),
+            ("", f"Default for {provider.label}: {default}"),
             (Channel.OnUnknown.RETRY, "Send again: it may arrive twice"),
             (Channel.OnUnknown.HOLD, "Hold: it may not have arrived"),
         ]
@@ -62,14 +62,14 @@ class CodeForm(forms.Form):
         widget=forms.TextInput(
             attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "placeholder": "1234-5678"}
         ),
-        error_messages={"required": "Write the eight digits that were sent, such as 1234-5678."},
+        error_messages={"required": "Enter the eight digits that were sent, such as 1234-5678."},
     )
 
 
 class ChangeForm(forms.Form):
-    """What a provider's form asks, of a channel that there is: a secret is not shown, and one left empty stays.
+    """A mixin that turns a provider's form into one for an existing channel; see `change_form`.
 
-    Combine it with the provider's form by `change_form`. What Carillon made and reveals once is not asked for.
+    Secrets are not shown; one left empty is kept. A secret that Carillon generated is not asked for.
     """
 
     def __init__(self, posted: Mapping[str, Any] | None, provider: Provider, stored: Destination) -> None:
@@ -82,12 +82,14 @@ class ChangeForm(forms.Form):
                 self._withhold(name, self.fields[name], value)
 
     def _withhold(self, name: str, field: forms.Field, value: Any) -> None:
-        said = "Leave it empty to keep what is stored."
+        hint = "Leave it empty to keep the stored value."
         if field.required:
-            field.required, field.help_text = False, f"{field.help_text} {said}"
+            field.required, field.help_text = False, f"{field.help_text} {hint}"
         else:
-            field.help_text = said
-            self.fields[_DROP + name] = forms.BooleanField(required=False, label=f"Keep no {str(field.label).lower()}")
+            field.help_text = hint
+            self.fields[_DROP + name] = forms.BooleanField(
+                required=False, label=f"Delete the stored {str(field.label).lower()}"
+            )
         field.widget.attrs["placeholder"] = "unchanged"
         check = getattr(self, f"clean_{name}", lambda: self.cleaned_data[name])
 
@@ -100,15 +102,15 @@ class ChangeForm(forms.Form):
         setattr(self, f"clean_{name}", clean)
 
     def clean(self) -> dict[str, Any]:
-        """Return the data as for a new channel. A secret that one server was given is not handed to another."""
+        """Return the data as for a new channel. A stored secret is never sent to another server."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for name in [name for name in self._kept if cleaned.get(_DROP + name)]:
             self._kept.remove(name)
             cleaned[name] = ""
         if self._kept and not self.errors and self._server(cleaned) != self._stored.address.get("url"):
             for name in self._kept:
-                none = ", or keep none" if _DROP + name in self.fields else ""
-                self.add_error(name, f"Write it again{none}: what is stored was meant for another server.")
+                delete = ", or delete it" if _DROP + name in self.fields else ""
+                self.add_error(name, f"Enter it again{delete}: the stored value belongs to another server.")
         return cleaned
 
     def _server(self, cleaned: Mapping[str, Any]) -> object:
@@ -116,7 +118,7 @@ class ChangeForm(forms.Form):
 
 
 def change_form(posted: Mapping[str, Any] | None, provider: Provider, stored: Destination) -> ChangeForm:
-    """The provider's form for what is `stored`; `posted` is None before it is sent."""
+    """The provider's form for the `stored` destination; `posted` is None on GET."""
     form = type("ProvidersChangeForm", (ChangeForm, provider.form), {})
-    made: ChangeForm = form(posted, provider, stored)
-    return made
+    bound: ChangeForm = form(posted, provider, stored)
+    return bound

@@ -1,4 +1,4 @@
-"""Seal every channel's secrets with the first key, so that the others can be taken out of the configuration."""
+"""Re-encrypt the secrets of all channels with the first key, so that older keys can be removed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """What became of one chunk of channels; `unreadable` are those that no key opens, left as they are."""
+    """The result of one chunk; `unreadable` are the channels that no key decrypts, left unchanged."""
 
     sealed: int
     sealed_before: int
@@ -22,10 +22,9 @@ class Rotated:
 
 
 def rotate(chunk: int = _CHUNK) -> Iterator[Rotated]:
-    """Go through all channels that hold secrets, `chunk` at a time, each row in a statement of its own.
+    """Re-encrypt all channels with secrets, `chunk` at a time, one statement for each row.
 
-    Interrupted, it may simply run again: what the first key has sealed is left alone. People may go on changing their
-    channels meanwhile: a row that has changed since it was read is left to what changed it, which sealed it too.
+    It is safe to interrupt and repeat. A row that changed since it was read is skipped: that change used the first key.
     """
     rows = Channel.objects.exclude(sealed_secrets="").order_by("id").values_list("id", "sealed_secrets")
     last: UUID | None = None

@@ -1,4 +1,4 @@
-"""What whoever reads a channel does to it by the link in its messages: stop them, undo that, remove the channel."""
+"""Operations of the unsubscribe link: stop messages to a channel, resume them, remove the channel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from notifications.channels import lifecycle, verification
+from notifications.channels import changes, verification
 from notifications.models import Channel
 from people import mailboxes
 
@@ -17,10 +17,10 @@ REASON = "You unsubscribed, by the link in a message."
 
 @transaction.atomic
 def stop(channel_id: UUID) -> None:
-    """Disable the channel until its owner enables it, or `resume`. Repeated, it changes nothing.
+    """Disable the channel until its owner enables it or the reader resumes. Repeating it changes nothing.
 
-    One that nobody has verified is removed for good: its only messages are codes, which a stranger may have sent. One
-    that an operator has disabled stays theirs to enable.
+    An unverified channel is removed: its only messages are codes, which a stranger may have requested. A channel that
+    an operator disabled can still be enabled only by an operator.
     """
     for channel in _locked(channel_id):
         if channel.verified_at is None:
@@ -33,10 +33,10 @@ def stop(channel_id: UUID) -> None:
 
 @transaction.atomic
 def resume(channel_id: UUID) -> None:
-    """Undo what the link did: enable the channel, or let its address be added again where it was removed unverified."""
+    """Undo the link: enable the channel, or allow an address again that was removed unverified."""
     for channel in _locked(channel_id).filter(unsubscribed_at__isnull=False):
         if channel.removed_at is None:
-            lifecycle.enable([channel_id])
+            changes.enable([channel_id])
         else:
             Channel.objects.filter(id=channel_id).update(unsubscribed_at=None)
             if verification.can_be_refused(channel.provider):
@@ -45,15 +45,15 @@ def resume(channel_id: UUID) -> None:
 
 @transaction.atomic
 def remove(channel_id: UUID) -> None:
-    """Remove the channel; an email address that was never verified gets no more codes, whoever enters it.
+    """Remove the channel; an email address that was never verified gets no more codes from any account.
 
     The person's other unverified channels to the address are removed with it.
     """
     for channel in _locked(channel_id):
-        lifecycle.remove(channel)
+        changes.remove(channel)
         if channel.verified_at is None:
             for other in verification.same_address(channel).filter(verified_at=None, removed_at=None):
-                lifecycle.remove(other)
+                changes.remove(other)
             if verification.can_be_refused(channel.provider):
                 mailboxes.refuse(str(channel.address.get("address")))
         Channel.objects.filter(id=channel_id).update(unsubscribed_at=Coalesce("unsubscribed_at", Now()))

@@ -1,4 +1,4 @@
-"""A channel is used once its owner has shown that they read what is sent to it."""
+"""Verification: a channel is used only after its owner has entered a code that was sent to it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
 from people import codes, mailboxes
 from people.models import User
-from people.user_lock import turn
+from people.user_lock import lock_user
 
 SUBJECT = "Your code for Carillon"
 
 
 class TooMany(Exception):
-    """As many tests and codes were sent as may be a day; the message is for the person."""
+    """The daily limit of tests and codes is reached; the message is for the person."""
 
 
 class Refused(Exception):
-    """Whoever reads the address wants no more codes; the message is for the person."""
+    """The reader of the address wants no more codes; the message is for the person."""
 
 
 def is_proven(user: User, kind: str, address: object) -> bool:
-    """Whether nothing is left to show: the inbox is here, and a mail address may have been confirmed at sign-up."""
+    """Whether no code is needed: an inbox, or an email address that the person confirmed for their account."""
     if kind == "inbox":
         return True
     own = EmailAddress.objects.filter(user=user, verified=True, email__iexact=str(address))
@@ -40,20 +40,20 @@ def is_proven(user: User, kind: str, address: object) -> bool:
 
 
 def can_be_refused(kind: str) -> bool:
-    """Whether an address is known again once its channel is removed: what tells others apart is erased with it."""
+    """Whether an address is still known after its channel is removed; other kinds erase it as a secret."""
     return kind == "email"
 
 
 def is_refused(kind: str, address: object) -> bool:
-    """Whether the reader of this address has stopped codes, whoever had them sent."""
+    """Whether the reader of this address has refused codes from every account."""
     return can_be_refused(kind) and mailboxes.is_refused(str(address))
 
 
 def send_code(channel: Channel, now: datetime) -> None:
-    """Send a code to `channel`; the last one works no more. Raises `codes.TooSoon`, Refused, TooMany."""
+    """Send a new code to `channel` and invalidate the last one. Raises `codes.TooSoon`, Refused, TooMany."""
     if is_refused(channel.provider, channel.address.get("address")):
         raise Refused(mailboxes.REFUSED)
-    with turn(channel.user):
+    with lock_user(channel.user):
         spend_test(channel.user, now)
         _pause(channel, now)
         codes.renew(channel.id, now)
@@ -63,13 +63,13 @@ def send_code(channel: Channel, now: datetime) -> None:
             [channel],
             SUBJECT,
             f"{codes.MARK} confirms that this channel is yours. Enter it on Carillon's page within 15 minutes. "
-            "If you asked for nothing, ignore this message: nothing else will be sent here.",
+            "If you did not ask for it, ignore this message. Nothing else will be sent here.",
             Notification.Origin.TEST,
         )
 
 
 def same_address(channel: Channel) -> QuerySet[Channel]:
-    """This person's channels to the same address, removed ones too; only itself where no other can be told."""
+    """This person's channels to the same address, removed ones too; only itself if it has no comparable address."""
     if not can_be_refused(channel.provider):
         return Channel.objects.filter(id=channel.id)
     return Channel.objects.filter(
@@ -78,7 +78,7 @@ def same_address(channel: Channel) -> QuerySet[Channel]:
 
 
 def _pause(channel: Channel, now: datetime) -> None:
-    """Removing a channel and adding it again sends no code sooner. Raises `codes.TooSoon`."""
+    """Enforce the pause between codes, also after the channel was removed and added again. Raises `codes.TooSoon`."""
     sent = Notification.objects.filter(
         user=channel.user_id,
         origin=Notification.Origin.TEST,
@@ -91,20 +91,20 @@ def _pause(channel: Channel, now: datetime) -> None:
 
 
 def _spend_code(channel: Channel) -> None:
-    """Count a code to wherever this channel leads, across accounts: its reader may have asked for none of them.
+    """Count a code for the recipient, across all accounts: the recipient may not have asked for any.
 
-    Raises TooMany, also while nothing can be counted.
+    Raises TooMany, also if Redis does not answer.
     """
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache
-        raise TooMany("No code can be sent just now, because Redis does not answer. Try again in a minute.")
+        raise TooMany("Carillon cannot send a code right now because Redis does not answer. Try again in a minute.")
     if not mailboxes.may_send(mailboxes.Purpose.CODE, _recipient(channel)):
         raise TooMany(
-            f"{mailboxes.MAILS_A_DAY} codes were sent to this address within a day, as many as may be. Try tomorrow."
+            f"{mailboxes.MAILS_A_DAY} codes were sent to this address within a day, which is the limit. Try tomorrow."
         )
 
 
 def _recipient(channel: Channel) -> str:
-    """Name where the channel leads, alike in every account."""
+    """Identify the channel's recipient, the same in every account."""
     if channel.provider == "email":
         return mailboxes.mailbox(str(channel.address.get("address")))
     try:
@@ -113,13 +113,13 @@ def _recipient(channel: Channel) -> str:
         return str(channel.id)
     provider = providers.get(channel.provider)
     given = {**there.address, **there.secrets}
-    own = provider.option_fields | {provider.revealed}  # what says nothing of where it leads, or was made here
+    own = provider.option_fields | {provider.revealed}  # not part of the address
     named = sorted((name, value) for name, value in given.items() if name not in own)
     return hashlib.sha256(json.dumps([channel.provider, named]).encode()).hexdigest()
 
 
 def confirm(channel: Channel, typed: str, now: datetime) -> bool:
-    """Whether `typed` is the code that was sent; if so, the channel may be used. Raises `codes.Spent`."""
+    """Verify the channel if `typed` is the code that was sent; return whether it was. Raises `codes.Spent`."""
     if not codes.check(channel.id, typed, now):
         return False
     accept(channel)
@@ -127,15 +127,15 @@ def confirm(channel: Channel, typed: str, now: datetime) -> bool:
 
 
 def accept(channel: Channel) -> None:
-    """Count the channel as its owner's."""
+    """Mark the channel as verified."""
     Channel.objects.filter(id=channel.id, verified_at=None).update(verified_at=Now())
 
 
 def spend_test(user: User, now: datetime) -> None:
-    """Raises TooMany where no further test or code is to be sent: each may go to somebody who did not ask for it."""
+    """Raise TooMany if the person has used up the daily limit of tests and codes."""
     most: int = settings.TESTS_A_DAY
     recent = Notification.objects.filter(
         user=user, origin=Notification.Origin.TEST, created_at__gt=now - timedelta(days=1)
     )
     if recent.count() >= most:
-        raise TooMany(f"{most} tests and codes were sent for you within a day, as many as may be. Try again tomorrow.")
+        raise TooMany(f"You sent {most} tests and codes within a day, which is the limit. Try again tomorrow.")

@@ -14,7 +14,7 @@ from common import encryption, fault_points
 from common.postgres import is_outage, lend_connection
 from notifications import deliveries, providers, retry
 from notifications.causes import Code
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.deliveries import Claim, fallback, limits, outbox
 from notifications.deliveries.limits import Limited
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
@@ -123,7 +123,7 @@ def settle(claim: Claim, answer: Answer) -> None:
         case Delivered(receipt, moved_to):
             settled = deliveries.deliver(claim, receipt)
             if moved_to:
-                lifecycle.move(claim.channel_id, claim.address, moved_to)
+                changes.update_address(claim.channel_id, claim.address, moved_to)
         case Rejected(reason, gone, code):
             settled = deliveries.reject(claim, reason, gone, _tells(answer), code)
         case Ambiguous(reason, code) if not _may_repeat(claim):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -18,6 +20,19 @@ from people.models import READABLE
 
 if TYPE_CHECKING:
     from people.models import User
+
+Item = TypeVar("Item")
+
+
+def sort_channels(
+    order: Sequence[UUID], items: Iterable[Item], channel_id: Callable[[Any], UUID] = attrgetter("id")
+) -> list[Item]:
+    """Sort items by the position of their channel in `order`; channels that are not in it come last.
+
+    The SQL of `deliveries.fallback` uses the same order.
+    """
+    position = {key: number for number, key in enumerate(order)}
+    return sorted(items, key=lambda item: position.get(channel_id(item), len(position)))
 
 
 def _address(condition: str) -> models.Func:

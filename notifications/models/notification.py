@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
+from notifications.models.channel import sort_channels
 from people import codes
 
 if TYPE_CHECKING:
@@ -112,9 +114,8 @@ class Notification(models.Model):
         return self.origin == self.Origin.TEST and codes.MARK in self.body
 
     def ordered_deliveries(self) -> list[Delivery]:
-        """Its deliveries, in the order in which their channels are tried where there is one."""
-        place = {channel_id: number for number, channel_id in enumerate(self.channel_order)}
-        return sorted(self.deliveries.all(), key=lambda delivery: place.get(delivery.channel_id, len(place)))
+        """Its deliveries, in the order of their channels if there is one."""
+        return sort_channels(self.channel_order, self.deliveries.all(), attrgetter("channel_id"))
 
     def arrived(self) -> list[str]:
         """The labels of the channels on which it arrived."""

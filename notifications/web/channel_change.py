@@ -1,4 +1,4 @@
-"""Change where a channel goes: its provider's own form, without its secrets."""
+"""Change a channel's address or secrets, in its provider's own form."""
 
 from __future__ import annotations
 
@@ -29,42 +29,45 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     if not provider.form.base_fields:
         return redirect("notifications:channel", channel.id)
     posted = request.POST if request.method == "POST" else None
-    stored = changes.readable(channel)
+    stored = changes.readable_destination(channel)
     details = change_form(posted, provider, stored)
     label = RenameForm(posted, initial={"label": channel.label})
     if posted is not None and address_checks.are_valid(request.user.pk, details, label):
         after = provider.update(stored, details.cleaned_data)
         try:
             changed = changes.change(channel, request.POST.get("read", ""), after, label.cleaned_data["label"])
-        except changes.Meanwhile:
-            messages.error(request, "The channel was changed meanwhile, and nothing was saved. This is how it is now.")
+        except changes.Conflict:
+            messages.error(
+                request,
+                "Somebody changed this channel in the meantime, so nothing was saved. These are the current values.",
+            )
             return redirect("notifications:channel-change", channel.id)
         except verification.Refused as refusal:
             details.add_error(None, str(refusal))
         else:
-            made = stored.secrets.get(provider.revealed) != after.secrets.get(provider.revealed)
-            return _lead_on(request, channel, changed, made)
-    waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING)
+            new_secret = stored.secrets.get(provider.revealed) != after.secrets.get(provider.revealed)
+            return _redirect(request, channel, changed, new_secret)
+    pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING)
     context = {
         "channel": channel,
         "provider": provider,
         "details": details,
         "label": label,
-        "read": changes.mark(channel),
+        "read": changes.fingerprint(channel),
         "unreadable": channel.unreadable,
-        "waiting": waiting.exclude(notification__origin=Notification.Origin.TEST).count(),
+        "pending": pending.exclude(notification__origin=Notification.Origin.TEST).count(),
     }
     return render(request, "notifications/channel_change.html", context)
 
 
-def _lead_on(request: PersonRequest, before: Channel, after: Channel, made: bool) -> HttpResponse:
-    """To the code where one is to be entered, to the secret that was `made`, or back to the list."""
+def _redirect(request: PersonRequest, before: Channel, after: Channel, new_secret: bool) -> HttpResponse:
+    """To the new secret, to the code form if a code is needed, or back to the list."""
     to_verify = after.verified_at is None and after.disabled_at is None
     if to_verify and before.link_id != after.link_id:
         verify.send(request, after)
     else:
         messages.success(request, f"“{after.label}” is changed.")
-    if made:
+    if new_secret:
         return signing_secret.to_page(request, after)
     if to_verify:
         return redirect("notifications:channel-verify", after.id)

@@ -1,4 +1,4 @@
-"""Channels: list, add, name and set, remove."""
+"""Channels: list, add, settings, enable, remove."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from notifications import providers
-from notifications.channels import lifecycle, verification
+from notifications.channels import changes, verification
 from notifications.channels.forms import ChannelForm, LabelForm
 from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
@@ -31,7 +31,7 @@ _USES = 20
 @require_safe
 def channel_list(request: PersonRequest) -> HttpResponse:
     search = request.GET.get("q", "").strip()[:200]
-    own = lifecycle.with_last_result(request.user)
+    own = changes.with_last_delivery(request.user)
     own_address = any(channel.address.get("address") == request.user.email for channel, _ in own)
     return render(
         request,
@@ -49,7 +49,7 @@ def channel_list(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_safe
 def choose(request: PersonRequest) -> HttpResponse:
-    """Which kind of channel to add."""
+    """Choose the kind of channel to add."""
     inbox = Channel.objects.for_user(request.user).filter(provider="inbox").exists()
     offered = [provider for provider in providers.all() if not (inbox and provider.kind == "inbox")]
     return render(request, "notifications/channel_choose.html", {"providers": offered})
@@ -62,22 +62,22 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
     details, label = provider.form(posted), LabelForm(posted)
     if posted is not None and address_checks.are_valid(request.user.pk, details, label):
         try:
-            channel = lifecycle.add(request.user, kind, details.cleaned_data, label.cleaned_data["label"])
-        except lifecycle.AlreadyThere:
-            messages.info(request, "You have your inbox already.")
+            channel = changes.add(request.user, kind, details.cleaned_data, label.cleaned_data["label"])
+        except changes.SecondInbox:
+            messages.info(request, "You already have an inbox.")
             return redirect("notifications:channels")
-        except (lifecycle.TooMany, verification.Refused) as refusal:
+        except (changes.Refused, verification.Refused) as refusal:
             details.add_error(None, str(refusal))
-            return _ask(request, provider, details, label)
+            return _add_page(request, provider, details, label)
         if channel.verified_at is None:
             verify.send(request, channel)
         if provider.revealed:
             return signing_secret.to_page(request, channel)
         if channel.verified_at is None:
             return redirect("notifications:channel-verify", channel.id)
-        messages.success(request, f"“{channel.label}” is ready. Send a test to see it arrive.")
+        messages.success(request, f"“{channel.label}” is ready. Send a test to check that it arrives.")
         return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
-    return _ask(request, provider, details, label)
+    return _add_page(request, provider, details, label)
 
 
 @login_required
@@ -87,7 +87,7 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     form = ChannelForm(request.POST if request.method == "POST" else None, channel, provider)
     if form.is_valid():
         label = form.cleaned_data["label"]
-        lifecycle.change_settings(channel, label, form.cleaned_data["on_unknown"])
+        changes.change_settings(channel, label, form.cleaned_data["on_unknown"])
         messages.success(request, f"“{label}” is saved.")
         return redirect("notifications:channels")
     context = {"channel": channel, "provider": provider, "form": form, "patience": PATIENCE}
@@ -95,19 +95,29 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 
 @login_required
+@require_POST
+def enable(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    """Enable a channel that failures or its reader disabled."""
+    channel = _own(request, channel_id)
+    if changes.enable_own(channel):
+        messages.success(request, f"“{channel.label}” is enabled. Send a test to check that it arrives.")
+    return redirect("notifications:channel", channel.id)
+
+
+@login_required
 def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = _own(request, channel_id)
     if request.method == "POST":
-        lifecycle.remove(channel)
+        changes.remove(channel)
         messages.success(request, f"“{channel.label}” is removed. Its history stays.")
         return redirect("notifications:channels")
     return render(request, "notifications/channel_remove.html", {"channel": channel} | _uses(channel))
 
 
 def _uses(channel: Channel) -> dict[str, Any]:
-    """The reminders that use it, and its place where one tries its channels one after the other.
+    """The reminders that use it, with its position in their order, if they have one.
 
-    Those of them that would have no channel without it come first; `alone` says how many they are.
+    Reminders without another channel come first; `alone` counts them.
     """
     found = channel.schedules.filter(deleted_at=None)
     others = Channel.objects.filter(removed_at=None, schedules=OuterRef("id")).exclude(id=channel.id)
@@ -115,17 +125,17 @@ def _uses(channel: Channel) -> dict[str, Any]:
     uses = []
     for reminder in found.annotate(alone=alone).order_by("-alone", "-id").prefetch_related("channels")[:_USES]:
         order = reminder.ordered_channels() if reminder.channel_order else []
-        uses.append({"reminder": reminder, "place": order.index(channel) + 1 if order else 0, "of": len(order)})
+        uses.append({"reminder": reminder, "position": order.index(channel) + 1 if order else 0, "of": len(order)})
     return {"uses": uses, "more": max(0, found.count() - _USES), "alone": found.filter(alone).count()}
 
 
 def _matches(channel: Channel, search: str) -> bool:
-    """Whether what the list shows of it has these words; one person has too few channels to ask the database."""
+    """Whether the text that the list shows contains the search; a person has too few channels for a query."""
     shown = f"{channel.label} {channel.provider_label} {channel.summary}"
     return search.casefold() in shown.casefold()
 
 
-def _ask(request: PersonRequest, provider: Provider, details: Form, label: LabelForm) -> HttpResponse:
+def _add_page(request: PersonRequest, provider: Provider, details: Form, label: LabelForm) -> HttpResponse:
     context = {"provider": provider, "details": details, "label": label}
     return render(request, "notifications/channel_add.html", context)
 

@@ -1,4 +1,4 @@
-"""What every page shows beside its own content."""
+"""Context processors: unread messages, and where emails are stored without a mail server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from notifications.models import Delivery
 
 
 def unread(request: HttpRequest) -> dict[str, Any]:
-    """`unread`: how many inbox messages the reader has not read; asked of the database only where a page shows it."""
+    """`unread`: the number of unread inbox messages, read only if a page shows it."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"unread": 0}
@@ -20,5 +20,5 @@ def unread(request: HttpRequest) -> dict[str, Any]:
 
 
 def mail_notice(request: HttpRequest) -> dict[str, Any]:
-    """`mail_notice`: where mails can be read that are written to files, for pages that say that one was sent."""
+    """`mail_notice`: where to find emails that are saved to files."""
     return {"mail_notice": SimpleLazyObject(providers.get("email").notice)}

@@ -1,4 +1,4 @@
-"""A person's own dead letter: sent again, or given up. What they did is kept, as an operator's act is."""
+"""Send again or discard one's own dead letter, recorded like an operator's intervention."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from notifications.dead_letters import Who
 from notifications.models import Delivery, Notification
 from people.requests import PersonRequest
 
-_WHICH = "their own, on its page"
+_WHICH = "own dead letter"
 
 
 @login_required
 @require_POST
 def send_again(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     letter = _own(request, delivery_id)
-    if hindrance := _hindrance(letter):
-        messages.error(request, f"Nothing was sent. {hindrance}")
+    if obstacle := _obstacle(letter):
+        messages.error(request, f"Nothing was sent. {obstacle}")
     elif dead_letters.replay(_rows(letter), _WHICH, _who(request), cause=letter.cause).changed:
-        messages.success(request, f"It is sent again to “{letter.channel.label}”.")
+        messages.success(request, f"Sending again to “{letter.channel.label}”.")
     else:
-        messages.info(request, "It does not wait for you any more; nothing has changed.")
+        messages.info(request, "It is no longer a dead letter. Nothing changed.")
     return _back(letter)
 
 
@@ -39,9 +39,9 @@ def discard(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     letter = _own(request, delivery_id)
     reason = "its owner does not need it any more."
     if dead_letters.discard(_rows(letter), _WHICH, _who(request), reason, cause=letter.cause).changed:
-        messages.success(request, "It is discarded: nothing more is sent.")
+        messages.success(request, "Discarded. Nothing more is sent.")
     else:
-        messages.info(request, "It does not wait for you any more; nothing has changed.")
+        messages.info(request, "It is no longer a dead letter. Nothing changed.")
     return _back(letter)
 
 
@@ -58,17 +58,17 @@ def _who(request: PersonRequest) -> Who:
     return Who(request.user.pk, request.user.email)
 
 
-def _hindrance(letter: Delivery) -> str:
-    """Why it is not to go out, or would die again at once, and what to do about it; empty where it may arrive."""
+def _obstacle(letter: Delivery) -> str:
+    """Why it cannot be sent again, and what to do; empty if it can."""
     channel = letter.channel
-    if letter.notification.origin == Notification.Origin.TEST:  # they are counted where they are asked for
-        return "This was a test: send a new one from the list of channels."
+    if letter.notification.origin == Notification.Origin.TEST:  # tests have their own limit
+        return "This was a test. Send a new one from the list of channels."
     if channel.removed_at:
-        return f"“{channel.label}” was removed: add it again, and new messages go there."
+        return f"“{channel.label}” was removed. Add it again for new messages."
     if channel.disabled_at:
-        return f"“{channel.label}” is disabled: enable it first, on its page."
+        return f"“{channel.label}” is disabled. Enable it first."
     if channel.verified_at is None:
-        return f"“{channel.label}” has not been verified: enter its code first, on its page."
+        return f"“{channel.label}” is not verified. Enter its code first."
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What went out, on which channels, and why something did not."""
+"""History: the person's notifications and what happened to them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from common import paging
-from notifications.models import Channel, Delivery, Notification
+from notifications.models import Channel, Delivery, Notification, sort_channels
 from people.requests import PersonRequest
 
 _STATE = Delivery.State
-# What people ask for, and the states of a delivery that answer it.
+# Filters, and the delivery states that each includes.
 FILTERS = {
     "delivered": ("Delivered", [_STATE.DELIVERED]),
     "open": ("On its way", [_STATE.PENDING, _STATE.SENDING]),
@@ -50,15 +50,15 @@ def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
         Notification.objects.for_user(request.user).prefetch_related(Prefetch("deliveries", deliveries)),
         id=notification_id,
     )
-    labels = dict(Channel.objects.filter(user=request.user, id__in=found.channel_order).values_list("id", "label"))
-    order = [labels[channel_id] for channel_id in found.channel_order if channel_id in labels]
+    ordered = sort_channels(found.channel_order, Channel.objects.filter(user=request.user, id__in=found.channel_order))
+    order = [channel.label for channel in ordered]
     return render(request, "notifications/notification.html", {"notification": found, "order": order})
 
 
 def _found(request: PersonRequest, search: str, state: str) -> QuerySet[Notification]:
     found = Notification.objects.for_user(request.user)
     if search:
-        # A NUL never occurs in stored text, and PostgreSQL refuses it in a question.
+        # PostgreSQL cannot store or search NUL.
         found = found.filter(subject__icontains=search.replace("\0", ""))
     if state in FILTERS:
         found = found.filter(Exists(Delivery.objects.filter(notification=OuterRef("pk"), state__in=FILTERS[state][1])))

@@ -27,7 +27,7 @@ def inbox(request: PersonRequest) -> HttpResponse:
     if unread_only:
         rows = rows.filter(read_at=None)
     context = {
-        # not when it was recorded: a snoozed message is new when it arrives
+        # by arrival, because a snoozed message arrives later than it was recorded
         "page": paging.page(rows, request.GET, by="settled_at"),
         "search": search,
         "unread_only": unread_only,

@@ -1,4 +1,4 @@
-"""The secret that Carillon made for a channel: shown once, and replaced."""
+"""The signing secret of a channel: show it once, replace it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from django.views.decorators.http import require_safe
 
 from common import encryption
 from notifications import providers
-from notifications.channels import signing_secret
+from notifications.channels import changes
 from notifications.models import Channel
 from people.requests import PersonRequest
 
-# The session's key for the channel whose secret is about to be shown: its id, never the secret.
+# Session key: the id of the channel whose secret the next page shows. The session never holds the secret.
 _TO_REVEAL = "channel_to_reveal"
 
 
 def to_page(request: PersonRequest, channel: Channel) -> HttpResponse:
-    """Lead to the page that shows the newest secret of `channel`, once."""
+    """Redirect to the page that shows the channel's newest secret once."""
     request.session[_TO_REVEAL] = str(channel.id)
     return redirect("notifications:channel-secret", channel.id)
 
@@ -31,7 +31,7 @@ def to_page(request: PersonRequest, channel: Channel) -> HttpResponse:
 @login_required
 @require_safe
 def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    """The secret that was just made, this once; afterwards the page says that it is gone."""
+    """Show the new secret once; afterwards the page says that it cannot be shown again."""
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
     provider = providers.get(channel.provider)
     fresh = request.session.get(_TO_REVEAL) == str(channel.id)
@@ -47,20 +47,20 @@ def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 @login_required
 def replace(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    """Ask first; a form that was sent twice replaces one secret once."""
+    """Confirm first; a form that is sent twice replaces the secret once."""
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
     provider = providers.get(channel.provider)
     if not provider.revealed:
         return redirect("notifications:channel", channel.id)
     if request.method == "POST":
         try:
-            if signing_secret.replace(channel.id, request.POST.get("replaces", ""), request.user, timezone.now()):
+            if changes.replace_secret(channel.id, request.POST.get("replaces", ""), request.user, timezone.now()):
                 return to_page(request, channel)
-            messages.info(request, "The secret had been replaced before; this time nothing was.")
+            messages.info(request, "The secret was already replaced. Nothing changed this time.")
             return redirect("notifications:channel-secret", channel.id)
-        except (signing_secret.TooMany, encryption.Unreadable) as refusal:
+        except (changes.Refused, encryption.Unreadable) as refusal:
             messages.error(request, str(refusal))
             return redirect("notifications:channel", channel.id)
     hours = provider.overlap // timedelta(hours=1)
-    context = {"channel": channel, "replaces": signing_secret.mark(channel), "hours": hours}
+    context = {"channel": channel, "replaces": changes.secret_fingerprint(channel), "hours": hours}
     return render(request, "notifications/channel_secret_new.html", context)

@@ -1,7 +1,7 @@
-"""End what goes to a channel, signed out, by the link in its messages.
+"""The unsubscribe link in messages: stop, resume or remove a channel without signing in.
 
-A GET only shows what can be done, for programs look at the links in mails. A mail service that offers its own button
-posts here on its reader's behalf (RFC 8058).
+A GET changes nothing, because programs open the links in emails. Mail services post here for their one-click button
+(RFC 8058).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from notifications import providers
 from notifications.channels import unsubscribe, verification
 from notifications.links import UNSUBSCRIBE
 from notifications.models import Channel
-from notifications.web.signed_page import holder_of
+from notifications.web.signed_link import signed_link_view
 
 _ACTS = {"stop": unsubscribe.stop, "resume": unsubscribe.resume}
 
 
-@holder_of(UNSUBSCRIBE)
+@signed_link_view(UNSUBSCRIBE)
 def by_link(request: HttpRequest, link_id: UUID) -> HttpResponse:
-    channel_id = _named(link_id)
+    channel_id = _channel_id(link_id)
     if "List-Unsubscribe" in request.POST:
         unsubscribe.stop(channel_id)
     elif act := _ACTS.get(request.POST.get("act", "")):
@@ -31,9 +31,9 @@ def by_link(request: HttpRequest, link_id: UUID) -> HttpResponse:
     return _show(request, channel_id, "notifications/unsubscribe.html")
 
 
-@holder_of(UNSUBSCRIBE)
+@signed_link_view(UNSUBSCRIBE)
 def remove(request: HttpRequest, link_id: UUID) -> HttpResponse:
-    channel_id = _named(link_id)
+    channel_id = _channel_id(link_id)
     if request.method == "POST":
         unsubscribe.remove(channel_id)
     found = Channel.objects.filter(id=channel_id, removed_at=None).exists()
@@ -42,25 +42,25 @@ def remove(request: HttpRequest, link_id: UUID) -> HttpResponse:
     return _show(request, channel_id, "notifications/unsubscribe_remove.html")
 
 
-def _named(link_id: UUID) -> UUID:
-    """The id of the channel whose messages carry the link; one that went with its person is looked for in vain."""
+def _channel_id(link_id: UUID) -> UUID:
+    """The id of the channel whose messages have the link; the link's own id if the channel's row is gone."""
     return Channel.objects.linked(link_id).values_list("id", flat=True).first() or link_id
 
 
 def _show(request: HttpRequest, channel_id: UUID, template: str) -> HttpResponse:
-    """Whoever holds the link reads what is sent there: of its owner they learn nothing."""
+    """Show the channel, and nothing about its owner."""
     channel = Channel.objects.filter(id=channel_id).first()
     context = {
         "channel": channel,
         "provider": channel and providers.find(channel.provider),
-        "standing": _standing(channel),
+        "status": _status(channel),
         "refusable": channel and verification.can_be_refused(channel.provider),
     }
     return render(request, template, context)
 
 
-def _standing(channel: Channel | None) -> str:
-    """How the page tells it. A row that is gone altogether went with its person."""
+def _status(channel: Channel | None) -> str:
+    """The state that the page shows. A missing row was deleted with its person."""
     if channel is None:
         return "removed"
     if channel.verified_at is None and channel.unsubscribed_at is None:

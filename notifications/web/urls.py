@@ -3,7 +3,6 @@ from django.urls import path
 from notifications.web import (
     answer_page,
     channel_change,
-    channel_health,
     channel_test,
     channels,
     dead_letter,
@@ -23,7 +22,7 @@ urlpatterns = [
     path("channels/<uuid:channel_id>/change/", channel_change.change, name="channel-change"),
     path("channels/<uuid:channel_id>/secret/", signing_secret.show, name="channel-secret"),
     path("channels/<uuid:channel_id>/secret/new/", signing_secret.replace, name="channel-secret-new"),
-    path("channels/<uuid:channel_id>/enable/", channel_health.enable, name="channel-enable"),
+    path("channels/<uuid:channel_id>/enable/", channels.enable, name="channel-enable"),
     path("channels/<uuid:channel_id>/remove/", channels.remove, name="channel-remove"),
     path("channels/<uuid:channel_id>/verify/", verify.verify, name="channel-verify"),
     path("channels/<uuid:channel_id>/code/", verify.send_code, name="channel-code"),
@@ -37,7 +36,7 @@ urlpatterns = [
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/read/", inbox.read_all, name="inbox-read"),
     path("inbox/<uuid:delivery_id>/", inbox.message, name="message"),
-    # Open to whoever holds the message: the signature in the link is what lets somebody in.
+    # No sign-in: the signature in the link is the permission.
     path("answer/<str:token>/", answer_page.by_link, name="answer"),
     path("unsubscribe/<str:token>/", unsubscribe.by_link, name="unsubscribe"),
     path("unsubscribe/<str:token>/remove/", unsubscribe.remove, name="unsubscribe-remove"),

@@ -1,4 +1,4 @@
-"""A channel's owner enters the code that was sent to it."""
+"""Verify a channel: send a code and check it."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from people.requests import PersonRequest
 @login_required
 def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
-    here = f"{reverse('notifications:channels')}#channel-{channel.id}"
+    listed = f"{reverse('notifications:channels')}#channel-{channel.id}"
     if channel.verified_at is not None:
-        return redirect(here)
+        return redirect(listed)
     form = CodeForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
             if verification.confirm(channel, form.cleaned_data["code"], timezone.now()):
-                messages.success(request, f"“{channel.label}” is ready: your reminders may use it.")
-                return redirect(here)
-            form.add_error("code", "This is not the code that was sent last. Look at the newest message.")
+                messages.success(request, f"“{channel.label}” is ready. Your reminders can use it.")
+                return redirect(listed)
+            form.add_error("code", "This is not the latest code. Check the newest message.")
         except codes.Spent as spent:
             form.add_error("code", str(spent))
     context = {"channel": channel, "provider": providers.find(channel.provider), "form": form}
@@ -49,7 +49,7 @@ def send_code(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 
 def send(request: PersonRequest, channel: Channel) -> None:
-    """Send a code, and say so, or why not."""
+    """Send a code, and show whether it was sent."""
     try:
         verification.send_code(channel, timezone.now())
         messages.success(request, f"A code is on its way to “{channel.label}”.")

@@ -1,5 +1,5 @@
-"""The people's part of the admin, and what all lists of the admin share (`house`, `counting`, `links`, `recent`)."""
+"""Admin of people and how they sign in."""
 
-from people.admin import address, factor, group, refused, user
+from people.admin import sign_in, user
 
-__all__ = ["address", "factor", "group", "refused", "user"]
+__all__ = ["sign_in", "user"]

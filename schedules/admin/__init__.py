@@ -1,4 +1,4 @@
-"""When things are due, and what runs on the clock: the operator's view."""
+"""Admin of schedules, occurrences, periodic tasks and results."""
 
 from schedules.admin import occurrence, periodic_task, result, schedule, timing
 

@@ -1,4 +1,4 @@
-"""Occurrences: every slot, with what became of it."""
+"""Occurrences: one row for each slot, fired or skipped."""
 
 from __future__ import annotations
 
@@ -11,37 +11,24 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from common.admin import columns
-from common.admin.base import Record, as_uuid
+from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
-from common.admin.filters import Newest, Period
+from common.admin.filters import Period, newest_filter
 from notifications.admin import cells
 from notifications.models import Notification
 from schedules.models import Occurrence
 
-
-class Outcome(Newest):
-    title = "outcome"
-    parameter_name = "outcome"
-
-    def options(self) -> list[tuple[str, str]]:
-        return [(outcome.value, str(outcome.label)) for outcome in Occurrence.Outcome]
-
-
-class WhyNot(Newest):
-    title = "reason"
-    parameter_name = "reason"
-
-    def options(self) -> list[tuple[str, str]]:
-        return [(reason.value, str(reason.label)) for reason in Occurrence.Reason if reason.value]
+Outcome = newest_filter("outcome", lambda: Occurrence.Outcome.choices)
+Reason = newest_filter("reason", lambda: Occurrence.Reason.choices)
 
 
 @admin.register(Occurrence)
-class OccurrenceAdmin(Record):
+class OccurrenceAdmin(ReadOnlyAdmin):
     list_display = ("slot", "to_schedule", "person", "fired", "lateness", "outcome_label", "why", "said")
     list_select_related = ("schedule__user",)
-    list_filter = (Outcome, WhyNot, Period)
+    list_filter = (Outcome, Reason, Period)
     ordering = ("-id",)
-    arrivals = ("schedule__id__exact",)
+    link_lookups = ("schedule__id__exact",)
     fieldsets = (
         (
             None,
@@ -52,7 +39,7 @@ class OccurrenceAdmin(Record):
     readonly_fields = ("id", "to_schedule", "person", "slot", "fired", "lateness", "outcome_label", "why", "said")
     search_fields = ("id",)
     search_help_text = "A batch (the id of an occurrence), or a schedule's id."
-    nothing = "No occurrences yet. Each slot of a schedule leaves one, fired or skipped with a reason."
+    empty_text = "No occurrences yet. Each slot of a schedule records one."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         notification = Notification.objects.filter(batch_id=OuterRef("pk"), user=OuterRef("schedule__user"))
@@ -64,27 +51,20 @@ class OccurrenceAdmin(Record):
         )
         return rows
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         if key is None:
             return rows.none()
         return rows.filter(pk=key) if Occurrence.objects.filter(pk=key).exists() else rows.filter(schedule=key)
 
-    @admin.display(description="slot")
-    def slot(self, occurrence: Occurrence) -> SafeString:
-        return columns.instant(occurrence.scheduled_for)
+    slot = columns.instant_column("slot", "scheduled_for")
 
     @admin.display(description="schedule")
     def to_schedule(self, occurrence: Occurrence) -> SafeString:
         return columns.to_row("schedules.schedule", occurrence.schedule_id, cells.short(occurrence.schedule.title))
 
-    @admin.display(description="owner")
-    def person(self, occurrence: Occurrence) -> SafeString:
-        return cells.person(occurrence.schedule)
-
-    @admin.display(description="fired at")
-    def fired(self, occurrence: Occurrence) -> SafeString:
-        return columns.instant(occurrence.fired_at)
+    person = columns.column("owner", "schedule", cells.person)
+    fired = columns.instant_column("fired at", "fired_at")
 
     @admin.display(description="lateness")
     def lateness(self, occurrence: Occurrence) -> str:

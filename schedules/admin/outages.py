@@ -1,4 +1,4 @@
-"""The screen after an outage: since when, what it touched, what each policy made of it, and what still waits."""
+"""The outage page: past outages of beat, their missed slots, and what is still waiting."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from schedules.models import Schedule
 log = logging.getLogger(__name__)
 
 _SHOWN = 10
-_LONGEST = 10.0  # seconds that a press of a button may take
+_LONGEST = 10.0  # seconds for one request
 _BUTTONS = {
     Schedule.Misfire.LATEST: "Send the newest of each",
     Schedule.Misfire.ALL: "Send all of them",
     Schedule.Misfire.SKIP: "Send none",
 }
 _MEANS = {
-    Schedule.Misfire.LATEST: "The newest missed slot of each schedule is sent now; the others are recorded as skipped.",
-    Schedule.Misfire.ALL: "Every missed slot is sent now, at most the newest 100 of each schedule.",
-    Schedule.Misfire.SKIP: "Nothing is sent, one-offs included; every missed slot is recorded as skipped.",
+    Schedule.Misfire.LATEST: "The newest missed slot of each schedule is sent now. The others are skipped.",
+    Schedule.Misfire.ALL: "Every missed slot is sent now, up to 100 for each schedule.",
+    Schedule.Misfire.SKIP: "Every missed slot is skipped, including one-time reminders.",
 }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def screen(request: HttpRequest) -> HttpResponse:
-    """What happened; with `?policy=`, the question whether to settle all that waits by that policy; POST does it."""
+    """Show outages; `?policy=` confirms settling all waiting schedules by that policy, and POST does it."""
     if not request.user.has_perm("schedules.change_schedule"):
         raise PermissionDenied
     now = fire.read_clock().now
@@ -46,11 +46,10 @@ def screen(request: HttpRequest) -> HttpResponse:
         chosen = Schedule.Misfire(policy)
         if request.method == "POST":
             return _settle(request, chosen)
-        return _page(request, "ask", waits=waits, policy=chosen, button=_BUTTONS[chosen], means=_MEANS[chosen])
+        return _page(request, "confirm", waits=waits, policy=chosen, button=_BUTTONS[chosen], means=_MEANS[chosen])
     if request.method == "POST":
-        messages.info(request, "Nothing waits any more.")
+        messages.info(request, "Nothing is waiting any more.")
         return redirect("outages")
-    # Beats that are remembered tell of outages of this long.
     found = list(heartbeat.outages(now - timedelta(days=heartbeat.KEPT_DAYS), now))[::-1]
     told = [
         {
@@ -76,9 +75,9 @@ def _settle(request: HttpRequest, policy: Schedule.Misfire) -> HttpResponse:
     settled = outages.settle(now, policy, _LONGEST)
     log.info("Person %s settled %d waiting schedules by the policy %s", request.user.pk, settled, policy)
     schedules = "schedule was" if settled == 1 else "schedules were"
-    messages.success(request, f"{settled} {schedules} moved on: “{_BUTTONS[policy]}”.")
+    messages.success(request, f"{settled} {schedules} settled: “{_BUTTONS[policy]}”.")
     if left := outages.waiting(now).schedules:
-        messages.warning(request, f"{left} still wait: there are too many for one go. Press again to go on.")
+        messages.warning(request, f"{left} are still waiting. Repeat to continue.")
     return redirect("outages")
 
 

@@ -109,7 +109,7 @@ class PeriodicTaskAdmin(BaseAdmin):
     )
     readonly_fields = ("last_run_at", "crontab_translation")
     actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
-    nothing = "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
+    empty_text = "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
 
     schedule_fieldsets = (
         (None, {"fields": ("label", "to_schedule", "is_enabled")}),
@@ -136,7 +136,7 @@ class PeriodicTaskAdmin(BaseAdmin):
             kwargs["queryset"] = CrontabSchedule.objects.filter(timezone__in=zones.known())
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         return rows.filter(name__startswith=term) if key is None else rows.filter(mirrored_schedule=key)
 
@@ -194,9 +194,7 @@ class PeriodicTaskAdmin(BaseAdmin):
     _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
     crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
 
-    @admin.display(description="name")
-    def label(self, task: PeriodicTask) -> SafeString:
-        return cells.short(task.name)
+    label = columns.column("name", "name", cells.short)
 
     @admin.display(description="enabled", boolean=True)
     def is_enabled(self, task: PeriodicTask) -> bool:

@@ -1,4 +1,4 @@
-"""Results of maintenance tasks; of a delivery, the attempts are the record."""
+"""Results of maintenance tasks. Deliveries record attempts instead."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from django_celery_results import admin as stock
 from django_celery_results.models import GroupResult, TaskResult
 
 from common.admin import columns
-from common.admin.base import Record
+from common.admin.base import ReadOnlyAdmin
 
 for model in (TaskResult, GroupResult):
     admin.site.unregister(model)
 
 
 @admin.register(TaskResult)
-class TaskResultAdmin(Record):
+class TaskResultAdmin(ReadOnlyAdmin):
     list_display = ("task_id", "task_name", "of_periodic_task", "status", "done", "worker")
     list_filter = ("status",)
     ordering = ("-date_done",)
-    arrivals = ("periodic_task_name",)
+    link_lookups = ("periodic_task_name",)
     fieldsets = stock.TaskResultAdmin.fieldsets
     search_fields = ("task_id",)
     search_help_text = "A task's id or its whole name."
-    nothing = "No results yet. Maintenance tasks leave one each time they run."
+    empty_text = "No results yet. Each run of a maintenance task records one."
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(task_id=term) | rows.filter(task_name=term)
 
     @admin.display(description="periodic task")
@@ -37,14 +37,12 @@ class TaskResultAdmin(Record):
         name = result.periodic_task_name
         return columns.to_list("django_celery_beat.periodictask", name, q=name) if name else SafeString(columns.NONE)
 
-    @admin.display(description="done")
-    def done(self, result: TaskResult) -> SafeString:
-        return columns.instant(result.date_done)
+    done = columns.instant_column("done", "date_done")
 
 
 @admin.register(GroupResult)
-class GroupResultAdmin(Record):
-    """Carillon starts no groups; whoever adds a task that does finds its results here."""
+class GroupResultAdmin(ReadOnlyAdmin):
+    """For tasks added later; Carillon itself uses no groups."""
 
     list_display = ("group_id", "date_done")
     ordering = ("-date_done",)
@@ -54,5 +52,5 @@ class GroupResultAdmin(Record):
     def has_module_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(group_id=term)

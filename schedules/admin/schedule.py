@@ -12,27 +12,20 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action as button
 
 from common.admin import columns
-from common.admin.base import Record, RecordInline, as_uuid
+from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
-from common.admin.filters import Newest
+from common.admin.filters import newest_filter
 from notifications.admin import cells
-from people.admin import search
+from people.admin.user import person_ids
 from schedules.admin import schedule_actions, schedule_form
 from schedules.models import Schedule, ScheduleEvent
 
-
-class ScheduleState(Newest):
-    title = "state"
-    parameter_name = "state"
-    indexed = (Schedule.State.ACTIVE,)
-
-    def options(self) -> list[tuple[str, str]]:
-        return [(state.value, str(state.label)) for state in Schedule.State]
+ScheduleState = newest_filter("state", lambda: Schedule.State.choices, (Schedule.State.ACTIVE,))
 
 
-class EventInline(RecordInline):
+class EventInline(ReadOnlyInline):
     model = ScheduleEvent
-    verbose_name_plural = "what was done to it"
+    verbose_name_plural = "changes"
     fields = ("what", "when", "who", "version")
     readonly_fields = ("when", "who")
     ordering = ("-id",)
@@ -43,9 +36,7 @@ class EventInline(RecordInline):
         rows: QuerySet[Any] = super().get_queryset(request).select_related("by")
         return rows
 
-    @admin.display(description="when")
-    def when(self, event: ScheduleEvent) -> SafeString:
-        return columns.instant(event.at)
+    when = columns.instant_column("when", "at")
 
     @admin.display(description="by")
     def who(self, event: ScheduleEvent) -> SafeString:
@@ -53,13 +44,13 @@ class EventInline(RecordInline):
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(Record):
+class ScheduleAdmin(ReadOnlyAdmin):
     list_display = ("title_short", "person", "words", "state_label", "next_slot", "last_fired", "fired_count", "rows")
     list_select_related = ("user",)
     list_filter = (ScheduleState,)
     list_disable_select_all = True  # each is paused in a transaction of its own
     ordering = ("-id",)
-    arrivals = ("user__id__exact", "channels__id__exact")
+    link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
         (None, {"fields": ("title", "body", ("person", "state_label"), "error", "rows")}),
         (
@@ -100,12 +91,12 @@ class ScheduleAdmin(Record):
     search_fields = ("title",)
     search_help_text = "Words of a title, the beginning of the owner's email address, or a schedule's id."
     inlines = (EventInline,)
-    nothing = "No schedules yet. People make them on the page “Reminders”, and operators here."
+    empty_text = "No schedules yet. People create them as reminders, operators here."
     actions = ("pause", "resume")
     actions_detail = ("edit",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        allowed: bool = super(Record, self).has_add_permission(request)
+        allowed: bool = super(ReadOnlyAdmin, self).has_add_permission(request)
         return allowed
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
@@ -121,28 +112,26 @@ class ScheduleAdmin(Record):
         rows: QuerySet[Any] = super().get_queryset(request).select_related("user")
         return rows
 
-    def found(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         if key is not None:
             return rows.filter(pk=key)
         if "@" in term:
-            return rows.filter(user__in=search.people(term))
-        return rows.filter(title__icontains=term) | rows.filter(user__in=search.people(term))
+            return rows.filter(user__in=person_ids(term))
+        return rows.filter(title__icontains=term) | rows.filter(user__in=person_ids(term))
 
     @admin.action(description="Pause", permissions=["act"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._tell(request, schedule_actions.pause(request, queryset.values_list("pk", flat=True)), "paused")
+        self._report(request, schedule_actions.pause(request, queryset.values_list("pk", flat=True)), "paused")
 
     @admin.action(description="Resume", permissions=["act"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._tell(request, schedule_actions.resume(request, queryset.values_list("pk", flat=True)), "resumed")
+        self._report(request, schedule_actions.resume(request, queryset.values_list("pk", flat=True)), "resumed")
 
-    def _tell(self, request: HttpRequest, switched: schedule_actions.Switched, verb: str) -> None:
-        self.message_user(request, switched.said(verb), messages.WARNING if switched.left else messages.SUCCESS)
+    def _report(self, request: HttpRequest, switched: schedule_actions.Switched, verb: str) -> None:
+        self.message_user(request, switched.message(verb), messages.WARNING if switched.left else messages.SUCCESS)
 
-    @admin.display(description="title")
-    def title_short(self, schedule: Schedule) -> SafeString:
-        return cells.short(schedule.title)
+    title_short = columns.column("title", "title", cells.short)
 
     @admin.display(description="owner")
     def person(self, schedule: Schedule) -> SafeString:
@@ -156,17 +145,9 @@ class ScheduleAdmin(Record):
     def state_label(self, schedule: Schedule) -> str:
         return schedule.state if schedule.deleted_at is None else "deleted"
 
-    @admin.display(description="next slot")
-    def next_slot(self, schedule: Schedule) -> SafeString:
-        return columns.instant(schedule.next_fire_at)
-
-    @admin.display(description="last fired")
-    def last_fired(self, schedule: Schedule) -> SafeString:
-        return columns.instant(schedule.last_fired_at)
-
-    @admin.display(description="snoozed until")
-    def snoozed(self, schedule: Schedule) -> SafeString:
-        return columns.instant(schedule.snoozed_until)
+    next_slot = columns.instant_column("next slot", "next_fire_at")
+    last_fired = columns.instant_column("last fired", "last_fired_at")
+    snoozed = columns.instant_column("snoozed until", "snoozed_until")
 
     @admin.display(description="rows")
     def rows(self, schedule: Schedule) -> SafeString:
@@ -180,31 +161,17 @@ class ScheduleAdmin(Record):
     def to_channels(self, schedule: Schedule) -> SafeString:
         return columns.many(*(cells.channel(channel) for channel in schedule.ordered_channels()))
 
-    @admin.display(description="how many of them")
+    @admin.display(description="order")
     def how_many(self, schedule: Schedule) -> str:
         if not schedule.channel_order:
-            return "all of them"
+            return "all at once"
         minutes = schedule.escalate_after
-        return "one after the other, until one arrives" + (
-            f"; the next one too if nobody acknowledges within {minutes} min" if minutes else ""
+        return "in order, until one arrives" + (
+            f"; the next one also if nobody acknowledges within {minutes} min" if minutes else ""
         )
 
-    @admin.display(description="starts")
-    def starts(self, schedule: Schedule) -> SafeString:
-        return columns.instant(schedule.starts_at)
-
-    @admin.display(description="ends")
-    def ends(self, schedule: Schedule) -> SafeString:
-        return columns.instant(schedule.ends_at)
-
-    @admin.display(description="made")
-    def made(self, schedule: Schedule) -> SafeString:
-        return columns.instant(schedule.created_at)
-
-    @admin.display(description="changed")
-    def changed(self, schedule: Schedule) -> SafeString:
-        return columns.instant(schedule.updated_at)
-
-    @admin.display(description="deleted")
-    def deleted(self, schedule: Schedule) -> SafeString:
-        return columns.instant(schedule.deleted_at)
+    starts = columns.instant_column("starts", "starts_at")
+    ends = columns.instant_column("ends", "ends_at")
+    made = columns.instant_column("made", "created_at")
+    changed = columns.instant_column("changed", "updated_at")
+    deleted = columns.instant_column("deleted", "deleted_at")

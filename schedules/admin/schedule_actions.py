@@ -20,16 +20,15 @@ from schedules.models import Schedule
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """How many schedules have changed, and how many stayed as they were."""
+    """How many schedules changed and how many did not."""
 
     changed: int
     left: int
 
-    def said(self, verb: str) -> str:
+    def message(self, verb: str) -> str:
         words = f"{self.changed} {verb}."
         if self.left:
-            words += f" {self.left} left as {'it was' if self.left == 1 else 'they were'}: already so, finished, "
-            words += "deleted, or with a rule that cannot be read."
+            words += f" {self.left} skipped: already {verb}, finished, deleted, or with an invalid rule."
         return words
 
 
@@ -38,7 +37,7 @@ def pause(request: HttpRequest, ids: Iterable[UUID]) -> Switched:
 
 
 def resume(request: HttpRequest, ids: Iterable[UUID]) -> Switched:
-    """A broken one as well: its rule is read again, and may be in order by now."""
+    """Resume schedules, also broken ones, whose rule is read again."""
     others = set(Schedule.State) - {Schedule.State.ACTIVE}
     return _switch(request, ids, editing.resume, others, Schedule.State.ACTIVE)
 

@@ -1,4 +1,4 @@
-"""The pages on which an operator adds and edits a person's schedule: the same form as its owner's."""
+"""Add and edit a person's schedule in the admin, with the owner's form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unfold import widgets
 from common.admin import rights
 from common.admin.base import as_uuid
 from people.models import User
-from people.user_lock import turn
+from people.user_lock import lock_user
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -35,32 +35,32 @@ _CLASSES: list[tuple[type[forms.Widget], list[str]]] = [
 
 
 class OwnerForm(forms.Form):
-    """Whose schedule it will be: the channels to choose from are theirs."""
+    """The owner of the new schedule."""
 
     email = forms.EmailField(
         label="Owner’s email address",
-        error_messages={"required": "Write the address of the person whose schedule it will be."},
+        error_messages={"required": "Enter the address of the owner."},
     )
 
     def clean_email(self) -> User:
         owner = User.objects.filter(email__iexact=self.cleaned_data["email"]).first()
         if owner is None:
-            raise forms.ValidationError("Nobody has this address. Look it up under People.")
+            raise forms.ValidationError("No account has this address. Search in People.")
         return owner
 
 
 def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
-    """Ask first whose it will be, then, with `?owner=<id>`, for the schedule."""
+    """Choose the owner, then, with `?owner=<id>`, enter the schedule."""
     owner = _owner(request)
     if owner is None:
-        asked = OwnerForm(request.GET if "email" in request.GET else None)
-        if asked.is_valid():
-            return redirect(f"{request.path}?owner={asked.cleaned_data['email'].pk}")
-        return _page(model_admin, request, "owner", {"form": asked, "title": "Add schedule"})
+        owner_form = OwnerForm(request.GET if "email" in request.GET else None)
+        if owner_form.is_valid():
+            return redirect(f"{request.path}?owner={owner_form.cleaned_data['email'].pk}")
+        return _page(model_admin, request, "owner", {"form": owner_form, "title": "Add schedule"})
     if not rights.may_act_on(request, owner):
         raise PermissionDenied
     now = fire.read_clock().now
-    with turn(owner):  # an owner's limit holds, also where two are added at once
+    with lock_user(owner):  # two requests at once cannot exceed the owner's limit
         form = ReminderForm(_posted(request), user=owner, now=now)
         if form.is_valid():
             made_as = form.cleaned_data["made_as"]
@@ -69,7 +69,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
             except IntegrityError:  # the same form, sent twice
                 return _to(get_object_or_404(Schedule, id=made_as, user=owner))
             model_admin.log_addition(request, schedule, "Added.")
-            messages.success(request, f"“{schedule.title}” is set for {owner.email}.")
+            messages.success(request, f"“{schedule.title}” is created for {owner.email}.")
             return _to(schedule)
     return _page(model_admin, request, "form", {"form": form, "title": "Add schedule", "owner": owner})
 
@@ -87,7 +87,7 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
             editing.reschedule(schedule.id, draft, now, form.cleaned_data["version"], _operator(request))
         except editing.Conflict as conflict:
             schedule = conflict.current
-            # Saving again means it: the operator has seen both versions by then.
+            # The page now shows both versions; saving again overwrites.
             form.data = request.POST.copy()
             form.data["version"] = str(schedule.version)
             context["differences"] = differences(schedule, draft)
@@ -96,7 +96,7 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
             messages.success(request, f"“{draft.title}” is saved.")
             return _to(schedule)
     if schedule.deleted_at is not None:
-        messages.error(request, "It was deleted. Its owner can restore it; then it can be edited.")
+        messages.error(request, "This schedule was deleted. Its owner can restore it.")
         return _to(schedule)
     return _page(model_admin, request, "form", context, 409 if "differences" in context else 200)
 

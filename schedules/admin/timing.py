@@ -1,4 +1,4 @@
-"""django-celery-beat's timings: rows that periodic tasks share, so they are added and never changed in place."""
+"""Timings of django-celery-beat. Periodic tasks share them, so they are added and never changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule)
 
 class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
     def _post_clean(self) -> None:
-        """Refuse a timing from which beat could compute no next run; only a whole row can be asked."""
+        """Refuse a timing for which beat cannot compute the next run."""
         super()._post_clean()  # type: ignore[misc]  # not in the stubs
         if not self.errors:
             try:
@@ -32,7 +32,7 @@ class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
 
 
 class Timing(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
-    """Found from a periodic task's form; stock's list of all tasks that share one could be a million rows long."""
+    """Reached from the form of a periodic task, without the stock list of tasks, which can be very long."""
 
     form = TimingForm
 
@@ -58,7 +58,7 @@ class CrontabScheduleAdmin(Timing):
     readonly_fields = ("human_readable",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Those whose zone there is: one that is gone cannot be read, and would fail the whole list."""
+        """Only rows with a known zone; an unknown one would fail the whole list."""
         rows: QuerySet[Any] = super().get_queryset(request).filter(timezone__in=zones.known())
         return rows
 

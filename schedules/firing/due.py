@@ -61,11 +61,6 @@ class Due(NamedTuple):
         )
         return Slots(timetable, settled=self.settled)
 
-    def place(self, channel: tuple[UUID, str]) -> int:
-        """The index of a channel (id, provider) in the order; one that is not in it comes last."""
-        order = self.channel_order
-        return order.index(channel[0]) if channel[0] in order else len(order)
-
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
         """The wait that quiet hours impose on a notification at an instant; None for no wait."""
         if self.urgent or self.quiet_from is None:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import itemgetter
 from uuid import UUID
 
 from django.db import transaction
@@ -21,7 +22,7 @@ from common.uuid7 import uuid7
 from notifications import text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification, Wake
-from notifications.models import Notification
+from notifications.models import Notification, sort_channels
 from notifications.owner_notices import Notice
 from schedules import mirror, slots
 from schedules.firing import due, quarantine
@@ -270,7 +271,7 @@ def _notification(
     )
     return NewNotification(
         user_id=schedule.user_id,
-        channels=sorted(channels, key=schedule.place) if schedule.channel_order else channels,
+        channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
         subject=said.subject,
         body=said.body,
         origin=Notification.Origin.SCHEDULE,

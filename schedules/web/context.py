@@ -1,4 +1,4 @@
-"""What every page shows of the clock."""
+"""Context processor: whether beat runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schedules.beat import heartbeat
 
 
 class Pulse:
-    """The last sign of life of any beat, asked of the database only where a page shows it."""
+    """When a beat was last seen; read only if a page shows it."""
 
     def __init__(self) -> None:
         self.last_seen: datetime | None = heartbeat.beat_last_seen()

@@ -1,4 +1,4 @@
-"""A form's field of several dates."""
+"""A form field for several dates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from schedules.rules import civil
 
 MOST = 366
 _LONGEST = 6_000
-_EXAMPLE = "Write dates such as 2026-12-25, 2027-01-01"
+_EXAMPLE = "Enter dates such as 2026-12-25, 2027-01-01"
 
 
 class DatesField(forms.CharField):
-    """Dates with commas or blanks between them; cleaned to a list of them, in order, each once."""
+    """Dates separated by commas or blanks, cleaned to a sorted list without duplicates."""
 
     def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
         typed = str(super().to_python(value) or "")
@@ -40,9 +40,9 @@ class DatesField(forms.CharField):
                 raise ValueError(word)
             day = date.fromisoformat(word)
         except ValueError:
-            raise ValidationError(f"“{word[:40]}” is no date of the calendar. {_EXAMPLE}.") from None
+            raise ValidationError(f"“{word[:40]}” is not a date. {_EXAMPLE}.") from None
         if not civil.is_in_reach(datetime.combine(day, time())):
-            raise ValidationError(f"“{word}” is out of reach: {civil.REACH}.")
+            raise ValidationError(f"“{word}” is out of range: {civil.REACH}.")
         return day
 
 

@@ -1,4 +1,4 @@
-"""What two editors of one schedule have made of it, field by field."""
+"""Compare two versions of a schedule, field by field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from schedules.web.dates_field import written
 
 
 def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
-    """Label, saved now, typed: of everything that the form asks for and that either has."""
+    """(label, saved, typed) for each field that either version has."""
     mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone)
     rows = [
         ("Title", schedule.title, draft.title),

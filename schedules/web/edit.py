@@ -1,4 +1,4 @@
-"""Making and changing reminders. Each view reads the clock once, calls one verb and says what it did."""
+"""Create, edit, pause, resume, delete and restore reminders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest
-from people.user_lock import in_turn
+from people.user_lock import with_user_lock
 from schedules import editing, words
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -22,11 +22,11 @@ from schedules.web.reminder_form import ReminderForm
 
 
 @login_required
-@in_turn
+@with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
     form = ReminderForm(_posted(request), user=request.user, now=now)
-    if (made := _made_before(request)) is not None:
+    if (made := _already_made(request)) is not None:
         return redirect("schedules:detail", made.id)
     if form.is_valid():
         try:
@@ -36,13 +36,13 @@ def new(request: PersonRequest) -> HttpResponse:
         if not request.user.time_zone:
             request.user.time_zone = schedule.time_zone
             request.user.save(update_fields=["time_zone"])
-        messages.success(request, f"“{schedule.title}” is set.")
+        messages.success(request, f"“{schedule.title}” is created.")
         return redirect("schedules:detail", schedule.id)
     return render(request, "schedules/form.html", {"form": form})
 
 
-def _made_before(request: PersonRequest) -> Schedule | None:
-    """The reminder that this very form has made already: it was sent again."""
+def _already_made(request: PersonRequest) -> Schedule | None:
+    """The reminder that this form already created, if it is sent again."""
     try:
         made_as = UUID(request.POST.get("made_as", ""))
     except ValueError:
@@ -63,7 +63,7 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         except editing.Conflict:
             conflict = True
             schedule.refresh_from_db()
-            # Saving again means it: the person has seen both versions by then.
+            # The page now shows both versions; saving again overwrites.
             again = request.POST.copy()
             again["version"] = str(schedule.version)
             form.data = again
@@ -89,9 +89,9 @@ def pause(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 def resume(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = editing.resume(_own(request, schedule_id).id, fire.read_clock().now, request.user)
     if schedule.next_fire_at is None:
-        messages.info(request, f"“{schedule.title}” has nothing left to fire. Edit it to choose another time.")
+        messages.info(request, f"“{schedule.title}” has no more firings. Edit it to choose another time.")
     else:
-        messages.success(request, f"“{schedule.title}” goes on.")
+        messages.success(request, f"“{schedule.title}” is resumed.")
     return _back(request, schedule)
 
 
@@ -104,14 +104,14 @@ def delete(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-@in_turn
+@with_user_lock
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
     if editing.limit_reached(request.user):
         messages.error(request, words.limit_reached())
         return redirect("schedules:list")
     schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)
-    messages.success(request, f"“{schedule.title}” is back.")
+    messages.success(request, f"“{schedule.title}” is restored.")
     return redirect("schedules:list")
 
 
@@ -124,5 +124,5 @@ def _own(request: PersonRequest, schedule_id: UUID) -> Schedule:
 
 
 def _back(request: PersonRequest, schedule: Schedule) -> HttpResponse:
-    """To the page the button was on."""
+    """Redirect to the page with the button."""
     return redirect("schedules:list") if "list" in request.POST else redirect("schedules:detail", schedule.id)

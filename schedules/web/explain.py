@@ -1,4 +1,4 @@
-"""Why each slot of a reminder went the way it did."""
+"""The slots of a reminder, with reasons."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
 from schedules.rules import civil
 
-_DONE = 20
+_SHOWN = 20
 
 
 @login_required
 @require_safe
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    """The newest slots up to `?before=<instant>`, a page of them."""
+    """A page of slots, newest first, up to `?before=<instant>`."""
     schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
     now = fire.read_clock().now
     before = _instant(request.GET.get("before", ""))
@@ -39,46 +39,46 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         "before": before,
         "coming": [] if before else history.coming(schedule, now),
         "past": with_notifications(request.user, shown),
-        "done": [] if before else _done(schedule),
+        "changes": [] if before else _changes(schedule),
         "older": shown[-1].slot if len(stories) > len(shown) else None,
     }
     return render(request, "schedules/explain.html", context)
 
 
 def with_notifications(user: User, stories: list[ExplainedSlot]) -> list[dict[str, object]]:
-    """Each story beside the notification that it led to, with its deliveries; None where it led to none."""
+    """Pair each slot with its notification and deliveries, or None."""
     batches = [story.batch_id for story in stories if story.batch_id is not None]
     deliveries = Delivery.objects.select_related("channel").order_by("channel_id")
     caused = Notification.objects.for_user(user).filter(batch_id__in=batches)
-    by_batch = {said.batch_id: said for said in caused.prefetch_related(Prefetch("deliveries", deliveries))}
+    by_batch = {found.batch_id: found for found in caused.prefetch_related(Prefetch("deliveries", deliveries))}
     return [{"story": story, "notification": story.batch_id and by_batch.get(story.batch_id)} for story in stories]
 
 
-def _done(schedule: Schedule) -> list[dict[str, object]]:
-    """What was last done to it, newest first: the event, the rule that an edit replaced, and the instants it names."""
+def _changes(schedule: Schedule) -> list[dict[str, object]]:
+    """The newest changes: the event, the rule that an edit replaced, and the instants in it."""
     return [
         {
             "event": event,
-            "was": _was(event),
+            "was": _old_rule(event),
             "instants": [
                 datetime.fromisoformat(event.detail[name])
                 for name in ("slot", "from", "to", "until")
                 if event.detail.get(name)
             ],
         }
-        for event in schedule.events.select_related("by").order_by("-id")[:_DONE]
+        for event in schedule.events.select_related("by").order_by("-id")[:_SHOWN]
     ]
 
 
-def _was(event: ScheduleEvent) -> str:
+def _old_rule(event: ScheduleEvent) -> str:
     if "was" not in event.detail:
         return ""
     timetable = timetable_of(event.detail["was"])
-    return "a rule that cannot be read any more" if timetable is None else timetable.rule.describe()
+    return "an invalid rule" if timetable is None else timetable.rule.describe()
 
 
 def _instant(text: str) -> datetime | None:
-    """An aware instant of a link; None for anything else."""
+    """Parse an aware instant from the URL; None if it is not one."""
     try:
         found = parse_datetime(text)
     except ValueError:

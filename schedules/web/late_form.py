@@ -1,4 +1,4 @@
-"""The part of the form that asks about time: missed slots, how far they are spread, how old a message may get."""
+"""The late section of the form: missed slots, spread, maximum age."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_STALE = 30 * 24 * 3600  # seconds
 
 
 def _seconds(label: str, initial: int, most: int, help_text: str) -> forms.IntegerField:
-    number = f"Write a whole number of seconds from 0 to {most:,}, such as {initial}."
+    number = f"Enter a whole number of seconds from 0 to {most:,}, such as {initial}."
     return forms.IntegerField(
         label=label,
         required=False,
@@ -33,19 +33,19 @@ def _seconds(label: str, initial: int, most: int, help_text: str) -> forms.Integ
 
 
 class LateForm(forms.Form):
-    """A field left empty means what it says at first."""
+    """An empty field means its initial value."""
 
     misfire = forms.ChoiceField(
         label="If it was missed",
         choices=_CHOICES,
         required=False,
         initial=Schedule.Misfire.LATEST,
-        help_text="When nothing could fire at the time. What fires only once is always sent, late.",
-        error_messages={"invalid_choice": "Choose one: send the newest missed one, every missed one, or none of them."},
+        help_text="One-time reminders are always sent, even if late.",
+        error_messages={"invalid_choice": "Choose the newest missed one, every missed one, or none."},
     )
-    grace = _seconds("Missed after", 60, LONGEST_GRACE, "Seconds. What is less late than that was not missed.")
+    grace = _seconds("Missed after", 60, LONGEST_GRACE, "Seconds of delay that do not count as missed.")
     spread = _seconds(
-        "Spread over", 0, LONGEST_SPREAD, "Seconds. Each goes out up to so much later, so that not all go out at once."
+        "Spread over", 0, LONGEST_SPREAD, "Maximum delay in seconds, so that not everything is sent at once."
     )
 
     stale_after = forms.IntegerField(
@@ -54,11 +54,10 @@ class LateForm(forms.Form):
         min_value=1,
         max_value=LONGEST_STALE,
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        help_text="Seconds after it was due. Later than that it is dropped, even if it fires only once."
-        " Empty: it is sent however late.",
+        help_text="Seconds after it was due. One-time reminders are dropped too. Empty: no limit.",
         error_messages=dict.fromkeys(
             ("invalid", "min_value", "max_value"),
-            f"Write a whole number of seconds from 1 to {LONGEST_STALE:,}, such as 3600, or leave it empty.",
+            f"Enter a whole number of seconds from 1 to {LONGEST_STALE:,}, such as 3600, or leave it empty.",
         ),
     )
 
@@ -66,11 +65,11 @@ class LateForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         stale_after, spread = cleaned.get("stale_after"), cleaned.get("spread") or 0
         if stale_after and stale_after <= spread:
-            self.add_error("stale_after", f"It is spread over {spread:,} s. Write more than that, or leave this empty.")
+            self.add_error("stale_after", f"Enter more than the spread of {spread:,} s, or leave this empty.")
         return cleaned
 
     def late(self) -> tuple[Schedule.Misfire, int, int]:
-        """What a valid form decides: the misfire policy, the grace and the spread, in seconds."""
+        """The misfire policy, the grace and the spread (seconds) of a valid form."""
         misfire, grace, spread = (
             self.fields[name].initial if self.cleaned_data[name] in (None, "") else self.cleaned_data[name]
             for name in ("misfire", "grace", "spread")

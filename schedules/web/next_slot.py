@@ -1,4 +1,4 @@
-"""What a person does with the next firing of a reminder, beside its timetable."""
+"""Skip, unskip, run now, snooze and duplicate a reminder."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ from django.views.decorators.http import require_POST
 
 from common.uuid7 import is_recent
 from people.requests import PersonRequest
-from people.user_lock import in_turn
+from people.user_lock import with_user_lock
 from schedules import editing, rules, words
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import civil
 
-_CHANGED = "Nothing was done: “{}” has changed since this page was made. Here it is as it stands now."
+_CHANGED = "Nothing was done: “{}” has changed since you opened this page. This is its current state."
 
 
 class SnoozeForm(forms.Form):
-    """`until` is typed on the clock that the page shows; after `is_valid()` it is an instant."""
+    """`until` is typed in the reader's zone and cleaned to an instant."""
 
-    until = forms.CharField(
-        max_length=40, error_messages={"required": "Choose a date and a time until which it is to be silent."}
-    )
+    until = forms.CharField(max_length=40, error_messages={"required": "Choose a date and a time."})
 
     def clean_until(self) -> object:
         try:
@@ -46,7 +44,7 @@ class SnoozeForm(forms.Form):
 @login_required
 @require_POST
 def skip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    """Skip the slot that the page showed as the next one, and no other."""
+    """Skip the slot that the page showed as the next one."""
     schedule = _own(request, schedule_id)
     try:
         slot = datetime.fromisoformat(request.POST.get("slot", ""))
@@ -55,14 +53,14 @@ def skip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         messages.error(request, _CHANGED.format(schedule.title))
     else:
         if not _has_broken(request, schedule):
-            messages.success(request, f"It skips {timezone.localtime(slot):%a %-d %b, %H:%M}.")
+            messages.success(request, f"Skipped: {timezone.localtime(slot):%a %-d %b, %H:%M}.")
     return redirect("schedules:detail", schedule.id)
 
 
 @login_required
 @require_POST
 def unskip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    """Let a slot that was skipped fire after all."""
+    """Undo skipping a slot."""
     schedule = _own(request, schedule_id)
     try:
         slot = datetime.fromisoformat(request.POST.get("slot", ""))
@@ -71,7 +69,7 @@ def unskip(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         messages.error(request, _CHANGED.format(schedule.title))
     else:
         if not _has_broken(request, schedule):
-            messages.success(request, f"It fires on {timezone.localtime(slot):%a %-d %b, %H:%M} after all.")
+            messages.success(request, f"It will fire on {timezone.localtime(slot):%a %-d %b, %H:%M}.")
     return redirect("schedules:detail", schedule.id)
 
 
@@ -89,12 +87,12 @@ def run(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     except editing.Conflict as conflict:
         raise Http404 from conflict  # deleted just now
     except rules.InvalidRule as error:
-        messages.error(request, f"“{schedule.title}” cannot be run: {error} Edit it to mend it.")
+        messages.error(request, f"“{schedule.title}” cannot be run: {error} Edit it to fix it.")
         return redirect("schedules:detail", schedule.id)
     if schedule.channels.filter(removed_at=None).exists():
-        messages.success(request, f"“{schedule.title}” is on its way. Its timetable stays as it is.")
+        messages.success(request, f"“{schedule.title}” is on its way. Its schedule does not change.")
     else:
-        messages.error(request, f"“{schedule.title}” has no channel to go to. Edit it to choose one.")
+        messages.error(request, f"“{schedule.title}” has no channel. Edit it to choose one.")
     return redirect("schedules:detail", schedule.id)
 
 
@@ -112,29 +110,29 @@ def snooze(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     except editing.Conflict:
         messages.error(request, _CHANGED.format(schedule.title))
     else:
-        said = f"“{schedule.title}” is silent until {timezone.localtime(until):%a %-d %b %Y, %H:%M}."
-        nothing_left = " After that, nothing is due any more: resume it to undo this."
+        text = f"“{schedule.title}” is snoozed until {timezone.localtime(until):%a %-d %b %Y, %H:%M}."
+        no_more = " It has no firings after that. Resume it to undo this."
         if not _has_broken(request, schedule):
-            messages.success(request, said if schedule.next_fire_at else said + nothing_left)
+            messages.success(request, text if schedule.next_fire_at else text + no_more)
     return redirect("schedules:detail", schedule.id)
 
 
 @login_required
 @require_POST
-@in_turn
+@with_user_lock
 def duplicate(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if editing.limit_reached(request.user):
         messages.error(request, words.limit_reached())
         return redirect("schedules:list")
     copy = editing.duplicate(_own(request, schedule_id).id, fire.read_clock().now, request.user)
-    messages.success(request, "This is the copy. It is paused: change what should differ, then resume it.")
+    messages.success(request, "This is the copy. It is paused. Edit it, then resume it.")
     return redirect("schedules:edit", copy.id)
 
 
 def _run_as(request: PersonRequest) -> UUID | None:
-    """What the button on this very page gave the run: pressed twice, it is the same one. None where there is none.
+    """The id that the page gave to this run, so that pressing twice runs once; None without one.
 
-    Raises ValueError for an id that no page gave within the last day.
+    Raises ValueError if the id is older than a day.
     """
     if not (given := request.POST.get("run_as", "")):
         return None
@@ -144,9 +142,9 @@ def _run_as(request: PersonRequest) -> UUID | None:
 
 
 def _has_broken(request: PersonRequest, schedule: Schedule) -> bool:
-    """Whether its rule turned out to be one that cannot be read any more; its page says why."""
+    """Show an error if the rule turned out to be invalid; return whether it did."""
     if schedule.state == Schedule.State.BROKEN:
-        messages.error(request, f"“{schedule.title}” has stopped: its rule cannot be read any more.")
+        messages.error(request, f"“{schedule.title}” has stopped because its rule is invalid.")
         return True
     return False
 

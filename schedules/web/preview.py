@@ -1,4 +1,4 @@
-"""The preview of a form: the next slots of the typed timing, and how they differ from the saved ones."""
+"""Preview a reminder before it is saved: next firings, changes, text."""
 
 from __future__ import annotations
 
@@ -29,10 +29,7 @@ _LOOK = 60
 @login_required
 @require_POST
 def preview(request: PersonRequest) -> HttpResponse:
-    """The next firings of what was typed; with `?of=<id>`, what that reminder gains and loses by it.
-
-    Fields not filled in yet are no errors here.
-    """
+    """Show the next firings; with `?of=<id>`, also those that the edit adds and removes. Empty fields are no errors."""
     schedule = _edited(request)
     fired = 0 if schedule is None else schedule.fired_count
     form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)
@@ -55,7 +52,7 @@ def preview(request: PersonRequest) -> HttpResponse:
 
 
 def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -> Reading | None:
-    """How the next firing will read on the channels that are chosen; None while no title is typed."""
+    """The text of the next firing on the chosen channels; None without a title."""
     typed = request.POST
     if not typed.get("title", "").strip():
         return None
@@ -89,7 +86,7 @@ def _note(form: TimingForm, slot: datetime) -> str:
 
 
 def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
-    """None where nothing would fire either way: while it is paused, or while what is typed is not right."""
+    """None if the reminder is paused or the form is invalid."""
     if schedule.state == Schedule.State.PAUSED or not _is_right(form):
         return None
     after = form.upcoming(_LOOK, schedule)
@@ -105,10 +102,7 @@ def _saved(schedule: Schedule, work: Work) -> list[datetime]:
 
 
 def _errors_to_show(form: TimingForm) -> dict[str, str]:
-    """For each field of the timing in which something was typed, what is wrong with that, or "".
-
-    An empty field keeps whatever stands there: on a form that was refused, that it must not be empty.
-    """
+    """The error, or "", of each timing field with a value; an empty field keeps the error that the page shows."""
     return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}
 
 

@@ -1,4 +1,4 @@
-"""The form of a reminder: what to say, when, and on which channels."""
+"""The form of a reminder: text, timing, channels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from schedules.web.timing_form import TimingForm, typed
 
 
 class TemplateField(forms.CharField):
-    """A text with placeholders. They are read only where the text is not too long."""
+    """A text with placeholders, which are checked only if the text is not too long."""
 
     def run_validators(self, value: Any) -> None:
         super().run_validators(value)
@@ -35,7 +35,7 @@ class TemplateField(forms.CharField):
 
 
 class TextField(TemplateField):
-    """Several lines. A browser counts a line break as one character and sends two."""
+    """Several lines. Browsers count a line break as one character but send two."""
 
     def to_python(self, value: Any) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")
@@ -47,7 +47,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         max_length=LONGEST_TITLE,
         widget=forms.TextInput(attrs={"placeholder": "Water the plants", "autocomplete": "off"}),
         error_messages={
-            "required": "Give it a title, such as “Water the plants”.",
+            "required": "Enter a title, such as “Water the plants”.",
             "max_length": "This title is %(show_value)d characters long; at most %(limit_value)d fit.",
         },
     )
@@ -55,7 +55,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         label="Text",
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="{name} becomes your name; {slot}, {date} and {time} when it was due; {schedule} the title.",
+        help_text="Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due).",
         validators=[
             MaxLengthValidator(
                 LONGEST_BODY, "This text is %(show_value)d characters long; at most %(limit_value)d are sent."
@@ -67,17 +67,15 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         queryset=Channel.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         error_messages={
-            "required": "Choose at least one channel to send it to.",
+            "required": "Choose at least one channel.",
             "invalid_choice": "This is not one of your channels. Choose from those listed.",
             "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
         },
     )
-    urgent = forms.BooleanField(
-        label="Urgent", required=False, help_text="Goes out in your quiet hours too, at the time that you chose."
-    )
-    # The version that the editor read; absent where the reminder is new.
+    urgent = forms.BooleanField(label="Urgent", required=False, help_text="Also sent during your quiet hours.")
+    # The version that the person edits; empty for a new reminder.
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
-    # The id that a new reminder will have: the same form sent twice makes one reminder.
+    # The id of the new reminder, so that a form sent twice creates one reminder.
     made_as = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(
@@ -106,26 +104,26 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self._user, self._is_new = user, schedule is None
         self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
-        self.order_fields_of(list(own), [] if schedule is None else schedule.channel_order)
+        self.add_positions(list(own), [] if schedule is None else schedule.channel_order)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self._is_new and editing.limit_reached(self._user):
             self.add_error(None, words.limit_reached())
-        if self._is_new and not self._came_lately():
+        if self._is_new and not self._is_fresh():
             again = cast(QueryDict, self.data).copy()
             again["made_as"] = str(uuid7())
             self.data = again
-            self.add_error(None, "This form was open for more than a day. Look it over, then save it again.")
+            self.add_error(None, "This form was open for more than a day. Check it, then save again.")
         return cleaned
 
-    def _came_lately(self) -> bool:
-        """Whether the id is one that a form was given within the last day; one that is missing is made later."""
+    def _is_fresh(self) -> bool:
+        """Whether the form was opened within the last day; a missing id is fine."""
         made_as = self.cleaned_data.get("made_as")
         return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
 
     def draft(self) -> Draft:
-        """What a valid form decides."""
+        """The draft that a valid form describes."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
         misfire, grace, spread = self.late()

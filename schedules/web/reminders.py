@@ -1,4 +1,4 @@
-"""Reminders, as their owners call schedules: the list and one in full."""
+"""Reminders (the users' word for schedules): list and detail."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
         found = found.filter(Q(title__icontains=search) | Q(body__icontains=search))
     if state in Schedule.State.values:
         found = found.filter(state=state)
-    # What comes next stands first; what never comes again, newest first.
+    # Next firing first; finished reminders last, newest first.
     rows = found.order_by(F("next_fire_at").asc(nulls_last=True), "-id").prefetch_related("channels")
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     troubles = last_troubles([schedule.id for schedule in page])
@@ -70,7 +70,7 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 
 def _just_deleted(request: PersonRequest) -> Schedule | None:
-    """The reminder that `?deleted=<id>` offers to bring back."""
+    """The reminder that `?deleted=<id>` offers to restore."""
     try:
         schedule_id = UUID(request.GET.get("deleted", ""))
     except ValueError:

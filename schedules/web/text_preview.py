@@ -1,4 +1,4 @@
-"""How a reminder that is being typed will read: its text once filled in, and the length that it has on each channel."""
+"""Preview of a reminder's text, and its length on each channel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_BODY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """On one channel: how much of `limit` (None: there is none) the text takes, in `unit`; `cut` to fit."""
+    """The length on one channel; `limit` is None if there is none, `cut` if it does not fit."""
 
     label: str
     length: int

@@ -1,4 +1,4 @@
-"""The part of the form that asks when: a kind, that kind's own fields, a time zone and a window."""
+"""The timing section of the form: kind, its fields, time zone and window."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _UNITS = [("minutes", "minutes"), ("hours", "hours"), ("days", "days")]
 _SHORT = [("last", "its last day instead"), ("skip", "nothing in that month")]
 _DAYS_OF_MONTH = [*((str(day), words.ordinal(day)) for day in range(1, 32)), ("last", "last day")]
 
-# Where a rule's parameter has another name on the form.
+# Rule parameters with another name on the form.
 _FIELD = {"timezone": "time_zone", "starts": "starts_at", "ends": "ends_at"}
-# The fields that hold a civil time, and what they hold it for.
+# Fields that hold a civil time.
 _MOMENTS = ("anchor", "starts_at", "ends_at")
 _MAX_COUNT = 1_000_000
-# What the form shows as pickers is asked for as such; of everything else `recurrence` says what is missing.
+# Messages for fields that are pickers; the rules have messages for the others.
 _MISSING = {
     "once": ("at", "Choose a date and a time."),
     "weekly": ("days", "Choose at least one day, such as Monday."),
@@ -46,9 +46,9 @@ def _moment(label: str, help_text: str = "") -> forms.CharField:
 
 
 class TimingForm(forms.Form):
-    """Reads everything leniently, so that `recurrence` is the one judge of what is right and says so in its words.
+    """Accept any text, so that only `schedules.rules` validates and writes the messages.
 
-    `now` is aware. After a successful `is_valid()`, `timetable` is what was asked for.
+    `now` is aware. `timetable` is set after a successful `is_valid()`.
     """
 
     kind = forms.ChoiceField(
@@ -118,7 +118,7 @@ class TimingForm(forms.Form):
         label="Not on",
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "2026-12-25, 2027-01-01", "autocomplete": "off"}),
-        help_text="Dates on which nothing fires, with commas between them.",
+        help_text="Dates on which nothing fires, separated by commas.",
     )
     max_count = forms.IntegerField(
         label="At most",
@@ -126,10 +126,10 @@ class TimingForm(forms.Form):
         min_value=1,
         max_value=_MAX_COUNT,
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        help_text="How many times it fires in all.",
+        help_text="The total number of firings.",
         error_messages={
-            "invalid": "Write a whole number, such as 10, or leave this empty.",
-            "min_value": "It must fire at least once. Write 1 or more, or leave this empty.",
+            "invalid": "Enter a whole number, such as 10, or leave this empty.",
+            "min_value": "Enter 1 or more, or leave this empty.",
             "max_value": "At most %(limit_value)d times. Leave this empty for no limit.",
         },
     )
@@ -138,16 +138,16 @@ class TimingForm(forms.Form):
         super().__init__(data, **options)
         self.now, self.fired = now, fired
         self.timetable: Timetable | None = None
-        # For all that is asked of the timetable: no form is worth more.
+        # Limits the computation for this form.
         self.work = Work()
 
     def clean(self) -> dict[str, Any]:
-        """Finds everything that is wrong at once, so that a person mends it in one go."""
+        """Report all errors at once."""
         cleaned = self.cleaned_data
         zone = self._zone()
         cleaned |= {name: self._instant(name, zone) for name in _MOMENTS}
         if "kind" in cleaned and len(self._kinds()) > 1:
-            self._refuse("kind", "These are two timings. Choose exactly one; make a second reminder for the other.")
+            self._refuse("kind", "Choose exactly one timing. Create a second reminder for the other.")
         if "kind" in cleaned:
             timetable = self._read(cleaned, zone)
             if not self.errors.keys() & TimingForm.base_fields.keys():
@@ -171,17 +171,17 @@ class TimingForm(forms.Form):
         return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
 
     def refuse(self, error: InvalidRule) -> None:
-        """The refusal of `recurrence`, at the field that the form has for it."""
+        """Show the rule's error at the matching field."""
         name = _FIELD.get(error.field, error.field)
         self._refuse(name if name in self.fields else "kind", str(error))
 
     def _refuse(self, name: str, message: str) -> None:
-        """An error at the field, unless one stands there already: the first is the cause."""
+        """Add an error to the field, unless it already has one: the first is the cause."""
         if name not in self.errors:
             self.add_error(name, message)
 
     def _zone(self) -> str:
-        """The zone that was typed; UTC in place of a wrong one, so that the other fields are judged too."""
+        """The typed zone; UTC if it is wrong, so that the other fields are still checked."""
         try:
             return civil.zone(self.cleaned_data.get("time_zone")).key
         except InvalidRule as error:
@@ -204,7 +204,7 @@ class TimingForm(forms.Form):
         return timetable
 
     def _instant(self, name: str, zone: str) -> datetime | None:
-        """The instant behind the civil time that was typed; `Once` knows how to read one and what to say."""
+        """The instant of a typed civil time, parsed by the rule `once`."""
         if not (written := self.cleaned_data.get(name)):
             return None
         try:
@@ -229,26 +229,25 @@ class TimingForm(forms.Form):
     def _refuse_what_never_fires(self, timetable: Timetable) -> None:
         most = self.cleaned_data.get("max_count")
         if most is not None and most <= self.fired:
-            self._refuse("max_count", f"It has fired {self.fired} times already. Write more than that, or nothing.")
+            self._refuse(
+                "max_count", f"It has already fired {self.fired} times. Enter more than that, or leave this empty."
+            )
         elif timetable.next_after(self.now, self.work) is not None:
             return
         elif timetable.without_exclusions().next_after(self.now, self.work) is not None:
-            self._refuse("excluded", "Whatever is still due falls on one of these dates. Leave fewer of them out.")
+            self._refuse("excluded", "All remaining firings are on these dates. Remove some of them.")
         elif timetable.rule.next_after(self.now, self.work) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
-            self._refuse(at_fault, "Nothing is due within this window. Choose an earlier start or a later end.")
+            self._refuse(at_fault, "Nothing fires in this window. Choose an earlier start or a later end.")
         elif timetable.rule.kind == "once":
-            said = timetable.rule.describe().removeprefix("Once, on ")
-            self._refuse("at", f"{said}, has passed; choose a later time.")
+            when = timetable.rule.describe().removeprefix("Once, on ")
+            self._refuse("at", f"{when}, has passed. Choose a later time.")
         else:
-            self._refuse("rule", "The last firing of this rule has passed. Choose a later end, or none.")
+            self._refuse("rule", "This rule has ended. Choose a later end, or none.")
 
 
 def typed(schedule: Schedule) -> dict[str, Any]:
-    """What a person would have typed to make `schedule`: initial values of the form.
-
-    Of a rule that cannot be read, neither its parameters nor its window: the form is where it is mended.
-    """
+    """The form's initial values for `schedule`; for an invalid rule, without its parameters and window."""
     readable = ("kind", "time_zone", "max_count", "excluded")
     try:
         zone = schedule.timetable().rule.zone
@@ -265,5 +264,5 @@ def typed(schedule: Schedule) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | str:
-    """The whole number that was typed, else the text itself, for `recurrence` to refuse with its example."""
+    """The typed whole number, or the text itself, which the rule then refuses."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text

@@ -43,7 +43,7 @@ def test_a_person_signs_up_and_gets_a_reminder(
     expect(page.get_by_role("status")).to_contain_text("A code is on its way")
     fits(page)
     hand.write(page, page.get_by_label("Code"), wait_until(lambda: codes.in_mails(post, email), "the code", within=20))
-    hand.press(page, page.get_by_role("button", name="Confirm"))
+    hand.press(page, page.get_by_role("button", name="Verify"))
     expect(page.get_by_role("status")).to_contain_text("is ready")
     fits(page)
 
@@ -56,8 +56,8 @@ def test_a_person_signs_up_and_gets_a_reminder(
     page.get_by_label("Date and time").fill(slot.isoformat())
     expect(page.get_by_label("Next firings")).to_contain_text(f"{slot:%H:%M}")
     fits(page)
-    hand.press(page, page.get_by_role("button", name="Set reminder"))
-    expect(page.get_by_role("status")).to_contain_text(f"“{_TITLE}” is set.")
+    hand.press(page, page.get_by_role("button", name="Create reminder"))
+    expect(page.get_by_role("status")).to_contain_text(f"“{_TITLE}” is created.")
     fits(page)
 
     said = (
@@ -91,7 +91,7 @@ def test_a_double_click_makes_one_reminder(page: Page, site: Installation) -> No
     page.get_by_label("Title").fill(title)
     page.get_by_label("Daily").check()
     expect(page.get_by_label("Next firings")).to_contain_text("09:00")
-    page.get_by_role("button", name="Set reminder").dblclick(delay=20)
-    expect(page.get_by_role("status")).to_contain_text("is set.")
+    page.get_by_role("button", name="Create reminder").dblclick(delay=20)
+    expect(page.get_by_role("status")).to_contain_text("is created.")
     page.wait_for_load_state("networkidle")
     assert len(site.rows("SELECT id FROM schedules_schedule WHERE title = %s", title)) == 1

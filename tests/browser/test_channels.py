@@ -39,11 +39,11 @@ def test_a_channel_of_each_kind(page: Page, site: Installation, others: list[Ser
         receiver = service.receiver
         page.get_by_label("Code").fill(wait_until(lambda there=receiver: codes.in_posts(there), "the code", within=20))
         fits(page)
-        page.get_by_role("button", name="Confirm").click()
+        page.get_by_role("button", name="Verify").click()
         expect(page.get_by_role("status")).to_contain_text("is ready")
         page.get_by_role("button", name=f"Send a test to {service.label}").click()
         expect(page.get_by_text("Test:").last).to_contain_text("Accepted", timeout=20_000)
-        assert len(service.said("Carillon rings")) == 1
+        assert len(service.said("Test from Carillon")) == 1
     fits(page)
 
 

@@ -181,7 +181,7 @@ def test_what_a_person_wrote_is_shown_and_never_run(operator: Client, story: Sto
 
 
 def test_an_empty_list_says_what_that_means_and_a_narrowed_one_that_nothing_matches(operator: Client) -> None:
-    assert "No dead letters: everything has arrived" in text(operator, "/admin/notifications/deadletter/")
+    assert "No dead letters." in text(operator, "/admin/notifications/deadletter/")
     assert "Nothing matches." in text(operator, "/admin/notifications/deadletter/?state=dead")
     assert "No schedules yet." in text(operator, "/admin/schedules/schedule/")
 
@@ -253,7 +253,7 @@ def test_an_operator_changes_what_becomes_of_an_unknown_outcome_and_nothing_else
     page = f"/admin/notifications/channel/{story.hook.pk}/change/"
     shown = text(operator, page)
     assert 'name="on_unknown"' in shown
-    assert "If nobody knows whether a message arrived" in shown
+    assert "If Carillon cannot tell whether a message arrived" in shown
     operator.post(page, {"on_unknown": "hold", "label": "Mine", "disabled_reason": "x", "sealed_secrets": "x"})
     before, after = story.hook, Channel.objects.get(pk=story.hook.pk)
     assert after.on_unknown == "hold"

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 def test_an_unknown_address_has_a_page_of_ours(client: Client) -> None:
     answer = client.get("/nowhere/")
     assert answer.status_code == 404
-    assert "There is nothing at this address" in answer.content.decode()
+    assert "This page does not exist" in answer.content.decode()
 
 
 def test_a_form_without_its_token_is_refused_in_words(ada: User) -> None:
@@ -22,7 +22,7 @@ def test_a_form_without_its_token_is_refused_in_words(ada: User) -> None:
     strict.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
     answer = strict.post("/settings/", {"name": "Eve", "time_zone": "UTC"})
     assert answer.status_code == 403
-    assert "This form is too old" in answer.content.decode()
+    assert "This form has expired" in answer.content.decode()
 
 
 @pytest.mark.parametrize("template", ["400.html", "403.html", "403_csrf.html", "404.html", "500.html", "503.html"])

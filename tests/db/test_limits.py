@@ -15,7 +15,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from common.uuid7 import uuid7
-from notifications.channels import lifecycle, verification
+from notifications.channels import changes, verification
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
@@ -36,7 +36,7 @@ def test_a_channel_past_the_limit_is_refused_at_the_form_and_kept(
     browser.post("/channels/new/email/", {"address": "one@example.net"})
     assert Channel.objects.for_user(ada).count() == 2
     page = browser.post("/channels/new/email/", {"address": "two@example.net", "label": "Mine"}).content.decode()
-    assert "You have 2 channels, as many as one person may have here." in page
+    assert "You have 2 channels, which is the limit." in page
     assert "two@example.net" in page
     assert Channel.objects.for_user(ada).count() == 2
 
@@ -114,7 +114,7 @@ def test_two_tabs_at_once_send_no_more_tests_than_one(ada: User, settings: Setti
 
     def send() -> None:
         with suppress(verification.TooMany):
-            lifecycle.send_test(channel, timezone.now())
+            changes.send_test(channel, timezone.now())
 
     at_once(*[send] * 6)
     assert channel.deliveries.count() == 2

@@ -1,4 +1,4 @@
-"""`manage.py second_factor show | remove`: for operators, of people who have lost theirs."""
+"""`manage.py second_factor show | remove`, for people who lost theirs."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def test_each_address_has_its_own_buttons(browser: Client, ada: User) -> None:
     EmailAddress.objects.create(user=ada, email=ada.email, primary=True)
     make_address(ada)
     page = browser.get("/account/email/").content.decode()
-    assert "Make second@example.net the first one" in page
+    assert "Make second@example.net primary" in page
     assert "Send the link to second@example.net again" in page
     assert f"Remove {ada.email}" not in page
 
@@ -43,14 +43,14 @@ def test_a_wrong_address_is_said_at_its_field(browser: Client) -> None:
 def test_the_link_in_the_mail_leads_to_a_question_with_one_button(client: Client, ada: User) -> None:
     key = EmailConfirmationHMAC(make_address(ada)).key
     page = client.get(f"/account/confirm-email/{key}/").content.decode()
-    assert "second@example.net" in page and "Confirm it" in page
+    assert "second@example.net" in page and "Is this address yours?" in page
     client.post(f"/account/confirm-email/{key}/")
     assert EmailAddress.objects.get(email="second@example.net").verified
 
 
 def test_a_link_that_is_not_known_says_what_to_do(client: Client) -> None:
     page = client.get("/account/confirm-email/nonsense/").content.decode()
-    assert "This link works no more" in page and "Have a new one sent" in page
+    assert "This link no longer works" in page and "Get a new link" in page
 
 
 def test_an_address_of_somebody_else_cannot_be_confirmed(client: Client, ada: User) -> None:

@@ -45,10 +45,10 @@ def test_they_are_off_when_both_are_empty() -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"quiet_from": "22:00"}, "Say also when your quiet hours end, or leave both empty."),
-        ({"quiet_until": "07:00"}, "Say also when your quiet hours begin, or leave both empty."),
-        ({"quiet_from": "22:00", "quiet_until": "22:00"}, "Your quiet hours end when they begin"),
-        ({"quiet_from": "25:00", "quiet_until": "07:00"}, "Write hours and minutes from 00:00 to 23:59"),
+        ({"quiet_from": "22:00"}, "Enter both times, or leave both empty."),
+        ({"quiet_until": "07:00"}, "Enter both times, or leave both empty."),
+        ({"quiet_from": "22:00", "quiet_until": "22:00"}, "Enter two different times"),
+        ({"quiet_from": "25:00", "quiet_until": "07:00"}, "Enter a time from 00:00 to 23:59"),
     ],
 )
 def test_what_cannot_be_is_said_at_the_field_and_nothing_is_saved(typed: dict[str, str], said: str) -> None:

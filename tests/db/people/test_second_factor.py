@@ -59,7 +59,7 @@ def test_signing_in_takes_the_password_and_then_a_code(anna: User) -> None:
     client = Client()
     assert sign_in(client, anna.email, after="/channels/") == STEP
     assert client.get("/channels/")["Location"].startswith("/account/login/")
-    assert "This code is not right" in show(client, "000000" if code(secret) != "000000" else "000001")
+    assert "Wrong code" in show(client, "000000" if code(secret) != "000000" else "000001")
     assert show(client, code(secret, 1)) == "/channels/"
     assert client.get("/channels/").status_code == 200
 
@@ -71,7 +71,7 @@ def test_a_code_works_once_in_all_the_time_that_it_is_good_for(anna: User) -> No
     sign_in(first, anna.email)
     sign_in(second, anna.email)
     assert show(first, typed) == "/reminders/"
-    assert "This code is not right" in show(second, typed)
+    assert "Wrong code" in show(second, typed)
     [used] = [key for key in cache._cache.get_client().keys("*totp.used*") if typed.encode() in key]  # type: ignore[attr-defined]
     assert cache._cache.get_client().ttl(used) > 60  # type: ignore[attr-defined]
 
@@ -83,7 +83,7 @@ def test_guessing_codes_ends_after_five(anna: User) -> None:
     right = {code(secret, away) for away in (-2, -1, 0, 1, 2, 3)}
     wrong = [guess for guess in ("100000", "200000", "300000", "400000", "500000", "600000") if guess not in right]
     for guess in wrong[:5]:
-        assert "This code is not right" in show(client, guess)
+        assert "Wrong code" in show(client, guess)
     # From another address and with the right one, too.
     other = Client(REMOTE_ADDR="192.0.2.9")
     sign_in(other, anna.email)
@@ -109,7 +109,7 @@ def test_a_recovery_code_stands_in_for_the_app_once(anna: User) -> None:
     assert show(client, codes[0]) == "/reminders/"
     again = Client()
     sign_in(again, anna.email)
-    assert "This code is not right" in show(again, codes[0])
+    assert "Wrong code" in show(again, codes[0])
 
 
 def test_a_new_password_by_mail_does_not_go_round_the_second_factor(anna: User) -> None:
@@ -133,7 +133,7 @@ def test_in_public_the_admin_is_closed_to_staff_until_they_have_set_one_up(root:
     assert led.redirect_chain[-1][0].startswith("/account/reauthenticate/")
     client.get("/admin/", follow=True)
     set_up(client)
-    assert "Go on to the admin" in client.get("/account/second-factor/recovery-codes/").content.decode()
+    assert "Continue to the admin" in client.get("/account/second-factor/recovery-codes/").content.decode()
     assert client.get("/admin/people/user/").status_code == 200
 
 

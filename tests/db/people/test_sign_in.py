@@ -112,7 +112,7 @@ def test_where_addresses_are_confirmed_sign_up_does_not_tell_either(anna: User, 
     assert sign_up("nobody@example.org") == sign_up(anna.email)
     assert [letter.subject for letter in mail.outbox] == [
         "[Carillon] Confirm your email address",
-        "[Carillon] You have an account already",
+        "[Carillon] You already have an account",
     ]
     link = re.search(r"https?://[^/]+(/account/confirm-email/\S+)", str(mail.outbox[0].body))
     assert link
@@ -181,7 +181,7 @@ def test_with_the_mail_server_away_one_is_told_and_learns_nothing_of_accounts(
         for email in ("nobody@example.org", anna.email)
     ]
     assert pages[0] == pages[1]
-    assert "A mail could not be sent just now" in pages[0]
+    assert "Carillon could not send an email" in pages[0]
 
 
 @pytest.mark.parametrize("password", ["bell-42", "password123", "84029384750", "anna@example"])

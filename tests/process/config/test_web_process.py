@@ -158,7 +158,7 @@ def test_a_body_that_is_too_large_is_refused_by_its_length_and_by_what_arrives_o
         assert web.ask("POST", "/account/login/", pieces(40)).status == 413
         assert web.ask("POST", "/nowhere/", pieces(17)).status == 413
         assert web.written() - before < 40 * MIB
-        # Whoever only says how much they would send is answered before they do.
+        # Whoever only says how much they would send is already answered they do.
         with socket.create_connection(("127.0.0.1", web.port)) as raw:
             raw.sendall(b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 400000000\r\n\r\n")
             assert raw.recv(100).startswith(b"HTTP/1.1 413")

@@ -58,7 +58,7 @@ def test_a_second_replay_changes_nothing_and_says_so(operator: Client, dead: lis
     act(operator, "replay", dead[:2])
     before = list(Delivery.objects.order_by("pk").values())
     told = act(operator, "replay", dead[:2])
-    assert told == "0 will be sent again. 2 had changed meanwhile and were left alone."
+    assert told == "0 will be sent again. 2 had changed and were skipped."
     assert list(Delivery.objects.order_by("pk").values()) == before
     assert len(kept()) == 2
 
@@ -66,7 +66,7 @@ def test_a_second_replay_changes_nothing_and_says_so(operator: Client, dead: lis
 def test_replay_tells_how_many_had_changed_meanwhile(operator: Client, dead: list[Delivery]) -> None:
     act(operator, "replay", dead[:1])
     told = act(operator, "replay", dead)
-    assert told == "2 will be sent again. 1 had changed meanwhile and was left alone."
+    assert told == "2 will be sent again. 1 had changed and was skipped."
 
 
 def test_replay_rings_after_the_commit(
@@ -80,19 +80,19 @@ def test_replay_rings_after_the_commit(
 def test_discard_asks_first_and_tells_how_many(operator: Client, dead: list[Delivery]) -> None:
     asked = operator.post(LIST, {"action": "discard", "_selected_action": [str(row.pk) for row in dead[:2]]})
     assert asked.status_code == 200
-    assert "2 dead letters are given up" in asked.content.decode()
+    assert "2 dead letters are cancelled" in asked.content.decode()
     assert states() == ["dead", "dead", "unknown"]
 
 
 def test_discard_without_a_reason_asks_again(operator: Client, dead: list[Delivery]) -> None:
-    fields = {"action": "discard", "_selected_action": [str(dead[0].pk)], "answered": "yes", "reason": " "}
+    fields = {"action": "discard", "_selected_action": [str(dead[0].pk)], "confirmed": "yes", "reason": " "}
     asked = operator.post(LIST, fields)
-    assert "Say why" in asked.content.decode()
+    assert "Enter a reason" in asked.content.decode()
     assert states() == ["dead", "dead", "unknown"]
 
 
 def test_discard_gives_up_the_selected_and_no_others(operator: Client, dead: list[Delivery]) -> None:
-    told = act(operator, "discard", dead[:2], answered="yes", reason="They moved.")
+    told = act(operator, "discard", dead[:2], confirmed="yes", reason="They moved.")
     assert told == "2 discarded."
     assert states() == ["cancelled", "cancelled", "unknown"]
     assert Delivery.objects.get(pk=dead[0].pk).reason == "Discarded: They moved."
@@ -115,10 +115,10 @@ def test_all_that_a_filter_matches_are_discarded_after_asking(operator: Client, 
     where = f"{LIST}?state=dead"
     asked = operator.post(where, {"action": "discard", "_selected_action": [str(dead[0].pk)], "select_across": "1"})
     page = asked.content.decode()
-    assert "2 dead letters are given up" in page
+    assert "2 dead letters are cancelled" in page
     assert f'action="{where}"' in page
     assert 'name="select_across" value="1"' in page
-    act(operator, "discard", dead[:1], where, select_across="1", answered="yes", reason="Old.")
+    act(operator, "discard", dead[:1], where, select_across="1", confirmed="yes", reason="Old.")
     assert states() == ["cancelled", "cancelled", "unknown"]
 
 
@@ -166,7 +166,7 @@ def test_staff_who_may_only_look_cannot_act(reader: Client, dead: list[Delivery]
     assert page.status_code == 200
     assert "No such box." in page.content.decode()
     for action in ("replay", "discard"):
-        fields = {"action": action, "_selected_action": str(dead[0].pk), "answered": "yes", "reason": "Mine."}
+        fields = {"action": action, "_selected_action": str(dead[0].pk), "confirmed": "yes", "reason": "Mine."}
         reader.post(LIST, fields)
         assert reader.get(f"{LIST}{dead[0].pk}/{action}/").status_code == 403
     reader.post("/admin/notifications/channel/", {"action": "enable", "_selected_action": str(dead[0].channel_id)})

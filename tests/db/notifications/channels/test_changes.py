@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from notifications import deliveries
-from notifications.channels import changes, lifecycle, unsubscribe, verification
+from notifications.channels import changes, unsubscribe, verification
 from notifications.deliveries import sender
 from notifications.links import UNSUBSCRIBE
 from notifications.message import Destination
@@ -36,7 +36,7 @@ def letters(ada: User) -> Channel:
 
 def to(channel: Channel, address: str = NEW) -> Channel:
     read = fresh(channel)
-    return changes.change(read, changes.mark(read), Destination({"address": address}), read.label)
+    return changes.change(read, changes.fingerprint(read), Destination({"address": address}), read.label)
 
 
 def fresh(channel: Channel) -> Channel:
@@ -67,7 +67,7 @@ def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_t
     waiting = make_delivery(letters)
     path = f"/channels/{letters.id}/change/"
     page = browser.get(path)
-    assert "1 delivery waits for this channel" in page.content.decode()
+    assert "1 delivery is pending for this channel" in page.content.decode()
     answer = browser.post(path, {"read": page.context["read"], "address": NEW, "label": "Letters"})
     assert answer["Location"] == f"/channels/{letters.id}/verify/"
     assert schedule.channel_order[0] == letters.id and letters in schedule.channels.all()
@@ -89,7 +89,7 @@ def test_what_was_held_against_the_old_address_is_forgotten(letters: Channel) ->
 
 
 def test_what_an_operator_disabled_stays_so(letters: Channel) -> None:
-    lifecycle.disable([letters.id], "Abuse.")
+    changes.disable([letters.id], "Abuse.")
     to(letters)
     assert fresh(letters).disabled_reason == "Abuse."
 
@@ -183,7 +183,7 @@ def test_a_stranger_who_was_sent_a_code_still_refuses_any_more(
     assert fresh(letters).address == {"address": NEW}
     path = f"/channels/{letters.id}/change/"
     form = {"read": browser.get(path).context["read"], "address": OLD, "label": "Letters"}
-    assert "wants no more email" in browser.post(path, form).content.decode()
+    assert "has refused emails" in browser.post(path, form).content.decode()
     assert UNSUBSCRIBE.token(letters.id) in link_in(0)
 
 
@@ -203,8 +203,8 @@ def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: C
 
 
 def test_a_channel_removed_meanwhile_stays_removed(letters: Channel) -> None:
-    lifecycle.remove(fresh(letters))
-    with pytest.raises(changes.Meanwhile):
+    changes.remove(fresh(letters))
+    with pytest.raises(changes.Conflict):
         to(letters)
     assert fresh(letters).address == {"address": OLD}
 
@@ -219,13 +219,13 @@ def test_a_former_address_counts_for_nothing_that_a_person_may_have(letters: Cha
 @pytest.mark.django_db(transaction=True)
 def test_of_two_at_once_one_is_saved_and_the_other_told() -> None:
     letters = make_channel(make_user(), "email", address={"address": OLD})
-    marked = changes.mark(letters)
+    marked = changes.fingerprint(letters)
 
     def save(address: str) -> str:
         try:
             changes.change(letters, marked, Destination({"address": address}), "Letters")
             return address
-        except changes.Meanwhile:
+        except changes.Conflict:
             return ""
         finally:
             connection.close()
@@ -244,7 +244,7 @@ def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() ->
     def remove() -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                lifecycle.remove(letters)
+                changes.remove(letters)
                 held.set()
                 for _ in range(500):  # until the other one waits for this
                     cursor.execute(
@@ -259,7 +259,7 @@ def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() ->
     with ThreadPoolExecutor(1) as pool:
         removing = pool.submit(remove)
         held.wait(10)
-        with pytest.raises(changes.Meanwhile):
+        with pytest.raises(changes.Conflict):
             to(letters)
         removing.result(10)
     assert fresh(letters).removed_at is not None

@@ -16,7 +16,7 @@ from pytest_django import Settings
 from standardwebhooks import WebhookVerificationError
 
 from demo.receivers import HTTPReceiver
-from notifications.channels import signing_secret
+from notifications.channels import changes
 from notifications.deliveries import sender
 from notifications.models import Channel
 from people.models import User
@@ -120,11 +120,11 @@ def test_replaced_again_within_the_day_all_three_sign(browser: Client, hook: Cha
 
 @pytest.mark.django_db
 def test_too_many_within_a_day_are_refused_with_the_time_to_come_back(browser: Client, hook: Channel) -> None:
-    for _ in range(signing_secret.MOST):
+    for _ in range(changes.MOST_OLD_SECRETS):
         press(browser, hook)
     kept = Channel.objects.get(id=hook.id).sealed_secrets
     page = press(browser, hook)
-    assert "5 secrets sign each message already. The oldest stops" in page
+    assert "5 secrets sign each message already. The oldest expires" in page
     assert Channel.objects.get(id=hook.id).sealed_secrets == kept
 
 
@@ -135,7 +135,7 @@ def test_a_form_sent_twice_replaces_once(browser: Client, hook: Channel) -> None
     browser.post(path, form)
     once = Channel.objects.get(id=hook.id).sealed_secrets
     page = browser.post(path, form, follow=True).content.decode()
-    assert "this time nothing was" in page
+    assert "Nothing changed this time" in page
     assert secret_in(page) == Channel.objects.get(id=hook.id).destination().secrets["secret"]
     assert Channel.objects.get(id=hook.id).sealed_secrets == once
 
@@ -169,7 +169,7 @@ def test_of_two_at_once_one_replaces_and_none_is_lost() -> None:
 
     def replace(_: int) -> bool:
         try:
-            return signing_secret.replace(hook.id, signing_secret.mark(hook), ada, now)
+            return changes.replace_secret(hook.id, changes.secret_fingerprint(hook), ada, now)
         finally:
             connection.close()
 

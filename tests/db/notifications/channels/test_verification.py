@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from notifications.channels import lifecycle, verification
+from notifications.channels import changes, verification
 from notifications.deliveries import sender
 from notifications.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
@@ -75,7 +75,7 @@ def test_no_page_and_no_table_holds_the_code(browser: Client, channel: Channel) 
 
 def test_the_history_tells_a_code_from_a_test(browser: Client, channel: Channel) -> None:
     verification.accept(channel)
-    lifecycle.send_test(channel, timezone.now())
+    changes.send_test(channel, timezone.now())
     test, code = Notification.objects.all()
     for notification, said in ((test, "test"), (code, "code")):
         page = re.sub(r"\s+", " ", browser.get(f"/history/{notification.id}/").content.decode())
@@ -87,8 +87,8 @@ def test_the_history_tells_a_code_from_a_test(browser: Client, channel: Channel)
 def test_five_wrong_tries_spend_the_code(browser: Client, channel: Channel) -> None:
     wrong, right = wrong_code(), newest_code()
     for _ in range(codes.TRIES):
-        assert "not the code" in enter(browser, channel, wrong)
-    assert "works no more" in enter(browser, channel, right)
+        assert "not the latest code" in enter(browser, channel, wrong)
+    assert "has expired" in enter(browser, channel, right)
     assert not is_verified(channel)
 
 
@@ -102,21 +102,21 @@ def test_a_code_lives_for_a_quarter_of_an_hour(channel: Channel) -> None:
 def test_a_new_code_comes_after_a_minute_and_ends_the_last(browser: Client, channel: Channel) -> None:
     first = newest_code()
     answer = browser.post(f"/channels/{channel.id}/code/", follow=True)
-    assert "A code was sent just now" in answer.content.decode()
+    assert "A code was just sent" in answer.content.decode()
     assert Notification.objects.count() == 1
     Code.objects.update(made_at=timezone.now() - codes.PAUSE, tries=codes.TRIES)
     Notification.objects.update(created_at=timezone.now() - codes.PAUSE)
     browser.post(f"/channels/{channel.id}/code/")
     send_all()
     assert newest_code() != first
-    assert "not the code" in enter(browser, channel, first)
+    assert "not the latest code" in enter(browser, channel, first)
     assert "is ready" in enter(browser, channel, newest_code())
 
 
 def test_the_code_of_another_channel_is_worth_nothing(browser: Client, channel: Channel, ada: User) -> None:
     browser.post("/channels/new/email/", {"address": "victim@example.net", "label": "Other"})
     other = Channel.objects.exclude(id=channel.id).get()
-    assert "not the code" in enter(browser, other, newest_code())
+    assert "not the latest code" in enter(browser, other, newest_code())
     assert not is_verified(other)
 
 
@@ -134,7 +134,7 @@ def test_an_address_confirmed_at_sign_up_counts(ada: User) -> None:
     EmailAddress.objects.create(user=ada, email="ada@example.com", verified=False)
     EmailAddress.objects.create(user=make_user(), email="victim@example.net", verified=True)
     verified = {
-        address: lifecycle.add(ada, "email", {"address": address}).verified_at is not None
+        address: changes.add(ada, "email", {"address": address}).verified_at is not None
         for address in ("Ada@example.org", "ada@example.com", "victim@example.net")
     }
     assert verified == {"Ada@example.org": True, "ada@example.com": False, "victim@example.net": False}
@@ -149,11 +149,11 @@ def test_a_reminder_that_says_the_mark_is_sent_as_it_was_written(channel: Channe
 def test_removing_a_channel_and_adding_it_again_sends_no_code_sooner(browser: Client, ada: User) -> None:
     def add(address: str) -> str:
         page = browser.post("/channels/new/email/", {"address": address}, follow=True).content.decode()
-        lifecycle.remove(Channel.objects.filter(user=ada).latest("id"))
+        changes.remove(Channel.objects.filter(user=ada).latest("id"))
         return page
 
     assert "A code is on its way" in add("victim@example.net")
-    assert "A code was sent just now" in add("Victim@Example.net")
+    assert "A code was just sent" in add("Victim@Example.net")
     assert "A code is on its way" in add("other@example.net")
     assert Notification.objects.count() == 2
 
@@ -187,9 +187,9 @@ def test_tests_and_codes_are_bounded_within_a_day(browser: Client, ada: User, se
     for _ in range(2):
         browser.post(f"/channels/{inbox.id}/test/")
     refused = browser.post(f"/channels/{inbox.id}/test/", headers={"HX-Request": "true"}).content.decode()
-    assert "2 tests and codes were sent" in refused
+    assert "You sent 2 tests and codes" in refused
     page = browser.post("/channels/new/email/", {"address": "victim@example.net"}, follow=True).content.decode()
-    assert "2 tests and codes were sent" in page
+    assert "You sent 2 tests and codes" in page
     assert Notification.objects.count() == 2
     Notification.objects.update(created_at=timezone.now() - timedelta(days=1))
     assert "Test:" in browser.post(f"/channels/{inbox.id}/test/", headers={"HX-Request": "true"}).content.decode()

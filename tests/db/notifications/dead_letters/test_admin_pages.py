@@ -94,11 +94,11 @@ def test_what_was_done_shows_on_each_deliverys_page(operator: Client, letters: l
 @pytest.mark.parametrize(
     ("act", "typed", "words"),
     [
-        ("replay", {"per_minute": ""}, "Say how many a minute the service bears."),
+        ("replay", {"per_minute": ""}, "Enter how many per minute the service can handle."),
         ("replay", {"per_minute": "0"}, "greater than or equal to 1"),
         ("replay", {"per_minute": "many"}, "Enter a whole number."),
         ("replay", {"per_minute": "60", "max_age": "2"}, "not one of the available choices"),
-        ("discard", {"reason": "  "}, "Say why"),
+        ("discard", {"reason": "  "}, "Enter a reason"),
     ],
 )
 def test_what_was_typed_wrongly_is_said_at_its_field_and_does_nothing(
@@ -117,13 +117,13 @@ def test_a_group_that_somebody_else_has_just_finished_leads_back_to_the_groups(
     operator.post(f"{page}discard/", {"reason": "Old."})
     answer = operator.post(f"{page}replay/", {"per_minute": "60"}, follow=True)
     assert answer.redirect_chain == [(CAUSES, 302)]
-    assert "no letter of this cause is left" in answer.content.decode()
+    assert "No dead letter of this cause is left" in answer.content.decode()
     assert operator.get(page, follow=True).redirect_chain == [(CAUSES, 302)]
     assert operator.get(f"{CAUSES}000000000000/").status_code == 404
 
 
 def test_an_empty_list_says_so(operator: Client) -> None:
-    assert "everything has arrived" in shown(operator, CAUSES)
+    assert "No dead letters." in shown(operator, CAUSES)
 
 
 def test_who_may_only_look_cannot_act_and_nobody_else_looks(client: Client, letters: list[Delivery]) -> None:
@@ -148,7 +148,7 @@ def test_all_that_a_filter_matches_are_replayed_without_the_stale(operator: Clie
     Delivery.objects.filter(pk=letters[0].pk).update(expires_at=NOON)
     fields = {"action": "replay", "_selected_action": str(letters[0].pk), "select_across": "1"}
     page = operator.post("/admin/notifications/deadletter/?provider=webhook", fields, follow=True).content.decode()
-    assert "3 will be sent again. 1 is stale and stayed as they were." in page
+    assert "3 will be sent again. 1 is stale and skipped." in page
     assert Intervention.objects.get().which == "provider webhook"
     operator.post("/admin/notifications/deadletter/", fields | {"select_across": "0"})
     assert set(Delivery.objects.values_list("state", flat=True)) == {"pending"}

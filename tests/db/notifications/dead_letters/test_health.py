@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from demo.receivers import HTTPReceiver, Reply
 from notifications import deliveries, providers
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.deliveries import sender
 from notifications.message import Answer, Destination, Message, Rejected, Retryable
 from notifications.models import Attempt, Channel, Delivery
@@ -92,9 +92,9 @@ def test_used_up_tries_disable_it_too(hook: Channel, receiver: HTTPReceiver) -> 
 
 
 def test_what_keeps_us_from_asking_is_not_held_against_the_channel(hook: Channel, receiver: HTTPReceiver) -> None:
-    lifecycle.disable([hook.id], "By an operator.")
+    changes.disable([hook.id], "By an operator.")
     assert try_once(make_delivery(hook)) == "dead"
-    lifecycle.enable([hook.id])
+    changes.enable([hook.id])
     Channel.objects.filter(id=hook.id).update(sealed_secrets="written under a key that is not here")
     assert try_once(make_delivery(hook)) == "dead"
     hook.refresh_from_db()
@@ -127,7 +127,7 @@ def test_a_providers_bug_begins_no_record(hook: Channel, monkeypatch: pytest.Mon
 def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPReceiver) -> None:
     claim = deliveries.claim(make_delivery(hook).id, "worker")
     assert claim is not None
-    lifecycle.disable([hook.id], "By an operator.")
+    changes.disable([hook.id], "By an operator.")
     deliveries.reject(claim, "410 Gone", gone=True)
     hook.refresh_from_db()
     assert hook.disabled_reason == "By an operator."
@@ -136,7 +136,7 @@ def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPRec
 def test_enabling_begins_anew(hook: Channel, receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(410)
     try_once(make_delivery(hook))
-    lifecycle.enable([hook.id])
+    changes.enable([hook.id])
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at, hook.disabled_reason) == (None, None, "")
 
@@ -178,7 +178,7 @@ def test_a_channel_removed_while_its_delivery_is_being_sent(
 ) -> None:
     box, other = make_channel(ada), make_channel(ada, "webhook")
     delivery, beside = make_delivery(box), make_delivery(other)
-    answering_after(monkeypatch, lambda: lifecycle.remove(box), answer)
+    answering_after(monkeypatch, lambda: changes.remove(box), answer)
     assert try_once(delivery) == state
     Delivery.objects.filter(id=delivery.id).update(available_at=NOON)
     try_once(delivery)

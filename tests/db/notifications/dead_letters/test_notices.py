@@ -12,7 +12,7 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
 from notifications import operator_summary, owner_notices
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
@@ -82,7 +82,7 @@ def test_a_notice_that_does_not_arrive_and_a_test_are_not_told_of(ada: User, cha
 def test_a_disabled_channel_is_told_of_once_with_its_reason_and_not_for_each_cause(ada: User, chat: Channel) -> None:
     make_channel(ada)
     make_dead(chat)
-    lifecycle.disable([chat.id], "Its service says that it is gone.")
+    changes.disable([chat.id], "Its service says that it is gone.")
     assert owner_notices.tell_owners(timezone.now()) == 1
     assert owner_notices.tell_owners(timezone.now()) == 0
     assert told() == [("Inbox", "“Chat” is disabled")]

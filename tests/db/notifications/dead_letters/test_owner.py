@@ -37,7 +37,7 @@ def act(browser: Client, letter: Delivery, what: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("state", "button"), [("dead", "Send again</button>"), ("unknown", "Send again, even if it arrives twice</button>")]
+    ("state", "button"), [("dead", "Send again</button>"), ("unknown", "Send again (may arrive twice)</button>")]
 )
 def test_a_letter_is_sent_again_under_the_same_key_and_that_is_kept(
     browser: Client, ada: User, chat: Channel, state: str, button: str
@@ -45,7 +45,7 @@ def test_a_letter_is_sent_again_under_the_same_key_and_that_is_kept(
     letter = make_letter(chat, state)
     assert button in browser.get(f"/history/{letter.notification_id}/").content.decode()
     page = act(browser, letter, "again")
-    assert "It is sent again to “Chat”." in page
+    assert "Sending again to “Chat”." in page
     assert "Send again" not in page
     assert (letter.state, letter.replays) == ("pending", 1)
     kept = Intervention.objects.get()
@@ -56,24 +56,24 @@ def test_a_letter_is_sent_again_under_the_same_key_and_that_is_kept(
 def test_pressing_twice_sends_it_once(browser: Client, chat: Channel) -> None:
     letter = make_letter(chat)
     act(browser, letter, "again")
-    assert "nothing has changed" in act(browser, letter, "again")
+    assert "Nothing changed" in act(browser, letter, "again")
     assert (letter.replays, Intervention.objects.count()) == (1, 1)
 
 
 def test_a_letter_is_discarded_and_says_who_wanted_that(browser: Client, chat: Channel) -> None:
     letter = make_letter(chat)
-    assert "It is discarded" in act(browser, letter, "discard")
+    assert "Discarded." in act(browser, letter, "discard")
     assert (letter.state, letter.reason) == ("cancelled", "Discarded: its owner does not need it any more.")
     assert Intervention.objects.get().what == "discarded"
-    assert "nothing has changed" in act(browser, letter, "again")
+    assert "Nothing changed" in act(browser, letter, "again")
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"disabled_at": "2026-06-01T12:00Z"}, "“Chat” is disabled: enable it first"),
+        ({"disabled_at": "2026-06-01T12:00Z"}, "“Chat” is disabled. Enable it first"),
         ({"removed_at": "2026-06-01T12:00Z"}, "“Chat” was removed"),
-        ({"verified_at": None}, "“Chat” has not been verified"),
+        ({"verified_at": None}, "“Chat” is not verified"),
     ],
 )
 def test_what_would_die_again_at_once_is_not_sent(
@@ -99,7 +99,7 @@ def test_a_strangers_letter_is_not_there_and_looking_changes_nothing(browser: Cl
 def test_what_has_arrived_offers_nothing(browser: Client, chat: Channel) -> None:
     letter = make_delivery(chat, state="delivered")
     assert "Send again" not in browser.get(f"/history/{letter.notification_id}/").content.decode()
-    assert "nothing has changed" in act(browser, letter, "again")
+    assert "Nothing changed" in act(browser, letter, "again")
     assert letter.state == "delivered"
 
 
@@ -110,5 +110,5 @@ def test_a_test_is_not_sent_again_for_tests_are_counted_where_they_are_asked_for
     page = browser.get(f"/history/{letter.notification_id}/").content.decode()
     assert "Discard</button>" in page
     assert "Send again" not in page
-    assert "This was a test: send a new one" in act(browser, letter, "again")
+    assert "This was a test. Send a new one" in act(browser, letter, "again")
     assert (letter.state, letter.replays) == ("dead", 0)

@@ -100,14 +100,14 @@ def test_looking_at_the_link_changes_nothing_and_pressing_the_button_does(client
     assert "<button" not in answer.content.decode().split("<main")[1]
     assert tried(notification) == [("Inbox", "cancelled")]
     again = client.post(link(notification), {"answer": "1-hour"}, follow=True)
-    assert "answered before" in again.content.decode()
+    assert "already answered" in again.content.decode()
     assert Notification.objects.count() == 1
 
 
 def test_an_answer_that_is_none_of_the_buttons_does_nothing(client: Client) -> None:
     notification, _ = make_fired()
     answer = client.post(link(notification), {"answer": "later, please"}, follow=True)
-    assert "Nothing was done" in answer.content.decode()
+    assert "Nothing changed" in answer.content.decode()
     assert tried(notification) == [("Inbox", "pending")]
 
 
@@ -136,9 +136,9 @@ def test_an_owner_answers_on_the_pages_and_nobody_else_can(client: Client) -> No
     assert client.post(path, {"answer": "acknowledge"}).status_code == 404
     client.force_login(notification.user, backend="django.contrib.auth.backends.ModelBackend")
     assert client.get(path).status_code == 405
-    assert "Again in 1 hour" in client.get(f"/history/{notification.id}/").content.decode()
+    assert "Snooze 1 hour" in client.get(f"/history/{notification.id}/").content.decode()
     page = client.post(path, {"answer": "1-hour"}, follow=True).content.decode()
-    assert "comes again" in page
+    assert "is snoozed until" in page
     assert Delivery.objects.filter(available_at__gt=timezone.now() + timedelta(minutes=59)).count() == 1
 
 
@@ -154,7 +154,7 @@ def test_the_history_says_why_it_fell_back(client: Client, monkeypatch: pytest.M
     client.force_login(notification.user, backend="django.contrib.auth.backends.ModelBackend")
     for path in ("/history/", f"/history/{notification.id}/"):
         page = client.get(path).content.decode()
-        assert "Fell back to Email because Inbox failed: The address is gone." in page
+        assert "Fallback to Email: Inbox failed: The address is gone." in page
 
 
 @pytest.mark.parametrize(("answer", "said"), [("acknowledge", "Acknowledged."), ("1-hour", "Snoozed.")])

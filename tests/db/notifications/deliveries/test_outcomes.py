@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from common.uuid7 import uuid7
 from notifications import acknowledge, dead_letters, deliveries
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.dead_letters import Which, Who
 from notifications.deliveries import Claim, LostRule, fallback, outbox
 from notifications.models import Delivery, Notification
@@ -290,7 +290,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
         guarded(answer),
         guarded(lambda: dead_letters.replay(Which().rows(), "all", OPERATOR)),
         guarded(lambda: deliveries.cancel_unsent(origin_id, "The reminder was paused.")),
-        guarded(lambda: lifecycle.remove(to[2])),
+        guarded(lambda: changes.remove(to[2])),
     )
     assert failures == []
     for notification in Notification.objects.prefetch_related("deliveries"):

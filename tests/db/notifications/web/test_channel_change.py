@@ -140,7 +140,7 @@ def test_what_one_server_was_given_in_secret_is_not_handed_to_another(
     channel = add(browser, kind, **typed)
     answer = change(browser, channel, **elsewhere)
     assert sorted(answer.context["details"].errors) == fields
-    assert "meant for another server" in answer.content.decode()
+    assert "belongs to another server" in answer.content.decode()
     assert fresh(channel).destination() == channel.destination()
     again = {name: typed[name] for name in fields}
     assert change(browser, channel, **elsewhere, **again).status_code == 302
@@ -170,7 +170,7 @@ def test_secrets_that_cannot_be_read_are_written_anew(browser: Client) -> None:
     channel = add(browser, "telegram", token="123456:" + "a" * 35, chat="4711")
     Channel.objects.update(sealed_secrets="written under a key that is not here")
     page = browser.get(f"/channels/{channel.id}/change/").content.decode()
-    assert "Write them again" in page
+    assert "Enter them again" in page
     assert "token" in change(browser, channel).context["details"].errors
     change(browser, channel, token="123456:" + "b" * 35)
     assert fresh(channel).destination().secrets == {"token": "123456:" + "b" * 35}

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from notifications import deliveries
-from notifications.channels import lifecycle
+from notifications.channels import changes
 from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import make_channel, make_delivery, make_schedule
@@ -75,7 +75,7 @@ def test_a_secret_is_shown_exactly_once(browser: Client, ada: User) -> None:
     assert "no-store" in answer["Cache-Control"]
     again = browser.get(answer.request["PATH_INFO"]).content.decode()
     assert secret not in again
-    assert "shown already" in again
+    assert "already shown" in again
     assert secret not in str(dict(browser.session))
     assert secret not in browser.get("/channels/").content.decode()
 
@@ -87,8 +87,8 @@ def test_a_secret_of_an_older_channel_is_never_shown(browser: Client, ada: User)
 
 
 def test_a_second_inbox_is_not_made(browser: Client, ada: User) -> None:
-    lifecycle.open_inbox(ada)
-    assert "You have your inbox already" in browser.post("/channels/new/inbox/", follow=True).content.decode()
+    changes.add_inbox(ada)
+    assert "You already have an inbox" in browser.post("/channels/new/inbox/", follow=True).content.decode()
     assert Channel.objects.for_user(ada).count() == 1
     assert "/channels/new/inbox/" not in browser.get("/channels/new/").content.decode()
 
@@ -158,12 +158,12 @@ def test_removing_tells_of_reminders_that_would_have_no_channel(browser: Client,
     first, second = make_channel(ada), make_channel(ada, "telegram")
     make_schedule(ada, title="Both", channels=[first, second])
     page = browser.get(f"/channels/{first.id}/remove/").content.decode()
-    assert "go on without it" in page and "no other channel" not in page
+    assert "continue without it" in page and "no other channel" not in page
     make_schedule(ada, title="Only the first", channels=[first])
     page = browser.get(f"/channels/{first.id}/remove/").content.decode()
     assert "1 reminder has no other channel" in page
     assert page.index("Only the first") < page.index("Both")
-    lifecycle.remove(second)
+    changes.remove(second)
     assert "2 reminders have no other channel" in browser.get(f"/channels/{first.id}/remove/").content.decode()
 
 
@@ -171,7 +171,7 @@ def test_the_list_of_reminders_tells_of_one_without_a_channel(browser: Client, a
     channel = make_channel(ada)
     make_schedule(ada, channels=[channel])
     assert "it has no channel" not in browser.get("/reminders/").content.decode()
-    lifecycle.remove(channel)
+    changes.remove(channel)
     assert "it has no channel" in browser.get("/reminders/").content.decode()
 
 
@@ -192,11 +192,11 @@ def test_a_channels_pages_say_which_reminders_use_it_and_where_it_stands_in_thei
     inbox, mail, gone = make_channel(ada), make_channel(ada, "email"), make_channel(ada, "webhook")
     make_schedule(ada, [gone, mail, inbox], title="Rent", in_order=True)
     make_schedule(ada, [mail, inbox], title="Ferns")
-    lifecycle.remove(gone)
+    changes.remove(gone)
     for path in (f"/channels/{inbox.id}/", f"/channels/{inbox.id}/remove/"):
         page = browser.get(path).content.decode()
         assert "Ferns</a></li>" in page
-        assert 'Rent</a> <span class="help">one after the other: number 2 of 2</span>' in page
+        assert 'Rent</a> <span class="help">in order: number 2 of 2</span>' in page
 
 
 @pytest.mark.parametrize("choice", ["retry", "hold", ""])

@@ -55,7 +55,7 @@ def test_a_failure_is_explained_in_words_with_its_attempts(browser: Client, ada:
     deliveries.reject(claim, "The receiver answered 404 Not Found.")
     assert "The receiver answered 404 Not Found." in browser.get("/history/").content.decode()
     page = browser.get(f"/history/{delivery.notification_id}/").content.decode()
-    assert "The receiver answered 404 Not Found. It is not tried again by itself." in page
+    assert "The receiver answered 404 Not Found. Carillon does not retry it." in page
     assert "rejected" in page
     assert str(delivery.id) in page
 
@@ -68,13 +68,13 @@ def test_each_state_is_explained(browser: Client, ada: User, state: str) -> None
     elif state != "pending":
         fields["settled_at"] = "2026-06-01T12:00Z"
     delivery = make_delivery(make_channel(ada), **fields)
-    said = {"sending": "Is being sent now.", "delivered": "Accepted"}
+    said = {"sending": "Being sent.", "delivered": "Accepted"}
     assert said.get(state, "Because.") in browser.get(f"/history/{delivery.notification_id}/").content.decode()
 
 
 def test_what_waits_for_nothing_in_particular_says_just_that(browser: Client, ada: User) -> None:
     delivery = make_delivery(make_channel(ada))
-    assert "Waits to be sent." in browser.get(f"/history/{delivery.notification_id}/").content.decode()
+    assert "Waiting to be sent." in browser.get(f"/history/{delivery.notification_id}/").content.decode()
 
 
 def test_a_removed_channel_keeps_its_history(browser: Client, ada: User) -> None:

@@ -65,7 +65,7 @@ def test_a_reminder_shows_its_last_failure_until_the_next_one_arrives_in_full(
     for page in pages:
         said = text(browser, page)
         assert "Last: partly" in said
-        assert "Team did not take it" in said
+        assert "not delivered to Team" in said
         assert f'href="/history/{failed.id}/">Last' in said
     fire.fire_due(NINE + timedelta(days=1))
     assert "Last: partly" in text(browser, pages[0])  # the newest one is still on its way

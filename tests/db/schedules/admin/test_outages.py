@@ -58,7 +58,7 @@ def test_it_tells_what_each_policy_did_with_a_past_outage(operator: Client, now:
     page = operator.get("/admin/outages/").content.decode()
     assert "Send the newest missed one: 1 sent late, 2 skipped." in page
     assert "3 h 59 min</p>" in page
-    assert "Nothing waits" in page
+    assert "Nothing is waiting" in page
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,8 @@ def test_a_policy_that_does_not_exist_settles_nothing(operator: Client, now: dat
 
 def test_deciding_for_nothing_says_so(operator: Client) -> None:
     assert (
-        "Nothing waits any more." in operator.post("/admin/outages/", {"policy": "all"}, follow=True).content.decode()
+        "Nothing is waiting any more."
+        in operator.post("/admin/outages/", {"policy": "all"}, follow=True).content.decode()
     )
 
 

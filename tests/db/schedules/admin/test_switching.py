@@ -71,7 +71,7 @@ def test_only_the_selected_are_paused_and_what_cannot_be_is_told(operator: Clien
     other, gone = make_schedule(schedule.user, []), make_schedule(schedule.user, [])
     Schedule.objects.filter(pk=gone.pk).update(deleted_at=gone.created_at, next_fire_at=None)
     told = act(operator, SCHEDULES, "pause", [schedule.pk, gone.pk])
-    assert told.startswith("1 paused. 1 left as it was")
+    assert told.startswith("1 paused. 1 skipped")
     assert both(other) == ON
 
 
@@ -147,9 +147,9 @@ def test_a_channel_is_disabled_with_a_reason_and_enabled_again(operator: Client)
     asked = operator.post(where, {"action": "disable", "_selected_action": str(channel.pk)})
     assert "Disable 1" in asked.content.decode()
     assert not Channel.objects.filter(disabled_at__isnull=False).exists()
-    assert act(operator, where, "disable", [channel.pk], answered="yes", reason="It bounces.") == "1 disabled."
+    assert act(operator, where, "disable", [channel.pk], confirmed="yes", reason="It bounces.") == "1 disabled."
     assert Channel.objects.get(disabled_at__isnull=False).disabled_reason == "It bounces."
-    assert act(operator, where, "disable", [channel.pk], answered="yes", reason="Again.") == "0 disabled."
+    assert act(operator, where, "disable", [channel.pk], confirmed="yes", reason="Again.") == "0 disabled."
     assert act(operator, where, "enable", [channel.pk, other.pk]) == "1 enabled."
     assert not Channel.objects.exclude(disabled_at=None, disabled_reason="").exists()
     said = list(LogEntry.objects.order_by("pk").values_list("object_id", "change_message"))

@@ -59,10 +59,10 @@ def _away(*_: object) -> object:
 
 def test_each_page_says_when_the_clock_was_last_seen() -> None:
     seen(5)
-    assert "The clock was last seen 5 s ago." in footer()
+    assert "The scheduler was last seen 5 s ago." in footer()
 
 
 def test_each_page_says_that_the_clock_has_stopped() -> None:
-    assert "The clock has never run: nothing fires" in footer()
+    assert "The scheduler has never run. Nothing fires" in footer()
     seen(300)
-    assert "The clock stopped 5 min ago: nothing fires until it runs again" in footer()
+    assert "The scheduler stopped 5 min ago. Nothing fires until it runs again" in footer()

@@ -79,5 +79,5 @@ def test_how_old_a_message_may_get_is_chosen_shown_and_taken_back(browser: Clien
 def test_what_is_spread_is_not_dropped_before_its_turn(browser: Client, ada: User) -> None:
     fields = typed(make_channel(ada), spread="300", stale_after="300")
     errors = browser.post("/reminders/new/", fields).context["form"].errors
-    assert "300 s. Write more" in errors["stale_after"][0]
+    assert "Enter more than the spread of 300 s" in errors["stale_after"][0]
     assert not Schedule.objects.exists()

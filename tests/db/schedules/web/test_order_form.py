@@ -31,7 +31,7 @@ def browser(client: Client, ada: User) -> Client:
 
 
 def places(*numbered: tuple[Channel, object]) -> dict[str, object]:
-    return {f"place_{channel.id.hex}": number for channel, number in numbered}
+    return {f"position_{channel.id.hex}": number for channel, number in numbered}
 
 
 def test_a_reminder_is_made_with_an_order_and_shows_it_when_edited(browser: Client, channels: list[Channel]) -> None:
@@ -45,7 +45,7 @@ def test_a_reminder_is_made_with_an_order_and_shows_it_when_edited(browser: Clie
     assert page.index("Webhook") < page.index("Email")
     form = browser.get(f"/reminders/{schedule.id}/edit/").context["form"]
     assert (form["one_by_one"].value(), form["escalate_after"].value()) == ("order", 15)
-    assert [field.value() for field in form.places()] == [2, 3, 1]
+    assert [field.value() for field in form.positions()] == [2, 3, 1]
 
 
 def test_all_of_them_is_what_somebody_gets_who_chooses_nothing(browser: Client, channels: list[Channel]) -> None:
@@ -65,11 +65,11 @@ def test_changing_back_to_all_of_them_forgets_the_order(browser: Client, channel
 @pytest.mark.parametrize(
     ("answer", "field", "said"),
     [
-        ({"one_by_one": "order", "escalate_after": "soon"}, "escalate_after", "Write a whole number, such as 10"),
+        ({"one_by_one": "order", "escalate_after": "soon"}, "escalate_after", "Enter a whole number, such as 10"),
         ({"one_by_one": "order", "escalate_after": "0"}, "escalate_after", "at least 1 minute"),
         ({"one_by_one": "order", "escalate_after": "99999"}, "escalate_after", "at most 10080 minutes"),
-        ({"escalate_after": "10"}, "escalate_after", "All are told at once"),
-        ({"one_by_one": "sideways"}, "one_by_one", "Choose “All of them” or"),
+        ({"escalate_after": "10"}, "escalate_after", "This needs the option"),
+        ({"one_by_one": "sideways"}, "one_by_one", "Choose “All at once” or"),
     ],
 )
 def test_what_cannot_be_is_said_at_its_field(
@@ -81,7 +81,7 @@ def test_what_cannot_be_is_said_at_its_field(
     assert not Schedule.objects.exists()
 
 
-@pytest.mark.parametrize(("number", "said"), [(2, "Two channels stand at place 2"), ("first", "Write a whole number")])
+@pytest.mark.parametrize(("number", "said"), [(2, "Two channels have position 2"), ("first", "Enter a whole number")])
 def test_places_are_numbers_each_of_which_stands_once(
     browser: Client, channels: list[Channel], number: object, said: str
 ) -> None:
@@ -89,13 +89,13 @@ def test_places_are_numbers_each_of_which_stands_once(
     response = browser.post(
         "/reminders/new/", typed(*channels, one_by_one="order", **places((inbox, 2), (mail, number)))
     )
-    assert said in " ".join(response.context["form"].errors[f"place_{mail.id.hex}"])
+    assert said in " ".join(response.context["form"].errors[f"position_{mail.id.hex}"])
     assert not Schedule.objects.exists()
 
 
 def test_one_channel_alone_has_no_next(browser: Client, channels: list[Channel]) -> None:
     response = browser.post("/reminders/new/", typed(channels[0], one_by_one="order"))
-    assert "There is no next channel" in response.content.decode()
+    assert "Choose two or more channels" in response.content.decode()
 
 
 def test_two_editors_at_once_see_both_orders(browser: Client, channels: list[Channel]) -> None:

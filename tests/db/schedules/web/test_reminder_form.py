@@ -82,7 +82,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("time_zone", {"time_zone": "Europe/Berln"}, "Did you mean Europe/Berlin?"),
     ("time_zone", {"time_zone": ""}, "Choose a time zone"),
     ("at", {"kind": "once", "at": "2999-02-30T09:00"}, "no date and time of the calendar"),
-    ("at", {"kind": "once", "at": "2020-01-01T09:00"}, "has passed; choose a later time"),
+    ("at", {"kind": "once", "at": "2020-01-01T09:00"}, "has passed. Choose a later time"),
     ("at", {"kind": "once", "at": ""}, "Choose a date and a time."),
     ("every", {"kind": "interval", "every": "0", "unit": "minutes"}, "whole number of minutes"),
     ("every", {"kind": "interval", "every": "often", "unit": "hours"}, "whole number of hours"),
@@ -98,13 +98,13 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("expression", {"kind": "cron", "expression": ""}, "Write five fields"),
     ("rule", {"kind": "rrule", "rule": "every other day"}, ""),
     ("kind", {"kind": None}, "Choose one timing"),
-    ("kind", {"kind": ["daily", "cron"], "expression": "0 9 * * *"}, "two timings"),
+    ("kind", {"kind": ["daily", "cron"], "expression": "0 9 * * *"}, "exactly one timing"),
     ("kind", {"kind": "hourly"}, "no such timing"),
     ("ends_at", {"starts_at": "2999-01-02T00:00", "ends_at": "2999-01-01T00:00"}, "before the start"),
-    ("ends_at", {"ends_at": "2020-01-01T00:00"}, "Nothing is due within this window"),
+    ("ends_at", {"ends_at": "2020-01-01T00:00"}, "Nothing fires in this window"),
     ("starts_at", {"starts_at": "tomorrow"}, "no date and time"),
-    ("max_count", {"max_count": "0"}, "at least once"),
-    ("title", {"title": ""}, "Give it a title"),
+    ("max_count", {"max_count": "0"}, "Enter 1 or more"),
+    ("title", {"title": ""}, "Enter a title"),
     ("title", {"title": "x" * 201}, "at most 200"),
     ("body", {"body": "x" * 10_001}, "at most 10000"),
     ("body", {"body": "x" * 5_000_000}, "at most 10000"),
@@ -195,7 +195,7 @@ def test_a_maximum_below_what_has_fired_is_refused(browser: Client, ada: User) -
     schedule = make_schedule(ada, fired_count=3)
     fields = typed(*schedule.channels.all(), version="1", max_count="3")
     answer = browser.post(f"/reminders/{schedule.id}/edit/", fields)
-    assert "fired 3 times already" in answer.context["form"].errors["max_count"][0]
+    assert "already fired 3 times" in answer.context["form"].errors["max_count"][0]
 
 
 def test_a_broken_reminder_can_be_opened_and_mended(browser: Client, ada: User) -> None:

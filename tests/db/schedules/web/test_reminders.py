@@ -20,7 +20,7 @@ def titles(browser: Client, query: str = "") -> list[str]:
 
 
 def test_an_empty_list_invites_to_make_the_first(browser: Client) -> None:
-    assert "Make your first reminder" in browser.get("/reminders/").content.decode()
+    assert "Create your first reminder" in browser.get("/reminders/").content.decode()
 
 
 def test_the_next_to_fire_stands_first_and_only_ones_own_are_shown(browser: Client, ada: User) -> None:

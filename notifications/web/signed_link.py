@@ -1,4 +1,4 @@
-"""What the pages have in common that open to whoever holds a signed link."""
+"""Pages that a signed link in a message opens without signing in."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from notifications.links import SignedLink
 View = Callable[[HttpRequest, UUID], HttpResponse]
 
 
-def holder_of(link: SignedLink) -> Callable[[View], Callable[[HttpRequest, str], HttpResponse]]:
-    """Give the view the id that the link's token names; what is not ours, or no more, gets a page that says so.
+def signed_link_view(link: SignedLink) -> Callable[[View], Callable[[HttpRequest, str], HttpResponse]]:
+    """Pass the view the id in the link's token; an invalid or outdated link gets a page that says so.
 
-    What lets somebody act is the address itself, so no cookie is asked for (mail services have none: RFC 8058, 3.2),
-    and the address is told to nobody: neither to other sites nor to search engines.
+    The link itself is the permission, so there is no CSRF check (mail services send no cookie: RFC 8058, 3.2), and
+    headers keep it from other sites and search engines.
     """
 
     def decorate(view: View) -> Callable[[HttpRequest, str], HttpResponse]:
@@ -29,7 +29,7 @@ def holder_of(link: SignedLink) -> Callable[[View], Callable[[HttpRequest, str],
         @never_cache
         @require_http_methods(["GET", "HEAD", "POST"])
         @wraps(view)
-        def of_the_holder(request: HttpRequest, token: str) -> HttpResponse:
+        def checked(request: HttpRequest, token: str) -> HttpResponse:
             try:
                 if (row_id := link.read(token)) is None:
                     raise Http404
@@ -40,6 +40,6 @@ def holder_of(link: SignedLink) -> Callable[[View], Callable[[HttpRequest, str],
             response["X-Robots-Tag"] = "noindex, nofollow"
             return response
 
-        return of_the_holder
+        return checked
 
     return decorate

@@ -1,4 +1,4 @@
-"""Dead letters by cause: what keeps how many from arriving, and what to do about all of them at once."""
+"""Dead letters grouped by cause, to replay or discard all of a cause."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from notifications.admin.confirm import Reason
 from notifications.dead_letters import Done, Group, Which
 from notifications.models import Intervention
 
-_LETTERS = 20
-_ACTS = 10
+_NEWEST = 20
+_INTERVENTIONS = 10
 _AGES = {"": "none", "1": "a day", "7": "a week", "30": "a month"}
 _CAUSES, _CAUSE = "admin:notifications_deadletter_causes", "admin:notifications_deadletter_cause"
 
@@ -33,18 +33,18 @@ View = Callable[..., HttpResponse]
 
 
 class Rate(forms.Form):
-    """How fast to replay, in letters a minute, and what not to."""
+    """How fast to replay, and the maximum age."""
 
     per_minute = forms.IntegerField(
-        label="Letters a minute",
+        label="Dead letters per minute",
         min_value=1,
         max_value=100_000,
         initial=60,
         widget=UnfoldAdminIntegerFieldWidget,
-        error_messages={"required": "Say how many a minute the service bears."},
+        error_messages={"required": "Enter how many per minute the service can handle."},
     )
     max_age = forms.TypedChoiceField(
-        label="Skip those older than",
+        label="Skip if older than",
         choices=list(_AGES.items()),
         required=False,
         coerce=lambda days: timedelta(days=int(days)),
@@ -54,7 +54,7 @@ class Rate(forms.Form):
 
 
 def urls(admin: Any) -> list[Any]:
-    """The pages, for the urls of the dead letters' admin: to look for who may see them, to act for who may change."""
+    """URLs of these pages: viewing needs the view permission, actions the change permission."""
 
     def allowed(view: View, permitted: Callable[[HttpRequest], bool]) -> View:
         @wraps(view)
@@ -66,10 +66,10 @@ def urls(admin: Any) -> list[Any]:
         protected: View = admin.admin_site.admin_view(checked)
         return protected
 
-    see, act = admin.has_view_permission, admin.has_act_permission
+    view, act = admin.has_view_permission, admin.has_act_permission
     return [
-        path("causes/", allowed(_causes, see), name="notifications_deadletter_causes"),
-        path("causes/<slug:cause>/", allowed(_cause, see), name="notifications_deadletter_cause"),
+        path("causes/", allowed(_causes, view), name="notifications_deadletter_causes"),
+        path("causes/<slug:cause>/", allowed(_cause, view), name="notifications_deadletter_cause"),
         path("causes/<slug:cause>/try/", allowed(_try, act), name="notifications_deadletter_try"),
         path("causes/<slug:cause>/replay/", allowed(_replay, act), name="notifications_deadletter_replay"),
         path("causes/<slug:cause>/discard/", allowed(_discard, act), name="notifications_deadletter_discard"),
@@ -82,7 +82,7 @@ def _page(admin: Any, request: HttpRequest, template: str, title: str, **context
 
 
 def _method(only: Callable[[View], View]) -> Callable[[View], View]:
-    """Let a view take one kind of request; Django's decorators expect the request to come first."""
+    """Apply a Django method decorator to a view whose first argument is the admin."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -97,10 +97,10 @@ def _method(only: Callable[[View], View]) -> Callable[[View], View]:
 @_method(require_safe)
 def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
     table = {
-        "headers": ["Why", "Letters", "Provider", "Ended as", "First", "Last"],
+        "headers": ["Reason", "Count", "Provider", "State", "First", "Last"],
         "rows": [
             [
-                columns.to_page(_CAUSE, cells.short(group.example.reason or "No reason was given."), cause=group.cause),
+                columns.to_page(_CAUSE, cells.short(group.example.reason or "No reason"), cause=group.cause),
                 f"{group.count:,}",
                 providers.label(group.example.provider),
                 group.example.state,
@@ -144,45 +144,45 @@ def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 def _done(admin: Any, request: HttpRequest, cause: str, done: Done) -> HttpResponse:
     if done.stale:
-        admin.message_user(request, f"{done.stale:,} stale, left as they were.", messages.WARNING)
+        admin.message_user(request, f"{done.stale:,} stale, skipped.", messages.WARNING)
     if done.intervention is None:
-        admin.message_user(request, "Nothing was done: no letter of this cause is left to do it to.", messages.WARNING)
+        admin.message_user(request, "Nothing changed. No dead letter of this cause is left.", messages.WARNING)
         return redirect(_CAUSES) if not Which(cause=cause).rows().exists() else redirect(_CAUSE, cause)
     return redirect("admin:notifications_intervention_change", done.intervention.pk)
 
 
 def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reason) -> HttpResponse:
     found = dead_letters.groups(Which(cause=cause))
-    acts = Intervention.objects.filter(cause=cause)[:_ACTS]
+    interventions = Intervention.objects.filter(cause=cause)[:_INTERVENTIONS]
     if not found:
-        if not acts:
+        if not interventions:
             raise Http404("There is no such cause.")
         admin.message_user(request, "No dead letter of this cause is left.", messages.INFO)
         return redirect(_CAUSES)
     [group] = found
-    reason.fields["reason"].widget.attrs.pop("autofocus", None)  # it is not the first thing to do here
+    reason.fields["reason"].widget.attrs.pop("autofocus", None)  # not the first field of this page
     return _page(
         admin,
         request,
         "cause",
-        group.example.reason or "No reason was given.",
+        group.example.reason or "No reason",
         group=group,
         provider=providers.label(group.example.provider),
         first=columns.instant(group.first),
         last=columns.instant(group.last),
-        letters=_letters(group),
+        newest=_newest(group),
         every=columns.to_list("notifications.deadletter", f"All {group.count:,} in the list", cause=cause),
-        acts=_acts(acts),
+        interventions=_interventions(interventions),
         rate=rate,
         reason=reason,
         may_act=admin.has_act_permission(request),
     )
 
 
-def _letters(group: Group) -> dict[str, Any]:
-    newest = Which(cause=group.cause).rows().order_by("-settled_at")[:_LETTERS]
+def _newest(group: Group) -> dict[str, Any]:
+    letters = Which(cause=group.cause).rows().order_by("-settled_at")[:_NEWEST]
     return {
-        "headers": ["What was said", "Person", "Channel", "Ended"],
+        "headers": ["Subject", "Person", "Channel", "Ended"],
         "rows": [
             [
                 columns.to_row("notifications.deadletter", letter.pk, cells.short(letter.notification.subject)),
@@ -190,20 +190,20 @@ def _letters(group: Group) -> dict[str, Any]:
                 cells.channel(letter.channel),
                 columns.instant(letter.settled_at),
             ]
-            for letter in newest.select_related("notification__user", "channel")
+            for letter in letters.select_related("notification__user", "channel")
         ],
     }
 
 
-def _acts(acts: Any) -> dict[str, Any]:
+def _interventions(rows: Any) -> dict[str, Any]:
     return {
         "headers": ["When", "Who", "What"],
         "rows": [
             [
-                columns.instant(act.at),
-                act.who,
-                columns.to_row("notifications.intervention", act.pk, f"{act.get_what_display()}: {act.count:,}"),
+                columns.instant(row.at),
+                row.who,
+                columns.to_row("notifications.intervention", row.pk, f"{row.get_what_display()}: {row.count:,}"),
             ]
-            for act in acts
+            for row in rows
         ],
     }

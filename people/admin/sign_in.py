@@ -1,0 +1,110 @@
+"""Sign-in in the admin: email addresses, second factors (never their secrets), refused mailboxes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import allauth.mfa.admin  # noqa: F401  # registers Authenticator, which is unregistered below
+from allauth.account.admin import EmailAddressAdmin as StockEmailAddressAdmin
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from common.admin import columns
+from common.admin.base import BaseAdmin, ReadOnlyAdmin
+from people import mailboxes
+from people.admin.user import person_ids
+from people.models import RefusedMailbox, validate_printable
+
+admin.site.unregister(EmailAddress)
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc]  # allauth ships no types
+    list_display = ("email", "person", "primary", "verified")
+    list_select_related = ("user",)
+    list_filter = ()
+    actions = None  # stock's action verifies addresses without a confirmation
+    ordering = ("-id",)
+    raw_id_fields = ()
+    autocomplete_fields = ("user",)
+    search_help_text = "The beginning of the person's email address."
+    empty_text = "No addresses yet."
+
+    def get_search_fields(self, request: HttpRequest) -> list[str]:
+        return ["email"]
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(user__in=person_ids(term))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """The person is fixed. Only a superuser may verify an address."""
+        fixed = () if obj is None else ("user",)
+        return fixed if getattr(request.user, "is_superuser", False) else (*fixed, "verified")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "email":
+            field.validators = [*field.validators, validate_printable]
+        return field
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """A changed address is unverified, unless a superuser verified it."""
+        if "email" in form.changed_data and "verified" not in form.fields:
+            obj.verified = False
+        super().save_model(request, obj, form, change)
+
+    @admin.display(description="person")
+    def person(self, address: EmailAddress) -> SafeString:
+        return columns.to_row("people.user", address.user_id, address.user.email)
+
+
+admin.site.unregister(Authenticator)
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(ReadOnlyAdmin):
+    list_display = ("type", "person", "added", "used")
+    list_select_related = ("user",)
+    ordering = ("-id",)
+    fields = ("type", "person", "added", "used")
+    search_help_text = "The beginning of the person's email address."
+    empty_text = "No second factors yet."
+
+    def get_search_fields(self, request: HttpRequest) -> list[str]:
+        return ["user"]
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(user__in=person_ids(term))
+
+    @admin.display(description="person")
+    def person(self, factor: Any) -> SafeString:
+        return columns.to_row("people.user", factor.user_id, factor.user)
+
+    added = columns.instant_column("added", "created_at")
+    used = columns.instant_column("last used", "last_used_at")
+
+
+@admin.register(RefusedMailbox)
+class RefusedMailboxAdmin(ReadOnlyAdmin):
+    """Deleting a row allows emails again, for a reader who lost the link."""
+
+    list_display = ("mailbox", "refused")
+    ordering = ("mailbox",)
+    fields = ("mailbox", "refused")
+    search_help_text = "An email address, in any spelling."
+    empty_text = "No mailbox has refused emails."
+
+    def get_search_fields(self, request: HttpRequest) -> list[str]:
+        return ["mailbox"]
+
+    def search(self, rows: QuerySet[RefusedMailbox], term: str) -> QuerySet[RefusedMailbox]:
+        return rows.filter(pk=mailboxes.mailbox(term))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return BaseAdmin.has_delete_permission(self, request, obj)
+
+    refused = columns.instant_column("refused", "refused_at")
