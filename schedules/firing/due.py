@@ -86,7 +86,8 @@ SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
        u.quiet_until, u.time_zone AS persons_zone, s.channel_order, s.escalate_after,
        ARRAY(SELECT o.scheduled_for FROM schedules_occurrence o
-              WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at) AS settled
+              WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at
+                AND o.scheduled_for < '9999-01-01Z') AS settled
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """  # noqa: S608 - a constant
 _TAKE = """s.next_fire_at <= %(now)s {only}

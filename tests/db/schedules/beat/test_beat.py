@@ -42,7 +42,7 @@ def hours_ago(hours: int) -> Any:
 def make_beat(app: Celery = celery_app) -> Scheduler:
     beat = Scheduler(app=app)
     PeriodicTask.objects.exclude(name="hourly").filter(queue=None).exclude(task="schedules.fire").update(enabled=False)
-    beat._read_afresh()
+    beat._reload()
     return beat
 
 

@@ -62,7 +62,7 @@ def test_an_entry_that_cannot_run_is_disabled_alone_with_the_reason(change: dict
     PeriodicTask.objects.filter(pk=damaged.pk).update(**values)
     beat = make_beat()
     PeriodicTask.objects.filter(name="damaged").update(enabled=True)
-    beat._read_afresh()
+    beat._reload()
     slot = due_in(-1)
     ticks(beat, 8)
     for task in (sound, damaged):
@@ -85,7 +85,7 @@ def test_an_entry_that_python_cannot_read_is_disabled_alone() -> None:
         cursor.execute(
             "UPDATE django_celery_beat_periodictask SET last_run_at = '-infinity' WHERE id = %s", [damaged.pk]
         )
-    beat._read_afresh()
+    beat._reload()
     ticks(beat)
     sound.refresh_from_db()
     assert sound.total_run_count == 1
@@ -97,7 +97,7 @@ def test_an_entry_that_no_broker_would_take_is_disabled_and_stops_no_other(monke
     damaged = make_stock_entry(name="damaged", task="other", last_run_at=hours_ago(3))
     beat = make_beat()
     PeriodicTask.objects.filter(name="damaged").update(enabled=True)
-    beat._read_afresh()
+    beat._reload()
     send = beat.send_task
 
     def refuse(name: str, *args: Any, **options: Any) -> Any:
@@ -125,7 +125,7 @@ def test_rescue_gets_its_definition_back(change: dict[str, Any]) -> None:
         enabled=True, last_run_at=timezone.now(), queue="test-stock", **values
     )
     PeriodicTasks.update_changed()
-    beat._read_afresh()
+    beat._reload()
     ticks(beat)
     rescue = PeriodicTask.objects.select_related("interval").get(name="rescue")
     assert (rescue.enabled, rescue.kwargs, rescue.args, rescue.interval.every) == (True, "{}", "[]", 5)

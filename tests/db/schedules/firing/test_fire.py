@@ -154,6 +154,16 @@ def test_a_schedule_that_the_database_refuses_is_quarantined_alone(monkeypatch: 
     assert outcomes(sound) == [(NINE, "fired", "")]
 
 
+def test_an_unreadable_instant_of_an_occurrence_does_not_stop_its_schedule() -> None:
+    schedule = make_schedule(make_user())
+    editing.run_now(schedule.id, NOON)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE schedules_occurrence SET scheduled_for = 'infinity'")
+    fire.fire_due(NINE)
+    schedule.refresh_from_db()
+    assert (schedule.state, schedule.fired_count) == ("active", 1)
+
+
 def test_spread_moves_the_delivery_and_never_the_slot() -> None:
     schedule = make_schedule(make_user(), spread=600)
     fire.fire_due(NINE)
