@@ -14,7 +14,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AbstractUser
-from django.core.exceptions import BadRequest, ValidationError
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -95,8 +95,13 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
         return super().get_changelist_instance(request)
 
     def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        _check_keys(self.opts.pk, request.POST.getlist(ACTION_CHECKBOX_NAME))
-        answer: HttpResponse | None = super().response_action(request, queryset)
+        """Leave out rows of accounts with more rights than the reader's; a form refuses them too."""
+        chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        _check_keys(self.opts.pk, chosen)
+        allowed = rights.rows_within(request, queryset)
+        if allowed is not queryset and allowed.filter(pk__in=chosen).count() < queryset.filter(pk__in=chosen).count():
+            raise PermissionDenied
+        answer: HttpResponse | None = super().response_action(request, allowed)
         return answer
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

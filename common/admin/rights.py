@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser, Permission
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
 
@@ -24,6 +24,16 @@ def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
     return accounts.filter(Q(pk=actor.pk) | (Q(is_staff=False, is_superuser=False) & ~Exists(more)))
 
 
+def rows_within(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Those of `rows` that whoever is signed in may act on, as `may_act_on` says of one."""
+    actor = cast(AbstractUser, request.user)
+    if actor.is_active and actor.is_superuser:
+        return rows
+    if rows.model is get_user_model():
+        return rows.filter(pk__in=accounts_within(actor))
+    return rows.filter(user__in=accounts_within(actor)) if _has_owner(rows.model) else rows
+
+
 def may_act_on(request: HttpRequest, row: Any) -> bool:
     """Whether the operator may change `row`, an account or a row of one. Rows without an owner are allowed.
 
@@ -34,8 +44,12 @@ def may_act_on(request: HttpRequest, row: Any) -> bool:
         return True
     if isinstance(row, get_user_model()):
         owner = row.pk
-    elif any(field.name == "user" and field.related_model is get_user_model() for field in row._meta.fields):
+    elif _has_owner(type(row)):
         owner = type(row)._default_manager.filter(pk=row.pk).values_list("user", flat=True).first() or row.user_id
     else:
         return True
     return accounts_within(actor).filter(pk=owner).exists()
+
+
+def _has_owner(model: type[Model]) -> bool:
+    return any(field.name == "user" and field.related_model is get_user_model() for field in model._meta.fields)

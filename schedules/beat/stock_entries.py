@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
-from django_celery_beat.models import PeriodicTask
+from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from django_celery_beat.schedulers import ModelEntry
 from kombu.utils.json import loads
 
 _JSON: tuple[tuple[str, type, str], ...] = (
     ("args", list, 'Write a JSON list, such as [] or ["a", 1].'),
     ("kwargs", dict, 'Write a JSON object, such as {} or {"a": 1}.'),
-    ("headers", dict, 'Write a JSON object, such as {} or {"a": 1}.'),
+    ("headers", dict, "Write {}."),
 )
+
+
+# Beat sends what is due more often than this without a pause, until Redis is full.
+_SHORTEST_INTERVAL = timedelta(seconds=1)
 
 
 class Damaged(Exception):
@@ -36,6 +41,9 @@ def check(task: PeriodicTask) -> None:
             raise Damaged(field, f"This is not readable JSON. {remedy}") from error
         if not isinstance(value, expected):
             raise Damaged(field, remedy)
+        if field == "headers" and value:
+            # {"timelimit": 5} ends every worker that reads the message, and the message comes back.
+            raise Damaged(field, f"Celery reads instructions of its own from headers. {remedy}")
     if task.solar_id is not None:
         raise Damaged("solar", "Solar timings are not supported. Choose an interval, a crontab or a clocked time.")
     timings = [name for name in ("interval", "crontab", "clocked") if getattr(task, f"{name}_id") is not None]
@@ -52,6 +60,8 @@ def check_timing(timing: Any, field: str) -> None:
         raise Damaged(
             field, f"No next run can be computed from it ({type(error).__name__}). Choose another timing."
         ) from error
+    if isinstance(timing, IntervalSchedule) and timing.schedule.run_every < _SHORTEST_INTERVAL:
+        raise Damaged(field, "This is too often: once a second is the most.")
 
 
 def disable(key: int, error: BaseException) -> None:

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
 from people.models import User
-from tests.make import make_user
+from tests.make import make_channel, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -193,3 +193,33 @@ def test_a_superuser_edits_groups_and_addresses(operator: Client) -> None:
     assert added.status_code == 302
     assert EmailAddress.objects.get(user=root).verified
     assert operator.post("/admin/auth/group/add/", {"name": "Clerks"}).status_code == 302
+
+
+@pytest.mark.parametrize("kind", STRONGER)
+@pytest.mark.parametrize("across", ["0", "1"], ids=["chosen", "all of the list"])
+def test_actions_of_lists_leave_rows_of_accounts_with_more_rights(
+    client: Client, clerk: User, kind: str, across: str
+) -> None:
+    give(clerk, "change_schedule", "change_channel")
+    channel = make_channel(stronger(kind))
+    schedule = make_schedule(channel.user, [channel])
+    for page, action, row in [
+        ("schedules/schedule", "pause", schedule.pk),
+        ("notifications/channel", "disable", channel.pk),
+    ]:
+        asked = {"action": action, "_selected_action": [str(row)], "select_across": across}
+        client.post(f"/admin/{page}/", asked | {"reason": "Why not", "answered": "1"})
+    schedule.refresh_from_db()
+    channel.refresh_from_db()
+    assert (schedule.state, channel.disabled_at) == ("active", None)
+
+
+def test_actions_of_lists_hold_for_people_who_are_no_staff(client: Client, clerk: User) -> None:
+    give(clerk, "change_schedule", "view_schedule")
+    schedule, other = make_schedule(make_user()), make_schedule(make_user(is_superuser=True))
+    page, chosen = "/admin/schedules/schedule/", {"action": "pause", "_selected_action": [str(schedule.pk)]}
+    both = chosen | {"_selected_action": [str(other.pk), str(schedule.pk)]}
+    assert client.post(page, both).status_code == 403
+    assert client.post(page, chosen).status_code == 302
+    schedule.refresh_from_db()
+    assert schedule.state == "paused"

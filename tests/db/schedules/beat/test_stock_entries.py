@@ -35,6 +35,10 @@ def never() -> CrontabSchedule:
     return CrontabSchedule.objects.create(minute="0", hour="0", day_of_month="31", month_of_year="2")
 
 
+def too_long() -> IntervalSchedule:
+    return IntervalSchedule.objects.create(every=2**31 - 1, period="days")
+
+
 DAMAGES: list[dict[str, Any]] = [
     {"args": "{}"},
     {"args": "[" * 5000},
@@ -44,10 +48,13 @@ DAMAGES: list[dict[str, Any]] = [
     {"headers": "[1]"},
     {"headers": "null"},
     {"headers": "{"},
+    {"headers": '{"timelimit": 5}'},
     {"priority": 2**31 - 1},
-    {"interval": lambda: IntervalSchedule.objects.create(every=2**31 - 1, period="days")},
+    {"interval": too_long},
     {"interval": lambda: IntervalSchedule.objects.create(every=999_999_999, period="days")},
     {"interval": lambda: IntervalSchedule.objects.create(every=1, period="fortnights")},
+    {"interval": lambda: IntervalSchedule.objects.create(every=1, period="microseconds")},
+    {"interval": lambda: IntervalSchedule.objects.create(every=0, period="hours")},
     {"interval": None, "solar": solar},
     {"interval": None, "crontab": never},
     {"interval": None},
@@ -115,7 +122,7 @@ def test_an_entry_that_no_broker_would_take_is_disabled_and_stops_no_other(monke
 
 @pytest.mark.parametrize(
     "change",
-    [{"kwargs": "[1]"}, {"headers": "[1]"}, {"interval": DAMAGES[9]["interval"]}, {"args": "{}"}],
+    [{"kwargs": "[1]"}, {"headers": "[1]"}, {"interval": too_long}, {"args": "{}"}],
     ids=" ".join,
 )
 def test_rescue_gets_its_definition_back(change: dict[str, Any]) -> None:
@@ -152,6 +159,7 @@ def form(**changes: Any) -> dict[str, Any]:
         ("kwargs", "[1]"),
         ("headers", "[1]"),
         ("headers", "{"),
+        ("headers", '{"timelimit": 5}'),
         ("task", "x" * 300),
         ("task", ""),
         ("interval", ""),
