@@ -170,8 +170,8 @@ def test_a_forwarded_address_is_believed_only_behind_a_proxy() -> None:
     for behind, shown in (("off", "127.0.0.1:"), ("on", "192.0.2.7:")):
         with Web(BEHIND_PROXY=behind) as web:
             web.ask("GET", "/nowhere/", X_Forwarded_For="192.0.2.7")
-            web.wait_until(lambda: any("/nowhere/" in line for line in web.lines))
-            assert any(shown in line and "/nowhere/" in line for line in web.lines), web.lines
+            web.wait_until(lambda: any("GET /nowhere/" in line for line in web.lines))  # the line of the access log
+            assert any(shown in line and "GET /nowhere/" in line for line in web.lines), web.lines
 
 
 def test_forms_that_look_at_silent_addresses_hold_up_no_page() -> None:
