@@ -7,13 +7,15 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 from demo.installation import Installation
 from demo.receivers import SMTPReceiver
 from demo.services import Service, services
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE = 60_000  # milliseconds, for a machine that has much else to do
+expect.set_options(timeout=PATIENCE)
 _ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -24,14 +26,19 @@ _ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="package")
+def executable() -> str:
     executable = next(filter(None, map(shutil.which, _NAMES)), None)
     if executable is None:
         missing = f"no browser found on PATH (looked for {', '.join(_NAMES)}); on Debian: apt-get install chromium"
         if os.environ.get("CI") == "true":
             pytest.fail(missing, pytrace=False)
         pytest.skip(missing)
+    return executable
+
+
+@pytest.fixture(scope="module")
+def browser(executable: str) -> Iterator[Browser]:
     # Not longer than this module: while Playwright runs, Django takes this thread for an asynchronous one.
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=executable, args=_ARGUMENTS)
@@ -39,21 +46,21 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def post() -> Iterator[SMTPReceiver]:
     with SMTPReceiver() as receiver:
         yield receiver
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def others() -> Iterator[list[Service]]:
     with services() as played:
         yield played
 
 
-@pytest.fixture(scope="module")
-def site(browser: Browser, post: SMTPReceiver, others: list[Service]) -> Iterator[Installation]:
-    """After the browser: without one nothing needs to be started."""
+@pytest.fixture(scope="package")
+def site(executable: str, post: SMTPReceiver, others: list[Service]) -> Iterator[Installation]:
+    """One set of processes for all tests of this lane; none where there is no browser."""
     leading = {name: url for service in others for name, url in service.settings.items()}
     with Installation("test_browser", EMAIL_URL=post.url, **leading) as site:
         site.start(site.web, site.worker, site.beat)
@@ -66,7 +73,7 @@ def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     context = browser.new_context(
         viewport={"width": request.param, "height": 800}, locale="en-GB", timezone_id="Europe/Berlin"
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)

@@ -28,8 +28,8 @@ def filled(site: Installation) -> Installation:
     """With a row of each kind."""
     with closing(Person(site.url, "Ada", "ada@example.org", _PASSWORD, "Europe/Berlin")) as ada:
         ada.remind("Water the plants", datetime.now(UTC) + timedelta(seconds=3))
-    wait_until(lambda: site.rows("SELECT id FROM schedules_occurrence"), "the firing", within=20)
-    wait_until(lambda: not site.rows("SELECT id FROM notifications_delivery WHERE settled_at IS NULL"), "the end", 20)
+    wait_until(lambda: site.rows("SELECT id FROM schedules_occurrence"), "the firing", within=60)
+    wait_until(lambda: not site.rows("SELECT id FROM notifications_delivery WHERE settled_at IS NULL"), "the end", 60)
     return site
 
 
