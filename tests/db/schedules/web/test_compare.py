@@ -58,9 +58,9 @@ def ends(schedule: Schedule) -> dict[str, str]:
 
 def test_an_edit_says_what_it_adds_and_removes(schedule: Schedule) -> None:
     moved = preview(schedule.user, schedule.id, days=["1"], **ends(schedule))
-    assert "Saving this <strong>adds 4</strong>" in moved or "Saving this <strong>adds 5</strong>" in moved
-    assert "Saving this <strong>removes 4</strong>" in moved or "Saving this <strong>removes 5</strong>" in moved
-    assert "Saving this moves no firing." in preview(schedule.user, schedule.id, **ends(schedule))
+    assert "Saving <strong>adds 4</strong>" in moved or "Saving <strong>adds 5</strong>" in moved
+    assert "Saving <strong>removes 4</strong>" in moved or "Saving <strong>removes 5</strong>" in moved
+    assert "Saving does not change the schedule." in preview(schedule.user, schedule.id, **ends(schedule))
     assert "removes" not in preview(schedule.user, schedule.id, days=["0", "1"], **ends(schedule))
 
 
@@ -68,7 +68,7 @@ def test_what_was_skipped_is_neither_added_nor_shown(schedule: Schedule) -> None
     assert schedule.next_fire_at is not None
     editing.skip_next(schedule.id, schedule.next_fire_at, fire.read_clock().now)
     shown = preview(schedule.user, schedule.id, ends_at=f"{schedule.ends_at:%Y-%m-%dT%H:%M}")
-    assert "Saving this moves no firing." in shown
+    assert "Saving does not change the schedule." in shown
     assert f"{schedule.next_fire_at:%Y-%m-%dT%H:%M}" not in shown
 
 
@@ -78,7 +78,7 @@ def test_a_long_snooze_of_a_dense_rule_is_not_taken_for_an_end(db: None) -> None
     dense = make_schedule(user, now=now, kind="interval", rule=rule)
     editing.snooze(dense.id, now + timedelta(days=1), now)
     typed = {"kind": "interval", "every": "1", "unit": "minutes", "anchor": "2026-01-01T00:00"}
-    assert "Saving this moves no firing." in preview(user, dense.id, **typed)
+    assert "Saving does not change the schedule." in preview(user, dense.id, **typed)
 
 
 def test_a_paused_reminder_has_nothing_to_gain_or_lose(schedule: Schedule) -> None:

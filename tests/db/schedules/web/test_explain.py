@@ -51,7 +51,7 @@ def act(browser: Client, schedule: Schedule, verb: str, **typed: str) -> str:
 def test_skipping_the_next_one_skips_that_one_alone(browser: Client, ada: User, now: datetime) -> None:
     schedule = hourly(ada, now)
     page = act(browser, schedule, "skip", slot=(now + HOUR).isoformat())
-    assert "It skips " in page
+    assert "Skipped: " in page
     assert schedule.next_fire_at == now + 2 * HOUR
     assert "Skipped by Ada." in page
 
@@ -61,7 +61,7 @@ def test_a_skip_can_be_undone_where_it_is_shown(browser: Client, ada: User, now:
     page = act(browser, schedule, "skip", slot=(now + HOUR).isoformat())
     assert f'action="/reminders/{schedule.id}/unskip/"' in page
     page = act(browser, schedule, "unskip", slot=(now + HOUR).isoformat())
-    assert " after all." in page
+    assert "It will fire on " in page
     assert schedule.next_fire_at == now + HOUR
     assert "unskip" not in page
 
@@ -116,18 +116,18 @@ def test_running_now_leaves_the_timetable_as_it_is(browser: Client, ada: User, n
 
 def test_running_without_a_channel_says_so(browser: Client, ada: User, now: datetime) -> None:
     schedule = make_schedule(ada, [], now=now)
-    assert "has no channel to go to" in act(browser, schedule, "run")
+    assert "has no channel" in act(browser, schedule, "run")
 
 
 def test_a_snooze_is_shown_and_can_be_ended(browser: Client, ada: User, now: datetime) -> None:
     schedule = hourly(ada, now)
     until = (now + 2 * DAY).astimezone().replace(tzinfo=None, microsecond=0)
     page = act(browser, schedule, "snooze", until=f"{until:%Y-%m-%dT%H:%M}")
-    assert "“Stretch” is silent until " in page
+    assert "“Stretch” is snoozed until " in page
     assert schedule.next_fire_at is not None
     assert schedule.next_fire_at > now + DAY
-    assert "End that now" in page
-    assert "End that now" not in act(browser, schedule, "resume")
+    assert "End snooze" in page
+    assert "End snooze" not in act(browser, schedule, "resume")
     assert schedule.next_fire_at == now + HOUR
 
 
@@ -204,8 +204,8 @@ def test_what_was_done_to_it_is_listed_with_the_rule_that_an_edit_replaced(
     editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), now, 1, ada)
     editing.snooze(schedule.id, now + 3 * DAY, now, ada)
     page = browser.get(f"/reminders/{schedule.id}/explain/").content.decode()
-    done = page.partition('id="done"')[2]
+    done = page.partition('id="changes"')[2]
     assert "edited by Ada" in done
-    assert "It was: Every day at 09:00, UTC." in done
+    assert "Before: Every day at 09:00, UTC." in done
     assert re.search(r"snoozed until <time .*> by Ada", done)
     assert "created by Ada" in done

@@ -41,7 +41,7 @@ def test_an_edit_shows_and_keeps_what_was_chosen(browser: Client, ada: User) -> 
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("misfire", "perhaps", "Choose one: send the newest"),
+        ("misfire", "perhaps", "Choose the newest"),
         ("grace", "-1", "seconds from 0 to 604,800, such as 60."),
         ("grace", "9" * 99, "seconds from 0 to 604,800"),
         ("spread", "an hour", "seconds from 0 to 86,400, such as 0."),
