@@ -29,6 +29,7 @@ from schedules.firing import due, quarantine
 from schedules.firing.due import Due
 from schedules.firing.misfire import Decision, decide
 from schedules.models import Occurrence, Schedule
+from schedules.rules import InvalidRule
 
 log = logging.getLogger(__name__)
 
@@ -160,9 +161,13 @@ def _move(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
         timetable = schedule.timetable()
         slots: list[datetime] = []
         slot: datetime | None = schedule.next_fire_at
+        broken = ""
         while slot is not None and slot <= now and len(slots) < 2 * SLOTS_A_STEP:
             slots.append(slot)
-            slot = timetable.next_after(slot)
+            try:
+                slot = timetable.next_after(slot)
+            except InvalidRule as error:  # what is due is due, although nobody can tell what comes after it
+                slot, broken = None, quarantine.described(error)
         if slot is not None and slot <= now:
             # More wait than one step takes. Those of this step are older than any that a policy would still send.
             missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in slots[:SLOTS_A_STEP]]
@@ -183,8 +188,8 @@ def _move(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
     if schedule.max_count is not None:
         decisions = _up_to(schedule.max_count - schedule.fired_count, decisions)
         if schedule.fired_count + sum(decision.fire for decision in decisions) >= schedule.max_count:
-            slot = None
-    return Move(schedule, decisions, slot)
+            slot, broken = None, ""
+    return Move(schedule, decisions, slot, broken)
 
 
 def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:

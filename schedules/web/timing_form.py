@@ -232,8 +232,8 @@ class TimingForm(forms.Form):
         most = self.cleaned_data.get("max_count")
         if most is not None and most <= self.fired:
             self._refuse("max_count", f"It has fired {self.fired} times already. Write more than that, or nothing.")
-        elif timetable.next_after(self.now, self.work) is not None:
-            return
+        elif (first := timetable.next_after(self.now, self.work)) is not None:
+            timetable.next_after(first, self.work)  # one that takes too long to find would break it when it fires
         elif excluded_dates.with_them(timetable).next_after(self.now, self.work) is not None:
             self._refuse("excluded", "Whatever is still due falls on one of these dates. Leave fewer of them out.")
         elif timetable.rule.next_after(self.now, self.work) is not None:
