@@ -1,4 +1,7 @@
-"""Refuse request bodies that are too large, by Content-Length or as soon as too much has arrived."""
+"""Refuses request bodies that are too large, too slow, or too many at the same time.
+
+Their size is checked by Content-Length, else as soon as too much has arrived.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,14 @@ Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 # Seconds to read and drop what a client still sends: closing at once could lose our response.
 _DRAIN = 5.0
+# Seconds in which a whole body arrives: Django keeps what it has of it in a file meanwhile.
+_ARRIVES_WITHIN = 60.0
+# Bodies of all requests that are still arriving; small ones always pass.
+_MOST_AT_ONCE = 256 * 1024 * 1024
+_SMALL = 64 * 1024
+
+_TOO_LARGE, _TOO_SLOW, _TOO_MANY = 413, 408, 503
+_GONE: Message = {"type": "http.disconnect"}
 
 
 class BodyLimit:
@@ -23,6 +34,7 @@ class BodyLimit:
 
     def __init__(self, application: Application) -> None:
         self._application = application
+        self._arriving = 0
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -34,28 +46,51 @@ class BodyLimit:
         if declared.isdigit() and int(declared) > largest:
             await _refuse(receive, send, largest, drain=b"expect" not in headers)
             return
-        arrived = 0
+        refused = arrived = 0
+        is_whole = False
+        deadline = asyncio.get_running_loop().time() + _ARRIVES_WITHIN
 
         async def counted() -> Message:
-            nonlocal arrived
-            message = await receive()
-            arrived += len(message.get("body", b""))
-            # On a disconnect, Django drops the body and sends no response.
-            return message if arrived <= largest else {"type": "http.disconnect"}
+            nonlocal refused, arrived, is_whole
+            if is_whole:  # Django waits here for the client to go
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                refused = _TOO_SLOW
+                return _GONE
+            size = len(message.get("body", b""))
+            arrived += size
+            self._arriving += size
+            is_whole = not message.get("more_body", False)
+            if arrived > largest:
+                refused = _TOO_LARGE
+            elif arrived > _SMALL and self._arriving > _MOST_AT_ONCE:
+                refused = _TOO_MANY
+            # Django drops what it has, and answers nothing to a client that has gone.
+            return _GONE if refused else message
 
-        await self._application(scope, counted, send)
-        if arrived > largest:
-            await _refuse(receive, send, largest, drain=True)
+        try:
+            await self._application(scope, counted, send)
+        finally:
+            self._arriving -= arrived
+        if refused:
+            await _refuse(receive, send, largest, drain=refused == _TOO_LARGE, status=refused)
 
 
-async def _refuse(receive: Receive, send: Send, largest: int, *, drain: bool) -> None:
-    text = f"This request is larger than {largest // 1024 // 1024} MiB, the limit. Send less.\n"
+async def _refuse(receive: Receive, send: Send, largest: int, *, drain: bool, status: int = _TOO_LARGE) -> None:
+    text = {
+        _TOO_LARGE: f"This request is larger than {largest // 1024 // 1024} MiB, the limit. Send less.\n",
+        _TOO_SLOW: f"This request did not arrive within {_ARRIVES_WITHIN:.0f} s. Try again.\n",
+        _TOO_MANY: "Too much is being sent at the same time. Try again in a minute.\n",
+    }[status]
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(text)).encode()),
         (b"connection", b"close"),
     ]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
     if drain:
         with suppress(TimeoutError):

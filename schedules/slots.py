@@ -18,7 +18,7 @@ from itertools import chain, islice
 from uuid import UUID
 
 from schedules.models import Occurrence, Schedule
-from schedules.rules import Timetable, Work
+from schedules.rules import InvalidRule, Timetable, Work
 from schedules.rules.civil import TICK
 
 
@@ -56,14 +56,22 @@ class Slots:
         """Up to `count` of them strictly after `instant`, in order."""
         return list(islice(self.after(instant, work), count))
 
-    def due(self, first: datetime, now: datetime, most: int) -> tuple[list[datetime], datetime | None]:
-        """Up to `most` slots from `first` to `now`, and the slot after those. `first` counts as a slot."""
+    def due(
+        self, first: datetime, now: datetime, most: int
+    ) -> tuple[list[datetime], datetime | None, InvalidRule | None]:
+        """Up to `most` slots from `first` to `now`, the slot after those, and the error of a failed search for it.
+
+        `first` counts as a slot.
+        """
         found: list[datetime] = []
-        for slot in chain(() if first in self.settled else (first,), self.after(first)):
-            if slot > now or len(found) == most:
-                return found, slot
-            found.append(slot)
-        return found, None
+        try:
+            for slot in chain(() if first in self.settled else (first,), self.after(first)):
+                if slot > now or len(found) == most:
+                    return found, slot, None
+                found.append(slot)
+        except InvalidRule as error:
+            return found, None, error
+        return found, None, None
 
 
 def left(max_count: int | None, fired_count: int) -> int | None:

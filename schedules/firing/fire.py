@@ -156,7 +156,8 @@ def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
 def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None) -> Plan:
     """Decide, without writing. An unreadable rule makes its schedule broken, and no other."""
     try:
-        due_slots, next_slot = schedule.slots().due(schedule.next_fire_at, now, 2 * SLOTS_PER_STEP)
+        # What is due fires even if a search for the slot after it fails.
+        due_slots, next_slot, unreadable = schedule.slots().due(schedule.next_fire_at, now, 2 * SLOTS_PER_STEP)
         if next_slot is not None and next_slot <= now:
             # More are due than one step handles. No policy sends any of this step: they are too old.
             missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in due_slots[:SLOTS_PER_STEP]]
@@ -174,12 +175,13 @@ def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
         return _broken(schedule, error)
     if not has_channels:
         decisions = [replace(decision, fire=False, reason=Occurrence.Reason.NO_CHANNEL) for decision in decisions]
+    error_text = "" if unreadable is None else quarantine.describe(unreadable)
     left = slots.left(schedule.max_count, schedule.fired_count)
     if left is not None:
         decisions = _up_to(left, decisions)
         if sum(decision.fire for decision in decisions) >= left:
-            next_slot = None
-    return Plan(schedule, decisions, next_slot)
+            next_slot, error_text = None, ""
+    return Plan(schedule, decisions, next_slot, error_text)
 
 
 def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:

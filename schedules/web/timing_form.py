@@ -232,8 +232,8 @@ class TimingForm(forms.Form):
             self._refuse(
                 "max_count", f"It has already fired {self.fired} times. Enter more than that, or leave this empty."
             )
-        elif timetable.next_after(self.now, self.work) is not None:
-            return
+        elif (first := timetable.next_after(self.now, self.work)) is not None:
+            timetable.next_after(first, self.work)  # refuse here a rule that would break when it fires
         elif timetable.without_exclusions().next_after(self.now, self.work) is not None:
             self._refuse("excluded", "All remaining firings are on these dates. Remove some of them.")
         elif timetable.rule.next_after(self.now, self.work) is not None:

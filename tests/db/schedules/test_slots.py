@@ -59,4 +59,4 @@ def test_the_due_slots_begin_with_the_given_one_and_leave_the_next(
     if first not in slots.settled:
         ahead.insert(0, first)
     due = [hour for hour in ahead if hour <= now][:most]
-    assert slots.due(first, now, most) == (due, next(iter(ahead[len(due) :]), None))
+    assert slots.due(first, now, most) == (due, next(iter(ahead[len(due) :]), None), None)

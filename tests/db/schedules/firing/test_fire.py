@@ -140,6 +140,15 @@ def test_a_rule_that_cannot_be_read_is_quarantined_alone() -> None:
     assert outcomes(sound) == [(NINE, "fired", "")]
 
 
+def test_a_slot_that_is_due_fires_although_the_one_after_it_takes_too_long_to_find() -> None:
+    far = "DTSTART:20260602T090000\nRRULE:FREQ=DAILY;INTERVAL=997;BYMONTH=6;BYMONTHDAY=2;BYDAY=TU"
+    schedule = make_schedule(make_user(), kind="rrule", rule={"rule": far})
+    fire.fire_due(NINE)
+    schedule.refresh_from_db()
+    assert outcomes(schedule) == [(NINE, "fired", "")]
+    assert (schedule.state, schedule.next_fire_at, schedule.fired_count) == ("broken", None, 1)
+
+
 def test_a_schedule_that_the_database_refuses_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     poisoned, sound = make_schedule(make_user(), title="poison"), make_schedule(make_user())
     compose = fire.text.compose

@@ -26,6 +26,7 @@ COSTLY = (
     "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=1;COUNT=10000"
     f";BYHOUR={','.join(map(str, range(24)))};BYMINUTE={','.join(map(str, range(60)))}"
 )
+SECOND_IS_FAR = "FREQ=DAILY;INTERVAL=997;BYMONTH=11;BYMONTHDAY=22;BYDAY=TH"
 # Seconds that one look at a form may take on a slow, shared machine; a search without a bound takes minutes.
 SOON = 3.0
 
@@ -52,6 +53,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any]]] = [
     ("rule", {"kind": "rrule", "rule": START + COSTLY}),
     ("rule", {"kind": "rrule", "rule": "DTSTART:99980101T000000\nRRULE:FREQ=DAILY;INTERVAL=1000;COUNT=2"}),
     ("rule", {"kind": "rrule", "rule": "DTSTART:02260105T090000\nRRULE:FREQ=DAILY"}),
+    ("rule", {"kind": "rrule", "rule": f"DTSTART:29981122T041000\nRRULE:{SECOND_IS_FAR}"}),
     ("excluded", {"excluded": "0226-12-25"}),
     ("excluded", {"excluded": "9999-12-31"}),
     ("time_zone", {"time_zone": "America/Berlin"}),
