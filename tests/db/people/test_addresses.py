@@ -21,7 +21,7 @@ def test_each_address_has_its_own_buttons(browser: Client, ada: User) -> None:
     make_address(ada)
     page = browser.get("/account/email/").content.decode()
     assert "Make second@example.net primary" in page
-    assert "Send the link to second@example.net again" in page
+    assert "Resend the link to second@example.net" in page
     assert f"Remove {ada.email}" not in page
 
 

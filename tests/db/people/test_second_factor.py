@@ -207,7 +207,7 @@ def test_somebody_who_has_not_confirmed_the_address_cannot_lock_its_owner_out() 
     sign_in(client, user.email)
     client.post(f"/account/reauthenticate/?next={SET_UP}", {"password": PASSWORD})
     page = client.get(SET_UP).content.decode()
-    assert "Confirm first that victim@example.org is yours" in page
+    assert "First confirm your address victim@example.org" in page
     assert "<code>" not in page
     client.post(SET_UP, {"code": "123456"})
     assert not second_factor.is_set_up(user)
@@ -262,7 +262,7 @@ def test_with_a_key_that_is_lost_the_sign_in_says_so(anna: User, settings: Setti
     settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     client = Client()
     sign_in(client, anna.email)
-    assert "cannot be read with the configured encryption keys" in show(client, "123456")
+    assert "The configured encryption keys cannot read" in show(client, "123456")
 
 
 def test_an_operator_is_told_who_has_none(anna: User) -> None:
