@@ -37,6 +37,10 @@ MAILS_A_DAY = 5
 _RATES = dict.fromkeys(Purpose, f"{MAILS_A_DAY}/d/key") | {Purpose.NOTICE: "30/d/key"}
 
 
+# Gmail ignores dots: without this, a mailbox there has thousands of addresses, each with limits of its own.
+_WITHOUT_DOTS = {"gmail.com", "googlemail.com"}
+
+
 def mailbox(address: str) -> str:
     """Normalize `address`: drop case, quotes and a `+` tag, and encode the domain."""
     local, _, domain = unicodedata.normalize("NFKC", address).casefold().rpartition("@")
@@ -44,7 +48,10 @@ def mailbox(address: str) -> str:
         local = re.sub(r"\\(.)", r"\1", local[1:-1])
     with suppress(UnicodeError):
         domain = domain.encode("idna").decode()
-    return f"{local.partition('+')[0] or local}@{domain}"
+    local = local.partition("+")[0] or local
+    if domain in _WITHOUT_DOTS:
+        local, domain = local.replace(".", ""), "gmail.com"
+    return f"{local}@{domain}"
 
 
 def may_send(purpose: Purpose, recipient: str) -> bool:

@@ -24,6 +24,10 @@ def _excluded(condition: str) -> models.Func:
     return models.Func(models.F("excluded"), template=condition, output_field=models.BooleanField())
 
 
+def _rule(condition: str) -> models.Func:
+    return models.Func(models.F("rule"), template=condition, output_field=models.BooleanField())
+
+
 class ScheduleQuerySet(models.QuerySet["Schedule"]):
     def for_user(self, user: User) -> ScheduleQuerySet:
         """The schedules that `user` sees: their own, less those deleted."""
@@ -132,15 +136,11 @@ class Schedule(models.Model):
                 & Q(created_at__range=READABLE, updated_at__range=READABLE),
                 name="schedule_readable_instants",
             ),
-            # Nested deeper than any rule is: Python's parser of JSON gives up, and with it whole pages.
+            # Nested deeper than any rule is, or a number of thousands of digits: Python's parser of JSON gives up, and
+            # with it whole pages.
             models.CheckConstraint(
-                condition=Q(
-                    models.Func(
-                        models.F("rule"),
-                        template="NOT jsonb_path_exists(%(expressions)s, '$.**{8}')",
-                        output_field=models.BooleanField(),
-                    )
-                ),
+                condition=Q(_rule("NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
+                & Q(_rule("NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
                 name="schedule_readable_rule",
             ),
             models.CheckConstraint(

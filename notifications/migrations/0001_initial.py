@@ -177,7 +177,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='channel',
-            constraint=models.CheckConstraint(condition=models.Q(models.Func(models.F('address'), output_field=models.BooleanField(), template="jsonb_typeof(%(expressions)s) = 'object'"), models.Func(models.F('address'), output_field=models.BooleanField(), template="NOT jsonb_path_exists(%(expressions)s, '$.**{8}')")), name='channel_readable_address'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Func(models.F('address'), output_field=models.BooleanField(), template="jsonb_typeof(%(expressions)s) = 'object'"), models.Func(models.F('address'), output_field=models.BooleanField(), template="NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"), models.Func(models.F('address'), output_field=models.BooleanField(), template="NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")), name='channel_readable_address'),
         ),
         migrations.AddConstraint(
             model_name='channel',

@@ -98,7 +98,8 @@ class Channel(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(_address("jsonb_typeof(%(expressions)s) = 'object'"))
-                & Q(_address("NOT jsonb_path_exists(%(expressions)s, '$.**{8}')")),
+                & Q(_address("NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
+                & Q(_address("NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
                 name="channel_readable_address",
             ),
             # One row that Python cannot read would break whole pages, and the notices of everybody.

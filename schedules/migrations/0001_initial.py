@@ -136,7 +136,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='schedule',
-            constraint=models.CheckConstraint(condition=models.Q(models.Func(models.F('rule'), output_field=models.BooleanField(), template="NOT jsonb_path_exists(%(expressions)s, '$.**{8}')")), name='schedule_readable_rule'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Func(models.F('rule'), output_field=models.BooleanField(), template="NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"), models.Func(models.F('rule'), output_field=models.BooleanField(), template="NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")), name='schedule_readable_rule'),
         ),
         migrations.AddConstraint(
             model_name='schedule',

@@ -81,7 +81,13 @@ REFUSED = [
         for days in ("{infinity}", "{-infinity}", "{0044-03-15 BC}", "{NULL}", "{{2026-01-01}}")
     ],
     ("schedules_schedule", "rule = (repeat('[', 5000) || repeat(']', 5000))::jsonb", "schedule_readable_rule"),
+    ("schedules_schedule", "rule = (repeat('9', 5000))::jsonb", "schedule_readable_rule"),
     ("notifications_channel", "address = '5'", "channel_readable_address"),
+    (
+        "notifications_channel",
+        "address = ('{\"a\": [-' || repeat('9', 5000) || ']}')::jsonb",
+        "channel_readable_address",
+    ),
     ("notifications_channel", "verified_at = '-infinity'", "channel_readable_instants"),
 ]
 

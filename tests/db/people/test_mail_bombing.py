@@ -222,6 +222,8 @@ def test_an_operator_allows_mail_again_for_a_reader_who_lost_the_link() -> None:
         ('"a\\da+x"@example.org', "ada@example.org"),
         ("ada@bücher.example", "ada@xn--bcher-kva.example"),
         ("+x@example.org", "+x@example.org"),
+        ("a.d.a+x@GoogleMail.com", "ada@gmail.com"),
+        ("a.d.a@example.org", "a.d.a@example.org"),
     ],
 )
 def test_ways_to_write_one_mailbox_are_one(written: str, read: str) -> None:
