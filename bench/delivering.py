@@ -110,7 +110,7 @@ def make_deliveries(channel: Any, count: int) -> list[UUID]:
 
     made: list[UUID] = []
     for start in range(0, count, 1000):
-        sayings = [
+        new = [
             NewNotification(
                 user_id=channel.user_id,
                 channels=[(channel.id, channel.provider)],
@@ -121,7 +121,7 @@ def make_deliveries(channel: Any, count: int) -> list[UUID]:
             )
             for _ in range(min(1000, count - start))
         ]
-        made += [wake.delivery_id for wake in outbox.record(sayings)]
+        made += [wake.delivery_id for wake in outbox.record(new)]
     return made
 
 
@@ -139,8 +139,8 @@ def make_waiting(channel: Any, count: int) -> None:
                 RETURNING id
             )
             INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at,
-                                                wakes, tries, replays, reason)
-            SELECT gen_random_uuid(), id, %s, 'webhook', 'pending', now(), now() + interval '1 day', 0, 0, 0, '' FROM n
+                                                wakes, tries, replays)
+            SELECT gen_random_uuid(), id, %s, 'webhook', 'pending', now(), now() + interval '1 day', 0, 0, 0 FROM n
             """,
             [channel.user_id, count, channel.id],
         )

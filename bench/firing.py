@@ -35,8 +35,8 @@ def make_schedules(count: int, slot: datetime) -> None:
                   FROM generate_series(1, %(people)s) n RETURNING id
             )
             INSERT INTO notifications_channel (id, user_id, provider, label, address, sealed_secrets, on_unknown,
-                                               verified_at, disabled_reason)
-            SELECT gen_random_uuid(), id, 'inbox', 'Inbox', '{}', '', '', now(), '' FROM person
+                                               verified_at)
+            SELECT gen_random_uuid(), id, 'inbox', 'Inbox', '{}', '', '', now() FROM person
             """,
             {"known": known, "people": 100},
         )

@@ -19,6 +19,7 @@ from common.postgres import change, column, query
 from notifications import deliveries
 from notifications.deliveries import outbox
 from notifications.models import Delivery, Intervention
+from notifications.reasons import Code, Reason
 
 _STATE = Delivery.State
 _WHAT = Intervention.What
@@ -164,7 +165,7 @@ def try_one(which: Which, who: Who) -> Done:
 def discard(rows: QuerySet[Delivery], which: str, who: Who, reason: str, *, cause: str = "") -> Done:
     """Give them up: nothing is sent, and each says why."""
     held = _locked(rows)
-    deliveries.discard(held, f"Discarded: {reason}")
+    deliveries.discard(held, Reason(Code.DISCARDED, said=reason))
     return Done(held, 0, _keep(who, _WHAT.DISCARDED, which, cause, held, reason=reason))
 
 

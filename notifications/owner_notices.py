@@ -6,11 +6,13 @@ and by how many, it is found.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid5
 
 from django.conf import settings
@@ -20,7 +22,7 @@ from django.urls import reverse
 
 from common.postgres import is_outage, query
 from notifications.deliveries import outbox
-from notifications.models import Channel, Notification
+from notifications.models import Channel, Delivery, Notification
 from people import quiet
 
 log = logging.getLogger(__name__)
@@ -43,14 +45,15 @@ class Notice:
 
 
 _DIED = """
-SELECT c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, max(n.subject) AS subject,
-       max(d.reason) AS reason
+SELECT DISTINCT ON (c.id, d.cause, day)
+       c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, n.subject,
+       d.state, d.reason_code, d.reason_params
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id AND n.origin = 'schedule'
   JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
  WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
    AND d.settled_at < '9999-01-01Z'
- GROUP BY c.id, d.cause, day
+ ORDER BY c.id, d.cause, day, d.settled_at DESC
 """
 
 
@@ -113,10 +116,15 @@ def _deaths() -> Iterable[Notice]:
             row.user_id,
             uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),
             f"“{row.label}” does not work"[:200],
-            f"“{row.subject}” did not arrive there. {row.reason}\n\nThis is said once a day, however many there are. "
+            f"“{row.subject}” did not arrive there. {_reason(row)}\n\nThis is said once a day, however many there are. "
             f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
             about=row.id,
         )
+
+
+def _reason(row: Any) -> str:
+    delivery = Delivery(state=row.state, reason_code=row.reason_code, reason_params=json.loads(row.reason_params))
+    return delivery.reason
 
 
 def _disabled() -> Iterable[Notice]:

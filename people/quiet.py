@@ -49,10 +49,10 @@ def quiet_until(instant: datetime, window: Window) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """How long to wait, and what the history says of it: "Waits until 07:00: your quiet hours."."""
+    """The end of the quiet hours, in UTC and as the person's clock shows it."""
 
     until: datetime
-    note: str
+    shown: str
 
 
 def wait(instant: datetime, window: Window | None) -> Wait | None:
@@ -60,4 +60,4 @@ def wait(instant: datetime, window: Window | None) -> Wait | None:
     until = None if window is None else quiet_until(instant, window)
     if window is None or until is None:
         return None
-    return Wait(until, f"Waits until {civil_time.local(window.zone, until):%H:%M}: your quiet hours.")
+    return Wait(until, f"{civil_time.local(window.zone, until):%H:%M}")

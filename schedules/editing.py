@@ -19,6 +19,7 @@ from common.uuid7 import uuid7
 from notifications import deliveries
 from notifications.deliveries import fallback, outbox
 from notifications.models import Channel
+from notifications.reasons import Code
 from people.models import User
 from schedules import mirror
 from schedules.firing import fire, quarantine
@@ -112,7 +113,7 @@ def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Nothing fires until `resume`; what is recorded and not yet sent is cancelled."""
     schedule = _lock(schedule_id, now)
     schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
-    deliveries.cancel_unsent(schedule.id, "The reminder was paused.")
+    deliveries.cancel_unsent(schedule.id, Code.PAUSED)
     fallback.stop(schedule.id)
     _note(_save(schedule, now), What.PAUSED, now, by)
     return schedule
@@ -200,7 +201,7 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     """Soft: `restore` brings it back, its history stays."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
-    deliveries.cancel_unsent(schedule.id, "The reminder was deleted.")
+    deliveries.cancel_unsent(schedule.id, Code.DELETED)
     fallback.stop(schedule.id)
     _note(_save(schedule, now), What.DELETED, now, by)
     return schedule

@@ -112,14 +112,14 @@ def alive(pid: int) -> bool:
 def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var: Path) -> None:
     server = Server(var)
     try:
-        wait_until(lambda: server.said(f"Carillon is ready: http://127.0.0.1:{server.port}"))
+        wait_until(lambda: server.noted(f"Carillon is ready: http://127.0.0.1:{server.port}"))
         assert sum("Made the first admin: admin@localhost" in line for line in server.lines) == 1
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
         killed = server.child("beat")
         os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: server.said("beat died (exit status -9); starting it again"))
+        wait_until(lambda: server.noted("beat died (exit status -9); starting it again"))
         keeper = (var / "redis" / "keeper").read_text()
         os.kill(int(keeper), signal.SIGKILL)
         wait_until(lambda: (var / "redis" / "keeper").read_text() not in (keeper, ""))
@@ -140,8 +140,8 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var
 
     again = Server(var)
     try:
-        wait_until(lambda: again.said("Carillon is ready"))
-        assert not again.said("Made the first admin")
+        wait_until(lambda: again.noted("Carillon is ready"))
+        assert not again.noted("Made the first admin")
         children = [again.child(name) for name in ("uvicorn", "worker", "beat")]
         again.process.kill()
         again.process.wait()

@@ -19,6 +19,7 @@ from notifications import deliveries, providers
 from notifications.channels import lifecycle
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
+from notifications.reasons import Code, Reason
 from people import codes
 from people.user_lock import turn
 
@@ -91,15 +92,15 @@ def _begin_anew(channel: Channel, after: Destination) -> None:
     channel.hold(after)
     lifecycle.judge(channel)
     if channel.disabled_at is None or channel.is_owners_to_enable:
-        channel.disabled_at, channel.disabled_reason = None, ""
+        channel.disabled_at, channel.disabled_code, channel.disabled_params = None, "", {}
     channel.failing_since = channel.unsubscribed_at = None
     channel.link_id = uuid7()
     channel.save()  # the link's name is free for the former one
     former.save(force_insert=True)
     # A code that the old address was sent must not verify the new one.
     codes.forget(channel.id)
-    tried = Delivery.objects.filter(channel=channel, notification__origin=Notification.Origin.TEST)
+    tried = Delivery.objects.filter(channel=channel, notification__origin__in=Notification.OF_CHANNELS)
     waiting = tried.filter(state=Delivery.State.PENDING).values_list("id", flat=True)
-    deliveries.cancel(waiting, "The channel was changed.")
+    deliveries.cancel(waiting, Reason(Code.CHANGED))
     tried.update(channel=former)
     LogEntry.objects.log_actions(channel.user_id, [channel], CHANGE, "Changed the address or a secret.")

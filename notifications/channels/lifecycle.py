@@ -16,6 +16,7 @@ from notifications import deliveries, providers
 from notifications.channels import verification
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
+from notifications.reasons import NO_REASON, Code, Reason
 from people import mailboxes
 from people.models import User
 from people.user_lock import turn
@@ -88,19 +89,19 @@ def remove(channel: Channel) -> None:
     """Nothing goes to it any more; what is not yet sent is cancelled, its history stays, its secrets are erased."""
     Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
-    deliveries.cancel(waiting, "The channel was removed.")
+    deliveries.cancel(waiting, Reason(Code.REMOVED))
 
 
-def disable(ids: Iterable[UUID], reason: str) -> list[UUID]:
+def disable(ids: Iterable[UUID], note: str) -> list[UUID]:
     """Send nothing to these channels until `enable`. Returns those that were enabled and not removed."""
     working = Channel.objects.filter(id__in=ids, disabled_at=None)
-    return _mark(working, disabled_at=Now(), disabled_reason=reason[:300], failing_since=None, unsubscribed_at=None)
+    return _mark(working, Now(), Reason(Code.NOTE, said=note[:300]))
 
 
 def enable(ids: Iterable[UUID]) -> list[UUID]:
     """Undo `disable`; what it had failed before is forgotten. Returns those that were disabled and not removed."""
     disabled = Channel.objects.filter(id__in=ids, disabled_at__isnull=False)
-    return _mark(disabled, disabled_at=None, disabled_reason="", failing_since=None, unsubscribed_at=None)
+    return _mark(disabled, None, NO_REASON)
 
 
 def try_anew(channel: Channel) -> bool:
@@ -110,9 +111,15 @@ def try_anew(channel: Channel) -> bool:
 
 
 @transaction.atomic
-def _mark(channels: QuerySet[Channel], **fields: Any) -> list[UUID]:
+def _mark(channels: QuerySet[Channel], disabled_at: Now | None, reason: Reason) -> list[UUID]:
     found = list(channels.filter(removed_at=None).order_by("id").select_for_update().values_list("id", flat=True))
-    Channel.objects.filter(id__in=found).update(**fields)
+    Channel.objects.filter(id__in=found).update(
+        disabled_at=disabled_at,
+        disabled_code=reason.code,
+        disabled_params=reason.params,
+        failing_since=None,
+        unsubscribed_at=None,
+    )
     return found
 
 

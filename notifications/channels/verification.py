@@ -20,8 +20,6 @@ from people import codes, mailboxes
 from people.models import User
 from people.user_lock import turn
 
-SUBJECT = "Your code for Carillon"
-
 
 class TooMany(Exception):
     """As many tests and codes were sent as may be a day; the message is for the person."""
@@ -61,10 +59,10 @@ def send_code(channel: Channel, now: datetime) -> None:
         outbox.notify(
             channel.user_id,
             [channel],
-            SUBJECT,
+            "Your code for Carillon",
             f"{codes.MARK} confirms that this channel is yours. Enter it on Carillon's page within 15 minutes. "
             "If you asked for nothing, ignore this message: nothing else will be sent here.",
-            Notification.Origin.TEST,
+            Notification.Origin.CODE,
         )
 
 
@@ -81,8 +79,7 @@ def _pause(channel: Channel, now: datetime) -> None:
     """Removing a channel and adding it again sends no code sooner. Raises `codes.TooSoon`."""
     sent = Notification.objects.filter(
         user=channel.user_id,
-        origin=Notification.Origin.TEST,
-        subject=SUBJECT,
+        origin=Notification.Origin.CODE,
         created_at__gt=now - timedelta(days=1),
         deliveries__channel__in=same_address(channel),
     )
@@ -135,7 +132,7 @@ def spend_test(user: User, now: datetime) -> None:
     """Raises TooMany where no further test or code is to be sent: each may go to somebody who did not ask for it."""
     most: int = settings.TESTS_A_DAY
     recent = Notification.objects.filter(
-        user=user, origin=Notification.Origin.TEST, created_at__gt=now - timedelta(days=1)
+        user=user, origin__in=Notification.OF_CHANNELS, created_at__gt=now - timedelta(days=1)
     )
     if recent.count() >= most:
         raise TooMany(f"{most} tests and codes were sent for you within a day, as many as may be. Try again tomorrow.")

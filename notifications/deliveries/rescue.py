@@ -12,7 +12,7 @@ from functools import partial
 
 from common.postgres import persist
 from notifications import deliveries, providers
-from notifications.deliveries import LostRule, Recovered, broker, fair_queue, fallback, outbox
+from notifications.deliveries import LostRule, Recovered, broker, fair_queue, fallback, outbox, wakes
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +45,13 @@ def _publish_due() -> int:
     if found is None:
         return 0  # the rows stay due, and are published as soon as the broker is back
     if found.forgot:
-        woken = persist(deliveries.wake_all)
+        woken = persist(wakes.wake_all)
         if woken:  # else it is a new installation, and nothing is amiss
             log.warning("The broker has lost what it held: %d deliveries are published again", woken)
         broker.mark()
     published = 0
     for free in range(ENOUGH - found.waiting, 0, -BATCH):
-        due = persist(partial(deliveries.take_due, min(free, BATCH)))
+        due = persist(partial(wakes.take_due, min(free, BATCH)))
         outbox.publish(outbox.Wake(*one) for one in due)
         published += len(due)
         if len(due) < BATCH:

@@ -14,6 +14,7 @@ from common import encryption
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.message import Destination
+from notifications.reasons import sentence
 from people.models import READABLE
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Channel(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     verified_at = models.DateTimeField(null=True, blank=True)
     disabled_at = models.DateTimeField(null=True, blank=True)
-    disabled_reason = models.CharField(max_length=300, blank=True)
+    disabled_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
+    disabled_params = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     failing_since = models.DateTimeField(null=True, blank=True)  # when the first try failed since one succeeded
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
     removed_at = models.DateTimeField(null=True, blank=True)
@@ -114,6 +116,10 @@ class Channel(models.Model):
     def destination(self) -> Destination:
         """What the provider needs. Raises `encryption.Unreadable` when the key is not there."""
         return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
+
+    @property
+    def disabled_reason(self) -> str:
+        return sentence(self.disabled_code, self.disabled_params)
 
     @property
     def is_owners_to_enable(self) -> bool:

@@ -12,7 +12,6 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
-from people import codes
 
 if TYPE_CHECKING:
     from notifications.models.delivery import Delivery
@@ -47,7 +46,11 @@ class Notification(models.Model):
     class Origin(models.TextChoices):
         SCHEDULE = "schedule", "reminder"
         TEST = "test", "test"
+        CODE = "code", "code"
         NOTICE = "notice", "notice from Carillon"
+
+    # Sent to try a channel or to verify it.
+    OF_CHANNELS = (Origin.TEST, Origin.CODE)
 
     class Outcome(models.TextChoices):
         OPEN = "open", "open"
@@ -74,8 +77,8 @@ class Notification(models.Model):
     advance_at = models.DateTimeField(null=True, editable=False)
     acknowledged_at = models.DateTimeField(null=True, editable=False)
     snoozed_until = models.DateTimeField(null=True, editable=False)
-    # Why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
-    withdrawn = models.CharField(max_length=100, db_default="", editable=False)
+    # The code of why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
+    withdrawn = models.CharField(max_length=32, db_default="", editable=False)
     outcome = models.CharField(max_length=7, choices=Outcome.choices, db_default=Outcome.OPEN, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -105,11 +108,6 @@ class Notification(models.Model):
 
     def __str__(self) -> str:
         return self.subject
-
-    @property
-    def is_code(self) -> bool:
-        """Whether it carries the code that verifies a channel."""
-        return self.origin == self.Origin.TEST and codes.MARK in self.body
 
     def ordered_deliveries(self) -> list[Delivery]:
         """Its deliveries, in the order in which their channels are tried where there is one."""

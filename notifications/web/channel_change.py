@@ -52,7 +52,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         "label": label,
         "read": changes.mark(channel),
         "unreadable": channel.unreadable,
-        "waiting": waiting.exclude(notification__origin=Notification.Origin.TEST).count(),
+        "waiting": waiting.exclude(notification__origin__in=Notification.OF_CHANNELS).count(),
     }
     return render(request, "notifications/channel_change.html", context)
 

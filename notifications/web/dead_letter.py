@@ -61,7 +61,7 @@ def _who(request: PersonRequest) -> Who:
 def _hindrance(letter: Delivery) -> str:
     """Why it is not to go out, or would die again at once, and what to do about it; empty where it may arrive."""
     channel = letter.channel
-    if letter.notification.origin == Notification.Origin.TEST:  # they are counted where they are asked for
+    if letter.notification.origin in Notification.OF_CHANNELS:  # they are counted where they are asked for
         return "This was a test: send a new one from the list of channels."
     if channel.removed_at:
         return f"“{channel.label}” was removed: add it again, and new messages go there."

@@ -123,12 +123,12 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
     channels = due.channels_of(locked)
     moves = [_move(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked]
     fired = _record(moves)
-    rings = outbox.record(
+    due_now = outbox.record(
         _saying(batch_id, move.schedule, decision.slot, channels[move.schedule.id], now)
         for batch_id, move, decision in fired
     )
     quarantine.tell([notice for move in moves for notice in _notices(move)])
-    return rings
+    return due_now
 
 
 def _notices(move: Move) -> Iterator[Notice]:

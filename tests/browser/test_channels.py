@@ -43,7 +43,7 @@ def test_a_channel_of_each_kind(page: Page, stage: Stage, others: list[Service])
         expect(page.get_by_role("status")).to_contain_text("is ready")
         page.get_by_role("button", name=f"Send a test to {service.label}").click()
         expect(page.get_by_text("Test:").last).to_contain_text("Accepted", timeout=20_000)
-        assert len(service.said("Carillon rings")) == 1
+        assert len(service.noted("Carillon rings")) == 1
     fits(page)
 
 

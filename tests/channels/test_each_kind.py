@@ -13,9 +13,9 @@ from django.test import Client, override_settings
 from pytest_django import Settings
 
 from notifications import providers
-from notifications.deliveries import sender
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
+from tests.make import try_once
 from tests.receivers import HTTPReceiver, Reply, discord, gotify, ntfy, slack, telegram
 
 pytestmark = pytest.mark.django_db
@@ -68,10 +68,7 @@ def service(kind: str) -> Iterator[Service]:
 
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
-        try:
-            sender.send(delivery.id, "host:1")
-        except sender.SendAgain as again:
-            sender.put_off(again, 1.0)
+        try_once(delivery)
 
 
 KINDS = [provider.kind for provider in providers.all() if provider.kind != "inbox"]

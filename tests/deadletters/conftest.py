@@ -8,11 +8,9 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from notifications.dead_letters import Who
-from notifications.deliveries import sender
-from notifications.deliveries.sender import SendAgain
 from notifications.models import Channel, Delivery
 from people.models import User
-from tests.make import make_channel, make_user
+from tests.make import make_channel, make_user, try_once
 from tests.receivers import HTTPReceiver
 
 OPERATOR = Who(None, "operator@example.org")
@@ -35,11 +33,6 @@ def hook(ada: User, receiver: HTTPReceiver) -> Channel:
     return make_channel(ada, "webhook", address={"url": f"{receiver.origin}/hook"})
 
 
-def try_once(delivery: Delivery) -> str:
-    """Send as the task does. Returns the state that came of it."""
-    try:
-        sender.send(delivery.id, "worker")
-    except SendAgain as again:
-        sender.put_off(again, 60.0)
-    delivery.refresh_from_db()
+def state_after_a_try(delivery: Delivery) -> str:
+    try_once(delivery)
     return delivery.state

@@ -14,7 +14,7 @@ from notifications.dead_letters import Which
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Intervention, Notification
 from people.models import User
-from tests.deadletters.conftest import OPERATOR, try_once
+from tests.deadletters.conftest import OPERATOR, state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user
 from tests.receivers import HTTPReceiver, Reply
 
@@ -97,9 +97,9 @@ def test_progress_says_what_has_become_of_them(hook: Channel, receiver: HTTPRece
     assert done.intervention is not None
     assert dead_letters.progress(done.intervention).waiting == 4
     receiver.answer = Reply(404)
-    assert try_once(letters[0]) == "dead"
+    assert state_after_a_try(letters[0]) == "dead"
     receiver.answer = Reply(200)
-    assert try_once(letters[1]) == "delivered"
+    assert state_after_a_try(letters[1]) == "delivered"
     dead_letters.deliveries.claim(letters[2].id, "worker")
     told = dead_letters.progress(done.intervention)
     assert (told.waiting, told.sending, told.delivered, told.failed) == (1, 1, 1, 1)
@@ -113,10 +113,10 @@ def test_a_partial_failure_is_replayed_alone_with_the_same_key(
     outbox.notify(ada.pk, [good, hook], "Water the plants", "", Notification.Origin.SCHEDULE)
     arrived, failed = Delivery.objects.get(channel=good), Delivery.objects.get(channel=hook)
     receiver.answer = lambda request: Reply(200 if request.path == "/good" else 404)
-    assert (try_once(arrived), try_once(failed)) == ("delivered", "dead")
+    assert (state_after_a_try(arrived), state_after_a_try(failed)) == ("delivered", "dead")
     receiver.answer = Reply(200)
     assert replay(Which(ids=[arrived.id, failed.id])).changed == [failed.id]
-    assert (try_once(failed), try_once(arrived)) == ("delivered", "delivered")
+    assert (state_after_a_try(failed), state_after_a_try(arrived)) == ("delivered", "delivered")
     sent = [(request.path, request.headers["webhook-id"]) for request in receiver.requests]
     assert sent == [("/good", str(arrived.id)), ("/hook", str(failed.id)), ("/hook", str(failed.id))]
     assert failed.notification_id == arrived.notification_id

@@ -18,6 +18,7 @@ from django.test import override_settings
 from notifications.message import Message
 from notifications.net import http
 from notifications.net.http import Response
+from notifications.reasons import Code, Reason
 from tests.receivers import HTTPReceiver, Received
 from tests.receivers.http import Answer
 
@@ -120,3 +121,8 @@ def shape_of(page: str) -> list[str]:
 
     Reader().feed(page)
     return found
+
+
+def answered(service: str, status: int, code: Code = Code.HTTP) -> Reason:
+    """The reason for an answer that only its status describes."""
+    return Reason(code, service=service, status=status)
