@@ -1,4 +1,4 @@
-"""The operators' daily mail about dead letters that wait for them."""
+"""The operators' daily email about dead letters that wait for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def send(now: datetime) -> int:
     if not groups:
         return 0
     subject, body = _words(groups, now)
-    told, refused = 0, None
+    written, refused = 0, None
     post = mail.get_connection()
     post.open()
     try:
@@ -49,12 +49,12 @@ def send(now: datetime) -> int:
                 if not getattr(post, "in_doubt", True):
                     summary.delete()
             else:
-                told += 1
+                written += 1
     finally:
         post.close()
     if refused is not None:
         raise refused
-    return told
+    return written
 
 
 def _words(groups: Sequence[Group], now: datetime) -> tuple[str, str]:

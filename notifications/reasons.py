@@ -17,172 +17,126 @@ from typing import Any
 
 
 class Code(StrEnum):
+    """A code, and its sentence with the names of its parameters (see `_SHOWN` for what follows a colon)."""
+
+    text: str
+
+    def __new__(cls, code: str, text: str) -> Code:
+        member = str.__new__(cls, code)
+        member._value_, member.text = code, text
+        return member
+
     # The service answered.
-    ACCEPTED = "accepted"
-    SAVED = "saved"
-    HTTP = "http"
-    GONE = "gone"
-    REDIRECT = "redirect"
-    SMTP = "smtp"
-    SMTP_LATER = "smtp-later"
-    MAIL_SIGN_IN = "mail-sign-in"
-    MAIL_SECURITY = "mail-security"
-    BOT_TOKEN = "bot-token"  # noqa: S105 (a code, not a secret)
-    TOPIC_TOKEN = "topic-token"  # noqa: S105
-    WEBHOOK_TOKEN = "webhook-token"  # noqa: S105
-    WEBHOOK_REMOVED = "webhook-removed"
-    WORKSPACE_GONE = "workspace-gone"
-    CHAT_DELETED = "chat-deleted"
-    CHAT_ARCHIVED = "chat-archived"
-    RECIPIENT_LEFT = "recipient-left"
-    PROHIBITED = "prohibited"
-    PROHIBITED_GENERAL = "prohibited-general"
-    FORUM = "forum"
-    MODERATED = "moderated"
-    NO_RIGHTS = "no-rights"
-    BLOCKED = "blocked"
-    ACCOUNT_GONE = "account-gone"
-    NO_CHAT = "no-chat"
-    NO_RECIPIENT = "no-recipient"
-    NOT_WRITTEN_FIRST = "not-written-first"
-    PARTIAL = "partial"
+    ACCEPTED = "accepted", "{status:http}"
+    SAVED = "saved", "Saved in {folder}."
+    HTTP = "http", "{service} answered {status:http}."
+    GONE = "gone", "{service} answered {status:http}: it wants no more messages."
+    REDIRECT = (
+        "redirect",
+        "{service} answered {status:http}. Carillon follows no redirects: give this channel the final address.",
+    )
+    SMTP = "smtp", "The mail server refused the email: {status} {said}"
+    SMTP_LATER = "smtp-later", "The mail server asked to try later: {status} {said}"
+    MAIL_SIGN_IN = "mail-sign-in", "The mail server refused Carillon's sign-in. The operator must correct EMAIL_URL."
+    MAIL_SECURITY = "mail-security", "The mail server does not offer the encryption or sign-in that EMAIL_URL requires."
+    BOT_TOKEN = "bot-token", "Telegram does not know this bot token. Enter a new one on the channel's page."
+    TOPIC_TOKEN = (
+        "topic-token",
+        "The server does not let this channel write to its topic. Give the channel an access token.",
+    )
+    WEBHOOK_TOKEN = (
+        "webhook-token",
+        "{service} does not accept the webhook's token. Copy its URL again, and change the channel.",
+    )
+    WEBHOOK_REMOVED = "webhook-removed", "The webhook was removed in {service}."
+    WORKSPACE_GONE = "workspace-gone", "The workspace no longer exists."
+    CHAT_DELETED = "chat-deleted", "The webhook's channel was deleted in {service}."
+    CHAT_ARCHIVED = "chat-archived", "The webhook's channel was archived in {service}."
+    RECIPIENT_LEFT = "recipient-left", "The webhook's recipient is no longer in the workspace."
+    PROHIBITED = "prohibited", "An administrator of the workspace does not allow this webhook to post."
+    PROHIBITED_GENERAL = "prohibited-general", "The workspace does not let this webhook post to its general channel."
+    FORUM = (
+        "forum",
+        "The webhook belongs to a forum, where each message would become a post. Create one in a text channel.",
+    )
+    MODERATED = "moderated", "The server's AutoMod blocks the message. Ask the server's administrators to allow it."
+    NO_RIGHTS = (
+        "no-rights",
+        "The bot may not write in this chat. Allow it to post; in a channel, make it an administrator.",
+    )
+    BLOCKED = "blocked", "The bot was blocked or removed from the chat."
+    ACCOUNT_GONE = "account-gone", "The recipient's Telegram account no longer exists."
+    NO_CHAT = "no-chat", "The bot finds no chat with this id. First send the bot a message, or add it to the group."
+    NO_RECIPIENT = "no-recipient", "{service} has no recipient at this address."
+    NOT_WRITTEN_FIRST = (
+        "not-written-first",
+        "The bot cannot write first. Send it a message in Telegram, then try again.",
+    )
+    PARTIAL = "partial", "{service} accepted only a part of it, or its answer is not understood."
     # No answer came.
-    NO_ANSWER = "no-answer"
-    INTERIM = "interim"
-    UNCONFIRMED = "unconfirmed"
-    TIMEOUT = "timeout"
-    CONNECTION_REFUSED = "connection-refused"
-    UNREACHABLE = "unreachable"
-    NAME = "name"
-    CERTIFICATE = "certificate"
-    TLS = "tls"
-    BROKEN = "broken-connection"
-    NOT_HTTP = "not-http"
-    PROXY = "proxy"
-    PRIVATE = "private-network"
-    FORBIDDEN = "forbidden-address"
+    NO_ANSWER = "no-answer", "{service} closed the connection without an answer."
+    INTERIM = "interim", "{service} only sent an interim answer ({status})."
+    UNCONFIRMED = "unconfirmed", "The email was sent, and the connection broke before the mail server confirmed it."
+    TIMEOUT = "timeout", "{service} did not answer within {seconds:number} seconds."
+    CONNECTION_REFUSED = "connection-refused", "{service} refused the connection."
+    UNREACHABLE = "unreachable", "{service} could not be reached: {errno:errno}."
+    NAME = "name", "The name of {service} could not be resolved."
+    CERTIFICATE = "certificate", "{service}'s certificate is not valid: {said}."
+    TLS = "tls", "The secure connection to {service} failed."
+    BROKEN = "broken-connection", "The connection to {service} broke."
+    NOT_HTTP = "not-http", "{service}'s answer is not HTTP."
+    PROXY = "proxy", "The outgoing proxy refused the connection: it answered {answer}."
+    PRIVATE = "private-network", "The address leads into a private network. Carillon does not post to private networks."
+    FORBIDDEN = "forbidden-address", "Carillon does not post to this address: it is not a public web address."
     # The delivery cannot be sent.
-    NOT_A_REQUEST = "not-a-request"
-    NOT_AN_EMAIL = "not-an-email"
-    DAMAGED = "damaged"
-    DAMAGED_ROW = "damaged-row"
-    UNREADABLE = "unreadable"
-    NO_PROVIDER = "no-provider"
-    REMOVED = "removed"
-    CHANGED = "changed"
-    DISABLED = "disabled"
-    UNVERIFIED = "unverified"
+    NOT_A_REQUEST = "not-a-request", "This cannot be written as an HTTP request."
+    NOT_AN_EMAIL = "not-an-email", "This cannot be written as an email: {error}."
+    DAMAGED = "damaged", "This channel's {part} is damaged. Remove the channel and add it again."
+    DAMAGED_ROW = (
+        "damaged-row",
+        "Nothing was sent: what is stored of the reminder, its channel or its person is damaged ({error}).",
+    )
+    UNREADABLE = (
+        "unreadable",
+        "The channel's secrets cannot be read with the configured encryption keys. Enter them again, or ask the"
+        " operator to restore the key.",
+    )
+    NO_PROVIDER = "no-provider", "There is no provider of the kind “{kind}”."
+    REMOVED = "removed", "The channel was removed."
+    CHANGED = "changed", "The channel was changed."
+    DISABLED = "disabled", "The channel is disabled: {why}"
+    UNVERIFIED = "unverified", "The channel has not been verified."
     # Carillon failed.
-    FAULT = "fault"
-    STOPPED = "stopped"
-    LOST = "lost"
-    RELEASED = "released"
-    DATABASE_AWAY = "database-away"
+    FAULT = "fault", "Carillon itself failed while it was sending ({kind}: {error}). The channel is not to blame."
+    STOPPED = "stopped", "The worker was stopped while it was sending."
+    LOST = "lost", "The worker was lost while it was sending."
+    RELEASED = "released", "The worker was stopped before it had sent anything."
+    DATABASE_AWAY = "database-away", "The database went away while this try was being opened."
     # It waits, or nobody wants it any more.
-    QUIET_HOURS = "quiet-hours"
-    LIMIT_SERVICE = "limit-service"
-    LIMIT_CHANNEL = "limit-channel"
-    LIMIT_HOST = "limit-host"
-    LIMIT_PERSON = "limit-person"
-    STALE = "stale"
-    ACKNOWLEDGED = "acknowledged"
-    SNOOZED = "snoozed"
-    PAUSED = "paused"
-    DELETED = "deleted"
-    SWITCHED_OFF = "switched-off"
-    DISCARDED = "discarded"
+    QUIET_HOURS = "quiet-hours", "Waits until {until}: your quiet hours."
+    LIMIT_SERVICE = "limit-service", "{service} takes {amount:messages} {seconds:period}; {until:turn}."
+    LIMIT_CHANNEL = "limit-channel", "{service} takes {amount:messages} {seconds:period} to one channel; {until:turn}."
+    LIMIT_HOST = "limit-host", "{service} takes {amount:messages} {seconds:period} to one host; {until:turn}."
+    LIMIT_PERSON = "limit-person", "You may be sent {amount:messages} {seconds:period}; {until:turn}."
+    STALE = "stale", "It was stale before it could be sent."
+    ACKNOWLEDGED = "acknowledged", "Acknowledged."
+    SNOOZED = "snoozed", "Snoozed."
+    PAUSED = "paused", "The reminder was paused."
+    DELETED = "deleted", "The reminder was deleted."
+    SWITCHED_OFF = "switched-off", "The account was switched off."
+    DISCARDED = "discarded", "Discarded: {said}"
     # Another channel is tried.
-    BEFORE_FAILED = "before-failed"
-    BEFORE_UNKNOWN = "before-unknown"
-    NOT_ACKNOWLEDGED = "not-acknowledged"
+    BEFORE_FAILED = "before-failed", "{label} failed: {why}"
+    BEFORE_UNKNOWN = "before-unknown", "{label} may have failed: {why}"
+    NOT_ACKNOWLEDGED = "not-acknowledged", "nobody acknowledged it within {minutes:minutes} of {label}."
     # A channel is disabled.
-    ADDRESS_GONE = "address-gone"
-    SILENT = "silent"
-    UNSUBSCRIBED = "unsubscribed"
-    NOTE = "note"
+    ADDRESS_GONE = "address-gone", "Its service says that it is gone. {why}"
+    SILENT = "silent", "Nothing has arrived for {days} days. {why}"
+    UNSUBSCRIBED = "unsubscribed", "You unsubscribed, by the link in a message."
+    NOTE = "note", "{said}"
 
 
-SENTENCES: Mapping[str, str] = {
-    Code.ACCEPTED: "{status:http}",
-    Code.SAVED: "Saved in {folder}.",
-    Code.HTTP: "{service} answered {status:http}.",
-    Code.GONE: "{service} answered {status:http}: it wants no more messages.",
-    Code.REDIRECT: "{service} answered {status:http}. Carillon follows no redirects: give this channel the final"
-    " address.",
-    Code.SMTP: "The mail server refused the email: {status} {said}",
-    Code.SMTP_LATER: "The mail server asked to try later: {status} {said}",
-    Code.MAIL_SIGN_IN: "The mail server refused Carillon's sign-in. The operator must correct EMAIL_URL.",
-    Code.MAIL_SECURITY: "The mail server does not offer the encryption or sign-in that EMAIL_URL requires.",
-    Code.BOT_TOKEN: "Telegram does not know this bot token. Enter a new one on the channel's page.",
-    Code.TOPIC_TOKEN: "The server does not let this channel write to its topic. Give the channel an access token.",
-    Code.WEBHOOK_TOKEN: "{service} does not accept the webhook's token. Copy its URL again, and change the channel.",
-    Code.WEBHOOK_REMOVED: "The webhook was removed in {service}.",
-    Code.WORKSPACE_GONE: "The workspace no longer exists.",
-    Code.CHAT_DELETED: "The webhook's channel was deleted in {service}.",
-    Code.CHAT_ARCHIVED: "The webhook's channel was archived in {service}.",
-    Code.RECIPIENT_LEFT: "The webhook's recipient is no longer in the workspace.",
-    Code.PROHIBITED: "An administrator of the workspace does not allow this webhook to post.",
-    Code.PROHIBITED_GENERAL: "The workspace does not let this webhook post to its general channel.",
-    Code.FORUM: "The webhook belongs to a forum, where each message would become a post. Create one in a text channel.",
-    Code.MODERATED: "The server's AutoMod blocks the message. Ask the server's administrators to allow it.",
-    Code.NO_RIGHTS: "The bot may not write in this chat. Allow it to post; in a channel, make it an administrator.",
-    Code.BLOCKED: "The bot was blocked or removed from the chat.",
-    Code.ACCOUNT_GONE: "The recipient's Telegram account no longer exists.",
-    Code.NO_CHAT: "The bot finds no chat with this id. First send the bot a message, or add it to the group.",
-    Code.NO_RECIPIENT: "{service} has no recipient at this address.",
-    Code.NOT_WRITTEN_FIRST: "The bot cannot write first. Send it a message in Telegram, then try again.",
-    Code.PARTIAL: "{service} accepted only a part of it, or its answer is not understood.",
-    Code.NO_ANSWER: "{service} closed the connection without an answer.",
-    Code.INTERIM: "{service} only sent an interim answer ({status}).",
-    Code.UNCONFIRMED: "The email was sent, and the connection broke before the mail server confirmed it.",
-    Code.TIMEOUT: "{service} did not answer within {seconds:number} seconds.",
-    Code.CONNECTION_REFUSED: "{service} refused the connection.",
-    Code.UNREACHABLE: "{service} could not be reached: {errno:errno}.",
-    Code.NAME: "The name of {service} could not be resolved.",
-    Code.CERTIFICATE: "{service}'s certificate is not valid: {said}.",
-    Code.TLS: "The secure connection to {service} failed.",
-    Code.BROKEN: "The connection to {service} broke.",
-    Code.NOT_HTTP: "{service}'s answer is not HTTP.",
-    Code.PROXY: "The outgoing proxy refused the connection: it answered {answer}.",
-    Code.PRIVATE: "The address leads into a private network. Carillon does not post to private networks.",
-    Code.FORBIDDEN: "Carillon does not post to this address: it is not a public web address.",
-    Code.NOT_A_REQUEST: "This cannot be written as an HTTP request.",
-    Code.NOT_AN_EMAIL: "This cannot be written as an email: {error}.",
-    Code.DAMAGED: "This channel's {part} is damaged. Remove the channel and add it again.",
-    Code.DAMAGED_ROW: "Nothing was sent: what is stored of the reminder, its channel or its person is damaged"
-    " ({error}).",
-    Code.UNREADABLE: "The channel's secrets cannot be read with the configured encryption keys. Enter them again, or"
-    " ask the operator to restore the key.",
-    Code.NO_PROVIDER: "There is no provider of the kind “{kind}”.",
-    Code.REMOVED: "The channel was removed.",
-    Code.CHANGED: "The channel was changed.",
-    Code.DISABLED: "The channel is disabled: {why}",
-    Code.UNVERIFIED: "The channel has not been verified.",
-    Code.FAULT: "Carillon itself failed while it was sending ({kind}: {error}). The channel is not to blame.",
-    Code.STOPPED: "The worker was stopped while it was sending.",
-    Code.LOST: "The worker was lost while it was sending.",
-    Code.RELEASED: "The worker was stopped before it had sent anything.",
-    Code.DATABASE_AWAY: "The database went away while this try was being opened.",
-    Code.QUIET_HOURS: "Waits until {until}: your quiet hours.",
-    Code.LIMIT_SERVICE: "{service} takes {amount:messages} {seconds:period}; {until:turn}.",
-    Code.LIMIT_CHANNEL: "{service} takes {amount:messages} {seconds:period} to one channel; {until:turn}.",
-    Code.LIMIT_HOST: "{service} takes {amount:messages} {seconds:period} to one host; {until:turn}.",
-    Code.LIMIT_PERSON: "You may be sent {amount:messages} {seconds:period}; {until:turn}.",
-    Code.STALE: "It was stale before it could be sent.",
-    Code.ACKNOWLEDGED: "Acknowledged.",
-    Code.SNOOZED: "Snoozed.",
-    Code.PAUSED: "The reminder was paused.",
-    Code.DELETED: "The reminder was deleted.",
-    Code.SWITCHED_OFF: "The account was switched off.",
-    Code.DISCARDED: "Discarded: {said}",
-    Code.BEFORE_FAILED: "{label} failed: {why}",
-    Code.BEFORE_UNKNOWN: "{label} may have failed: {why}",
-    Code.NOT_ACKNOWLEDGED: "nobody acknowledged it within {minutes:minutes} of {label}.",
-    Code.ADDRESS_GONE: "Its service says that it is gone. {why}",
-    Code.SILENT: "Nothing has arrived for {days} days. {why}",
-    Code.UNSUBSCRIBED: "You unsubscribed, by the link in a message.",
-    Code.NOTE: "{said}",
-}
+_TEXTS = {code.value: code.text for code in Code}
 
 # The parameters that tell the dead letters of one code apart.
 _GROUPED_BY: Mapping[str, tuple[str, ...]] = {
@@ -266,10 +220,8 @@ def _sentence(code: str, params: object, depth: int) -> str:
     for name, value in given.items():
         if isinstance(value, Mapping):
             given[name] = _sentence(str(value.get("code")), value.get("params"), depth - 1)
-    if code in SENTENCES:
-        text = _FORMATTER.vformat(SENTENCES[code], (), given).strip()
-    else:
-        text = str(given.get("said") or code)
+    template = _TEXTS.get(code, "")
+    text = _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code)
     if text.startswith("the "):
         text = text[0].upper() + text[1:]
     return f"{text} {given['then']}" if "then" in given else text
@@ -287,7 +239,7 @@ def _messages(amount: Any) -> str:
 
 
 def _minutes(minutes: Any) -> str:
-    return "minute" if minutes == 1 else f"{minutes} minutes"
+    return f"{minutes} minute{'' if minutes == 1 else 's'}"
 
 
 _PERIODS = {1.0: "a second", 60.0: "a minute", 3_600.0: "an hour", 86_400.0: "a day"}

@@ -21,7 +21,7 @@ class NotAsked(Rejected):
 
 
 class OurFault(Ambiguous):
-    """It broke off here (a bug, a worker told to stop): the outcome is unknown, and its channel may be fine."""
+    """It broke off here (a bug, a worker that must stop): the outcome is unknown, and its channel may be fine."""
 
 
 @dataclass(frozen=True, slots=True)

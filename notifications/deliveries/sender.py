@@ -60,7 +60,7 @@ def send(delivery_id: UUID, worker: str) -> None:
 def ask_provider(claim: Claim) -> Answer:
     """The provider's answer; a provider that raises is a bug, whose outcome is unknown.
 
-    A worker that is told to stop now (SystemExit) first gives back what it holds.
+    A worker that must stop now (SystemExit) first gives back its claim.
     """
     if claim.unusable:
         return NotAsked(claim.unusable)

@@ -17,7 +17,7 @@ from notifications.models import Channel, Delivery
 from schedules import tasks as schedule_tasks
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import disabled, make_channel, make_delivery, make_schedule, make_user
+from tests.make import make_channel, make_delivery, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -151,6 +151,6 @@ def test_a_channel_is_disabled_with_a_reason_and_enabled_again(operator: Client)
     assert Channel.objects.get(disabled_at__isnull=False).disabled_reason == "It bounces."
     assert act(operator, where, "disable", [channel.pk], answered="yes", reason="Again.") == "0 disabled."
     assert act(operator, where, "enable", [channel.pk, other.pk]) == "1 enabled."
-    assert not Channel.objects.exclude(disabled_at=None, **disabled("")).exists()
+    assert not Channel.objects.exclude(disabled_at=None, disabled_code="").exists()
     said = list(LogEntry.objects.order_by("pk").values_list("object_id", "change_message"))
     assert said == [(str(channel.pk), "Disabled: It bounces."), (str(channel.pk), "Enabled.")]

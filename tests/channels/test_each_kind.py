@@ -44,7 +44,7 @@ def service(kind: str) -> Iterator[Service]:
                         EMAIL_BACKEND="notifications.net.smtp.Backend", EMAIL_HOST="127.0.0.1", EMAIL_PORT=1
                     )
                 ),
-                "The mail server could not be reached.",
+                "The mail server refused the connection.",
             )
         return
     answer = {"telegram": telegram, "discord": discord, "slack": slack, "ntfy": ntfy, "apprise": gotify}.get(kind)
