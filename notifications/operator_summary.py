@@ -22,11 +22,11 @@ _MOST_CAUSES = 20
 
 
 def send(now: datetime) -> int:
-    """Mail each member of staff with an address what waits, and what has died in the 24 hours before `now`.
+    """Email each member of staff the dead letters that wait, and the number of those of the 24 hours before `now`.
 
-    Returns how many were written to; nobody is when nothing waits. Each gets one mail a day (UTC), however often and by
-    however many this is called: a mail that may have gone is not sent again, for tomorrow's says all that still waits.
-    Raises OSError when the mail server has refused one; whoever was not written to is at the next call.
+    Returns how many got one; nobody does when nothing waits. Each gets one email a day (UTC), however often this is
+    called. An email that may have gone is not sent again: tomorrow's lists everything that still waits. Raises OSError
+    when the mail server refused one; the next call writes to those who got none.
     """
     groups = dead_letters.groups()
     if not groups:

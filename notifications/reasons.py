@@ -230,7 +230,7 @@ def _sentence(code: str, params: object, depth: int) -> str:
 def _stored(value: Any) -> Any:
     if isinstance(value, Reason):
         return {"code": value.code, "params": value.params}
-    # What jsonb cannot hold: NUL and halves of surrogate pairs.
+    # jsonb cannot hold NUL and halves of surrogate pairs.
     return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
 
 

@@ -1,6 +1,6 @@
-"""What a try says about its channel, written by the statement that settles the try: neither is without the other.
+"""The health of a channel, written by the statement that settles a try.
 
-A channel that is not failing costs its deliveries nothing: the claim has read that already.
+A channel without failures costs its deliveries nothing, because the claim has read that already.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from notifications.deliveries.decision import Decision
 from notifications.models import Delivery
 from notifications.reasons import Code, Reason
 
-# A channel on which nothing but failures came for so long is disabled when the next delivery to it dies.
+# A channel with nothing but failures for so long is disabled when the next delivery to it dies.
 PATIENCE = timedelta(days=5)
 
 ARRIVED = """, health AS (
@@ -21,8 +21,8 @@ ARRIVED = """, health AS (
      WHERE id = (SELECT channel_id FROM settled) AND failing_since IS NOT NULL AND disabled_at IS NULL
 )"""
 
-# `gone`: the service said that the address is no more. `died`: the delivery will not be tried again. `link_id`: what
-# failed at the address that the channel had before says nothing about the one it has.
+# `gone`: the service said that the address no longer exists. `died`: the delivery will not be tried again. `link_id`:
+# failures at the address that the channel had before do not count for the one it has.
 _ENDED = "(%(gone)s OR (%(died)s AND failing_since <= now() - %(patience)s))"
 FAILED = """, health AS (
     UPDATE notifications_channel

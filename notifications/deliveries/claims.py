@@ -1,6 +1,6 @@
-"""Take a delivery in hand, and give it back when nothing of it has been sent.
+"""Claim a delivery, and give it back when nothing has been sent.
 
-Claiming is one statement, because it is what every delivery pays for.
+Claiming is one statement, because every delivery pays for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEASE = 90.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A leased delivery with all that a worker needs to send it, so that sending reads no database.
+    """A leased delivery with everything that a worker needs to send it without the database.
 
     `unusable` is why its channel must not be used (removed, disabled, not verified), None when it may be.
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
@@ -43,7 +43,7 @@ class Claim:
     person has answered the notification or stopped its reminder, and has not sent it again, or their account was
     switched off.
     `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
-    `link_id` tells the channel's address from those it had before.
+    `link_id` changes with the channel's address.
     `released`: how often it was given back before anything was sent. `left`: seconds until it is stale, None for never.
     """
 
@@ -112,7 +112,7 @@ SELECT d.tries, d.replays, d.released, d.provider, d.channel_id, now() AS claime
 def claim(delivery_id: UUID, worker: str) -> Claim | None:
     """pending -> sending: lease the delivery and open its attempt. None when there is nothing to claim now.
 
-    What cannot be read of it (a damaged row) ends it as dead: nothing of it was sent.
+    A damaged row ends as dead, without being sent.
     """
     token = uuid4()
     try:
@@ -192,7 +192,7 @@ def _withdrawn(row: Any, own_wish: bool) -> Reason | None:
 
 
 def _body(row: Any) -> str:
-    """The text, with the code that verifies a channel, which stands in no table, and a link that ends the messages."""
+    """The text, with the code that verifies a channel (which no table holds) and an unsubscribe link."""
     body: str = row.body
     if row.nonce is None:
         return body

@@ -41,7 +41,7 @@ class Decision:
 
 
 def decide(claim: Claim, answer: Answer, random: float) -> Decision:
-    """What follows `answer`; `random` is a number in [0, 1) for the jitter of a wait."""
+    """Return what follows `answer`; `random` is a number in [0, 1) for the jitter of a wait."""
     about_channel = not isinstance(answer, NotAsked | OurFault)
     match answer:
         case Delivered(receipt):

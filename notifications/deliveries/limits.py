@@ -1,4 +1,4 @@
-"""Which rate limits a delivery keeps: what its service takes, and what its person may be sent a day."""
+"""The rate limits of a delivery: those of its service, and its person's daily limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CODES = {
 def limited(claim: Claim) -> tuple[float, Reason] | None:
     """None: it may go out now, and has been counted. Else the seconds until its turn and why; nothing was counted.
 
-    Costs one round trip to Redis, and none where nothing limits it: an inbox, an unusable channel.
+    Costs one round trip to Redis, and none without a limit: an inbox, an unusable channel.
     """
     if claim.unusable or not providers.disturbs(claim.provider):
         return None

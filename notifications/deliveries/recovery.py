@@ -1,9 +1,9 @@
 """Settle what a crash or an outage left behind: expired leases and stale deliveries.
 
-Any number of rescuers may run these at once: each statement takes rows that no other one holds, by a partial index
-whose size is that of the work to be done. Rows are chosen in an ARRAY(…), which PostgreSQL evaluates once: under some
-plans it would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past the limit. What ends a delivery takes
-its notification too, whose outcome a trigger writes: a statement that never waits for a row cannot deadlock.
+Any number of rescuers may run these at once: each statement takes rows that no other transaction has locked, by a
+partial index of the work to do. Rows are selected in an ARRAY(…), which PostgreSQL evaluates once: under some plans it
+would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past the limit. A statement that ends a delivery
+locks its notification too, because a trigger writes the outcome; it never waits for a row, so it cannot deadlock.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ UPDATE notifications_delivery
 
 
 def expire(limit: int) -> int:
-    """pending -> expired: up to `limit` of what is past its `expires_at`."""
+    """pending -> expired: up to `limit` deliveries past their `expires_at`."""
     return postgres.change(_EXPIRE, [limit])
 
 
 @dataclass(frozen=True, slots=True)
 class LostRule:
-    """What a provider wants done when a worker is lost while sending: `tries` in all, `repeatable` without harm."""
+    """A provider's rule for a worker that is lost while sending: `tries` in all, `repeatable` without harm."""
 
     provider: str
     repeatable: bool
@@ -85,8 +85,8 @@ SELECT count(*) FILTER (WHERE state = 'pending') AS again, count(*) FILTER (WHER
 def recover_expired_leases(rules: Iterable[LostRule], limit: int) -> Recovered:
     """sending -> pending, unknown, dead: the worker is gone, and nobody knows whether the message went out.
 
-    A channel's own choice comes before its provider's rule. One that has used up its tries this way (a payload that
-    kills every worker) is dead, so that it cannot go round for ever.
+    A channel's own choice comes before its provider's rule. A delivery that has used up its tries this way (a payload
+    that kills every worker) is dead.
     """
     rules = list(rules)
     values = {

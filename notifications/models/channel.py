@@ -105,7 +105,7 @@ class Channel(models.Model):
 
     @property
     def named_by_link(self) -> UUID:
-        """What the link in its messages names."""
+        """The id in the links of its messages."""
         return self.link_id or self.id
 
     def hold(self, destination: Destination) -> None:
@@ -114,7 +114,7 @@ class Channel(models.Model):
         self.sealed_secrets = encryption.seal_secrets(destination.secrets, self.id)
 
     def destination(self) -> Destination:
-        """What the provider needs. Raises `encryption.Unreadable` when the key is not there."""
+        """The destination for its provider. Raises `encryption.Unreadable` without the key."""
         return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
 
     @property
@@ -123,7 +123,7 @@ class Channel(models.Model):
 
     @property
     def is_owners_to_enable(self) -> bool:
-        """Whether its own answers or its reader disabled it: what an operator disables leaves neither mark."""
+        """Whether failures or its reader disabled it. One that an operator disabled has neither mark."""
         return self.disabled_at is not None and (self.failing_since or self.unsubscribed_at) is not None
 
     @property

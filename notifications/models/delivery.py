@@ -42,7 +42,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(notification__user=user)
 
     def dead_letters(self) -> DeliveryQuerySet:
-        """What ended without success and waits for a person."""
+        """Deliveries that ended without success and wait for a person."""
         return self.filter(state__in=[Delivery.State.DEAD, Delivery.State.UNKNOWN])
 
     def inbox(self, user: User) -> DeliveryQuerySet:
@@ -70,7 +70,7 @@ class Delivery(models.Model):
     OPEN = (State.PENDING, State.SENDING)
 
     id = models.UUIDField("idempotency key", primary_key=True, default=uuid7, editable=False)
-    # That it is unique with its channel is an index which begins with it.
+    # The index of `delivery_once_per_channel` begins with it.
     notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries")
     provider = models.CharField(max_length=32)
@@ -163,8 +163,8 @@ class Delivery(models.Model):
                 "NEW.state",
                 condition="NEW.state <> 'pending'",
             ),
-            # One list of texts: PostgreSQL reads a condition anew for each statement, and eleven pairs of states are a
-            # tree of a hundred nodes, which cost each claim and each settlement 0.1 ms.
+            # One list of texts: PostgreSQL parses a condition for each statement, and eleven pairs of states are a tree
+            # of a hundred nodes, which cost each claim and each settlement 0.1 ms.
             refuse(
                 "delivery_moves_along_edges",
                 update_of("state"),

@@ -1,4 +1,4 @@
-"""What a person did to dead letters: who, when, what, to which, and why."""
+"""The record of an action on dead letters: who, when, what, which letters, why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from common.triggers import changed, refuse
 class Intervention(models.Model):
     """One act, and the deliveries that it touched. Rows are never changed or deleted.
 
-    `who` names the person as they were called then, an e-mail address or, at the command line, a login name; `by` is
+    `who` names the person as they were called then, an email address or, at the command line, a login name; `by` is
     their account while it exists. `which` says in words what was chosen. `per_minute` is the rate of a replay, None
     where all were due at once.
     """
