@@ -94,10 +94,15 @@ def beside_a_queue(queue: int, n: int) -> None:
     """Median milliseconds of one statement over a socket, beside 1,000 pending deliveries and beside `queue`."""
     from bench.rows import make_channel, make_deliveries, make_user, make_waiting
     from notifications import deliveries, providers
-    from notifications.deliveries import LostRule
+    from notifications.deliveries import LostRule, wakes
+    from notifications.deliveries.decision import Decision
+    from notifications.models import Attempt, Delivery
+    from notifications.reasons import Code, Reason
 
     channel = make_channel(make_user(), "webhook", {"url": "https://example.org/hook"}, {"secret": "whsec_c2VjcmV0"})
     rules = [LostRule(provider.kind, True, 5) for provider in providers.all()]
+
+    delivered = Decision(Delivery.State.DELIVERED, Attempt.Outcome.DELIVERED, Reason(Code.ACCEPTED, status=200))
 
     def cost() -> dict[str, Any]:
         claims = []
@@ -110,13 +115,13 @@ def beside_a_queue(queue: int, n: int) -> None:
         for claim in claims:
             started = time.perf_counter()
             if claim:
-                deliveries.deliver(claim, "200 OK")
+                deliveries.settle(claim, delivered)
             settling.append(time.perf_counter() - started)
         for _ in range(50):
             started = time.perf_counter()
             deliveries.expire(2000)
             deliveries.recover_expired_leases(rules, 2000)
-            deliveries.take_due(2000)
+            wakes.take_due(2000)
             rescuing.append(time.perf_counter() - started)
         times = {"claim ms": claiming, "settle ms": settling, "empty rescue ms": rescuing}
         return {name: round(statistics.median(taken) * 1000, 3) for name, taken in times.items()}

@@ -78,8 +78,8 @@ def make_schedules(count: int, slot: datetime) -> None:
                   FROM generate_series(1, %(people)s) n RETURNING id
             )
             INSERT INTO notifications_channel (id, user_id, provider, label, address, sealed_secrets, on_unknown,
-                                               verified_at, disabled_reason)
-            SELECT gen_random_uuid(), id, 'inbox', 'Inbox', '{}', '', '', now(), '' FROM person
+                                               verified_at)
+            SELECT gen_random_uuid(), id, 'inbox', 'Inbox', '{}', '', '', now() FROM person
             """,
             {"known": known, "people": 100},
         )
@@ -160,8 +160,8 @@ def make_waiting(channel: Channel, count: int) -> None:
                 RETURNING id
             )
             INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at,
-                                                wakes, tries, replays, reason)
-            SELECT gen_random_uuid(), id, %s, 'webhook', 'pending', now(), now() + interval '1 day', 0, 0, 0, '' FROM n
+                                                wakes, tries, replays)
+            SELECT gen_random_uuid(), id, %s, 'webhook', 'pending', now(), now() + interval '1 day', 0, 0, 0 FROM n
             """,
             [channel.user_id, count, channel.id],
         )

@@ -14,7 +14,7 @@ _OPEN = ("pending", "sending")
 
 @dataclass(frozen=True)
 class Sent:
-    """A delivery. `attempts` are outcome and reason of each, oldest first."""
+    """A delivery. `attempts` are outcome and reason code of each, oldest first."""
 
     key: UUID
     channel: str
@@ -61,7 +61,7 @@ def outcome(site: Installation, title: str) -> Outcome | None:
     rows = site.rows(
         """
         SELECT d.id, c.label, d.state, array_agg(a.outcome ORDER BY a.id) AS outcomes,
-               array_agg(a.reason ORDER BY a.id) AS reasons
+               array_agg(a.reason_code ORDER BY a.id) AS reasons
           FROM notifications_delivery d
           JOIN notifications_notification n ON n.id = d.notification_id
           JOIN notifications_channel c ON c.id = d.channel_id

@@ -1,7 +1,7 @@
-"""What a person answers to a notification: that they have seen it, or that it is to come again later.
+"""Acknowledge or snooze a notification.
 
-The first answer counts. It ends the trying of further channels, and cancels what has not gone out yet; what is being
-sent at that moment is not tried again.
+Only the first answer counts. It stops other channels from being tried and cancels deliveries that have not gone out; a
+delivery that is being sent at that moment is not tried again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from common.uuid7 import uuid7
 from notifications import deliveries
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
+from notifications.reasons import Code, Reason
 
 LINK_LIFE = timedelta(days=30)
 """How long after its notification was recorded a link to answer it is good for."""
@@ -24,17 +25,17 @@ LINK_LIFE = timedelta(days=30)
 @transaction.atomic
 def acknowledge(notification_id: UUID) -> bool:
     """False when it has been answered before; nothing changes then."""
-    return _answer(notification_id, "Acknowledged.")
+    return _answer(notification_id, Code.ACKNOWLEDGED)
 
 
 @transaction.atomic
 def snooze(notification_id: UUID, until: datetime) -> bool:
-    """Acknowledge it, and say the same again at `until` (aware), as a batch of its own that keeps no quiet hours.
+    """Acknowledge it, and send the same again at `until` (aware), as a new batch that ignores quiet hours.
 
     It goes where the first one went or would have gone, less the channels removed since. False when it has been
     answered before; nothing changes then.
     """
-    if not _answer(notification_id, "Snoozed.", until):
+    if not _answer(notification_id, Code.SNOOZED, until):
         return False
     said = Notification.objects.get(id=notification_id)
     again = outbox.NewNotification(
@@ -56,12 +57,12 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
     return True
 
 
-def _answer(notification_id: UUID, reason: str, until: datetime | None = None) -> bool:
+def _answer(notification_id: UUID, code: Code, until: datetime | None = None) -> bool:
     first = Notification.objects.filter(id=notification_id, acknowledged_at=None).update(
         acknowledged_at=Now(), snoozed_until=until, advance_at=None
     )
     waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)
-    deliveries.cancel(waiting.values_list("id", flat=True), reason)
+    deliveries.cancel(waiting.values_list("id", flat=True), Reason(code))
     return first == 1
 
 

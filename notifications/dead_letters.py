@@ -1,7 +1,7 @@
-"""Dead letters by cause: see them, send them again at a rate, give them up; and keep who did it.
+"""Dead letters by cause: list them, replay them at a rate, discard them, and record who did it.
 
-What is chosen is locked in the order of its keys before anything is done to it, so that of two people each letter obeys
-one, and neither waits for the other for ever.
+An action first locks its letters in the order of their keys. So two people who act at once change each letter once, and
+do not deadlock.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from common.postgres import change, column, query
 from notifications import deliveries
 from notifications.deliveries import outbox
 from notifications.models import Delivery, Intervention
+from notifications.reasons import Code, Reason
 
 _STATE = Delivery.State
 _WHAT = Intervention.What
 
-# So many are published at once; rescue publishes the others, and those due later, as fast as workers take them.
+# Published at once; rescue publishes the others, and those due later, as fast as workers take them.
 PUBLISHED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Dead letters of a provider, of a cause, ended at or after an aware instant, with these keys: all that is given
-    holds at once, and nothing given means every one."""
+    """A selection of dead letters: by provider, cause, keys, and the aware instant since which they ended. All given
+    conditions hold at once; without any, it selects every dead letter."""
 
     provider: str = ""
     cause: str = ""
@@ -71,7 +72,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """A person who acts: their account's id, None at the command line, and what they are called."""
+    """Who acts: the id of their account, None at the command line, and their name."""
 
     user_id: int | None
     name: str
@@ -79,7 +80,7 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done: the letters changed, and how many were left alone because they are stale."""
+    """The letters that were changed, and how many were skipped because they are stale."""
 
     changed: list[UUID]
     stale: int = 0
@@ -88,7 +89,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What has become of the deliveries that an intervention touched."""
+    """The states of the deliveries of an intervention, counted."""
 
     waiting: int
     sending: int
@@ -102,7 +103,7 @@ class Progress:
 
 
 def groups(which: Which | None = None) -> list[Group]:
-    """Every cause among the letters, the one with the latest death first."""
+    """Every cause among the letters, newest letter first."""
     found = (which or Which()).rows().order_by().values_list("cause")
     counted = found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
     ends = {cause: (count, first, last) for cause, count, first, last in counted}
@@ -143,7 +144,7 @@ def replay(
 ) -> Done:
     """Send them again under the same keys, oldest first, `per_minute` at most; None: all are due at once.
 
-    `skip` are those left alone (see `stale`); they stay dead letters.
+    `skip` selects letters to leave alone (see `stale`); they stay dead letters.
     """
     chosen = rows if skip is None else rows.exclude(skip)
     held = _locked(chosen)
@@ -155,21 +156,21 @@ def replay(
 
 
 def try_one(which: Which, who: Who) -> Done:
-    """Send the newest of them again, alone, to see whether its cause is mended."""
+    """Send the newest of them again, alone, to see whether its cause is fixed."""
     newest = which.rows().order_by("-settled_at")[:1]
     return replay(newest, f"the newest {which}", who, cause=which.cause, what=_WHAT.TESTED)
 
 
 @transaction.atomic
 def discard(rows: QuerySet[Delivery], which: str, who: Who, reason: str, *, cause: str = "") -> Done:
-    """Give them up: nothing is sent, and each says why."""
+    """Discard them: nothing is sent, and each keeps the reason."""
     held = _locked(rows)
-    deliveries.discard(held, f"Discarded: {reason}")
+    deliveries.discard(held, Reason(Code.DISCARDED, said=reason))
     return Done(held, 0, _keep(who, _WHAT.DISCARDED, which, cause, held, reason=reason))
 
 
 def progress(intervention: Intervention) -> Progress:
-    """Where its deliveries are now."""
+    """Count the states of its deliveries."""
     states = dict(intervention.deliveries.order_by().values_list("state").annotate(Count("pk")))
     return Progress(
         waiting=states.get(_STATE.PENDING, 0),
@@ -181,9 +182,9 @@ def progress(intervention: Intervention) -> Progress:
 
 
 def _locked(rows: QuerySet[Delivery]) -> list[UUID]:
-    """Those of `rows` that are dead letters still, and stay so until the commit; the one that died first comes first.
+    """Lock those of `rows` that are still dead letters, and return their keys, oldest first.
 
-    A letter that somebody else has just changed is looked at again once its lock is there, and left out.
+    PostgreSQL checks a row again once it has its lock, so a letter that was changed meanwhile is left out.
     """
     wanted = Delivery.objects.dead_letters().filter(pk__in=rows.values("pk"))
     held = wanted.order_by("pk").select_for_update().values_list("settled_at", "pk")

@@ -1,7 +1,4 @@
-"""The frozen values that pass between Carillon and a provider; a provider needs no database.
-
-The `code` of an answer, from `causes.Code`, groups dead letters.
-"""
+"""The frozen values that pass between Carillon and a provider; a provider needs no database."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from notifications.causes import Code
+from notifications.reasons import NO_REASON, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +40,12 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The service accepted the message. The channel's owner sees `receipt`.
+    """The service accepted the message. The channel's owner reads the receipt.
 
     `moved_to` holds the parts of the channel's address that the service has changed permanently.
     """
 
-    receipt: str = ""
+    receipt: Reason = NO_REASON
     moved_to: Mapping[str, Any] | None = None
 
 
@@ -56,26 +53,23 @@ class Delivered:
 class Retryable:
     """Not sent, or the service asked to try later: in `retry_after` seconds from now, if it said when."""
 
-    reason: str
+    reason: Reason
     retry_after: float | None = None
-    code: str = field(default=Code.REFUSED, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """No retry can succeed. `gone`: the address no longer exists."""
 
-    reason: str
+    reason: Reason
     gone: bool = False
-    code: str = field(default=Code.REFUSED, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
     """The request was sent and no answer came: the message may have arrived."""
 
-    reason: str
-    code: str = field(default=Code.NO_ANSWER, compare=False)
+    reason: Reason
 
 
 Answer = Delivered | Retryable | Rejected | Ambiguous

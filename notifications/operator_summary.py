@@ -1,4 +1,4 @@
-"""The operators' daily mail about dead letters that wait for them."""
+"""The operators' daily email about dead letters that wait for them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _MOST_CAUSES = 20
 
 
 def send(now: datetime) -> int:
-    """Mail each member of staff with an address what waits, and what has died in the 24 hours before `now`.
+    """Email each member of staff the dead letters that wait, and the number of those of the 24 hours before `now`.
 
-    Returns how many were written to; nobody is when nothing waits. Each gets one mail a day (UTC), however often and by
-    however many this is called: a mail that may have gone is not sent again, for tomorrow's says all that still waits.
-    Raises OSError when the mail server has refused one; whoever was not written to is at the next call.
+    Returns how many got one; nobody does when nothing waits. Each gets one email a day (UTC), however often this is
+    called. An email that may have gone is not sent again: tomorrow's lists everything that still waits. Raises OSError
+    when the mail server refused one; the next call writes to those who got none.
     """
     groups = dead_letters.groups()
     if not groups:
         return 0
     subject, body = _words(groups, now)
-    told, refused = 0, None
+    written, refused = 0, None
     post = mail.get_connection()
     post.open()
     try:
@@ -49,12 +49,12 @@ def send(now: datetime) -> int:
                 if not getattr(post, "in_doubt", True):
                     summary.delete()
             else:
-                told += 1
+                written += 1
     finally:
         post.close()
     if refused is not None:
         raise refused
-    return told
+    return written
 
 
 def _words(groups: Sequence[Group], now: datetime) -> tuple[str, str]:

@@ -1,16 +1,17 @@
-"""Tell people what keeps their reminders from arriving: of a channel once a day for each cause.
+"""Notices to people about their channels that do not work: once a day for each channel and cause.
 
-Looked for again and again; a notice's batch is made from what it is about, so that it is recorded once however often,
-and by how many, it is found.
+A task looks for them again and again. The id of a notice's batch follows from its cause, so each is recorded once.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid5
 
 from django.conf import settings
@@ -20,20 +21,20 @@ from django.urls import reverse
 
 from common.postgres import is_outage, query
 from notifications.deliveries import outbox
-from notifications.models import Channel, Notification
+from notifications.models import Channel, Delivery, Notification
 from people import quiet
 
 log = logging.getLogger(__name__)
 
 # Names the batches of notices (RFC 9562, section 5.5).
 _NOTICES = UUID("5d3f6b1e-2f0b-4c58-9d0e-8f4b7c1a6e21")
-# What happened longer ago is no news.
+# Nothing older causes a notice.
 NEWS = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What to tell a person, and the batch that it is told as. `about`: the channel that it is about, if any."""
+    """A notice to a person, with the id of its batch. `about`: the channel that it is about, if any."""
 
     user_id: int
     batch_id: UUID
@@ -43,19 +44,20 @@ class Notice:
 
 
 _DIED = """
-SELECT c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, max(n.subject) AS subject,
-       max(d.reason) AS reason
+SELECT DISTINCT ON (c.id, d.cause, day)
+       c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, n.subject,
+       d.state, d.reason_code, d.reason_params
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id AND n.origin = 'schedule'
   JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
  WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
    AND d.settled_at < '9999-01-01Z'
- GROUP BY c.id, d.cause, day
+ ORDER BY c.id, d.cause, day, d.settled_at DESC
 """
 
 
 def tell_owners(now: datetime) -> int:
-    """Record a notice of each death and each disabled channel that its owner has not been told of. Returns how many."""
+    """Record a notice for each new dead letter's cause and each disabled channel. Returns how many."""
     with transaction.atomic():
         wakes = record([*_deaths(), *_disabled()], now)
         outbox.publish_after_commit(wakes)
@@ -65,20 +67,20 @@ def tell_owners(now: datetime) -> int:
 def record(notices: Collection[Notice], now: datetime) -> list[outbox.Wake]:
     """Record those notices that were not before, within the caller's transaction; returns what to publish after it.
 
-    Each goes to a channel of its person that works, one that makes itself heard before the inbox, and not to the
-    channel that it is about. What is about no channel goes to the inbox too. People without such a channel find it on
-    the pages only. A row that cannot be read stops nobody else's notices.
+    Each goes to a working channel of its person, the inbox last, and not to the channel that it is about. A notice
+    about no channel goes to the inbox too. People without such a channel find it on the pages only. A row that cannot
+    be read stops nobody else's notices.
     """
     ids = [notice.batch_id for notice in notices]
-    told = set(Notification.objects.filter(batch_id__in=ids).values_list("batch_id", flat=True))
-    untold = [notice for notice in notices if notice.batch_id not in told]
+    known = set(Notification.objects.filter(batch_id__in=ids).values_list("batch_id", flat=True))
+    new = [notice for notice in notices if notice.batch_id not in known]
     try:
-        return _record(untold, now)
+        return _record(new, now)
     except Exception as error:
         if is_outage(error):
             raise
-        log.warning("%d notices were refused (%s): recording them one by one", len(untold), type(error).__name__)
-    return [wake for notice in untold for wake in _record_alone(notice, now)]
+        log.warning("%d notices were refused (%s): recording them one by one", len(new), type(error).__name__)
+    return [wake for notice in new for wake in _record_alone(notice, now)]
 
 
 def _record_alone(notice: Notice, now: datetime) -> list[outbox.Wake]:
@@ -97,7 +99,7 @@ def _record(notices: Collection[Notice], now: datetime) -> list[outbox.Wake]:
         return []
     working = _working_channels({notice.user_id for notice in notices})
     return outbox.record(
-        _saying(notice, chosen, now) for notice in notices if (chosen := _chosen(notice, working[notice.user_id]))
+        _notification(notice, chosen, now) for notice in notices if (chosen := _chosen(notice, working[notice.user_id]))
     )
 
 
@@ -113,10 +115,15 @@ def _deaths() -> Iterable[Notice]:
             row.user_id,
             uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),
             f"“{row.label}” does not work"[:200],
-            f"“{row.subject}” did not arrive there. {row.reason}\n\nThis is said once a day, however many there are. "
+            f"“{row.subject}” did not arrive there. {_reason(row)}\n\nYou get this once a day, however many there are. "
             f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
             about=row.id,
         )
+
+
+def _reason(row: Any) -> str:
+    delivery = Delivery(state=row.state, reason_code=row.reason_code, reason_params=json.loads(row.reason_params))
+    return delivery.reason
 
 
 def _disabled() -> Iterable[Notice]:
@@ -133,7 +140,7 @@ def _disabled() -> Iterable[Notice]:
 
 
 def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
-    """The channels of each of these people that work, those that make themselves heard first."""
+    """The working channels of each of these people, the inbox last."""
     working = Channel.objects.filter(
         user__in=user_ids, removed_at=None, disabled_at=None, verified_at__isnull=False, failing_since=None
     )
@@ -145,7 +152,7 @@ def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
     return found
 
 
-def _saying(notice: Notice, channels: Sequence[Channel], now: datetime) -> outbox.NewNotification:
+def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) -> outbox.NewNotification:
     owner = channels[0].user
     return outbox.NewNotification(
         user_id=notice.user_id,

@@ -9,6 +9,8 @@ from email.utils import parsedate_to_datetime
 
 MAX_RETRY_AFTER = 24 * 3600.0
 JITTER = 0.1
+BACKOFF = 60.0
+MAX_BACKOFF = 480.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,7 @@ class Policy:
     """How often a delivery is tried.
 
     `tries` includes the first. `waits` holds seconds, `waits[0]` before the second try; later tries repeat the last
-    entry. Empty: the wait that Celery's autoretry chose (exponential, with full jitter).
+    entry. Empty: exponential backoff with full jitter, by Celery's formula.
     """
 
     tries: int
@@ -30,22 +32,23 @@ SLOW = Policy(tries=7, waits=(5, 300, 1800, 7200, 18000, 36000))
 """For a receiver that may be down overnight: nearly 18 hours in all."""
 
 
-def next_wait(policy: Policy, tries_made: int, chosen: float, retry_after: float | None, jitter: float) -> float | None:
+def next_wait(policy: Policy, tries_made: int, retry_after: float | None, random: float) -> float | None:
     """Return the seconds to wait before the next try; None if no try is left.
 
-    `chosen` is Celery's countdown, for a policy without waits; it may be 0. `jitter` is a random number in [0, 1): it
-    changes a policy's wait by up to ten per cent, so that deliveries that failed together do not all return together.
+    `random` is a number in [0, 1). It changes a policy's wait by up to ten per cent and a backoff by all of it, so that
+    deliveries that failed together do not all return together.
 
     `retry_after` is the service's request, in seconds. It only lengthens the wait, so that "0" does not cause a tight
     loop, and at most to a day. Jitter only adds to it, because the service asked for no earlier try.
     """
     if tries_made >= policy.tries:
         return None
-    wait = max(0.0, chosen)
     if policy.waits:
-        wait = policy.waits[min(tries_made, len(policy.waits)) - 1] * (1 - JITTER + 2 * JITTER * jitter)
+        wait = policy.waits[min(tries_made, len(policy.waits)) - 1] * (1 - JITTER + 2 * JITTER * random)
+    else:
+        wait = min(MAX_BACKOFF, BACKOFF * 2 ** (tries_made - 1)) * random
     if retry_after is not None:
-        wait = max(wait, min(retry_after * (1 + JITTER * jitter), MAX_RETRY_AFTER))
+        wait = max(wait, min(retry_after * (1 + JITTER * random), MAX_RETRY_AFTER))
     return wait
 
 

@@ -1,4 +1,4 @@
-"""Celery's edge: messages in, verbs called. Arguments are ids only, for they are logged."""
+"""The Celery tasks. Their arguments are ids only, because they are logged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from celery.exceptions import Ignore, Retry
 from django.utils import timezone
 
 from notifications import operator_summary, owner_notices
-from notifications.deliveries import outbox, sender
+from notifications.deliveries import outbox, sender, wakes
 from notifications.deliveries import rescue as rescuing
 from notifications.deliveries.sender import SendAgain
 
@@ -20,12 +20,9 @@ _HOST = socket.gethostname()
 
 
 class DeliveryTask(Task[[str], None]):
-    """One delivery a message. Autoretry chooses the countdown; `retry` writes it to the row before it publishes."""
+    """One delivery a message. Autoretry publishes the next try with the wait that the row has."""
 
     autoretry_for = (SendAgain,)
-    retry_backoff = 60
-    retry_backoff_max = 480
-    retry_jitter = True
     max_retries = None  # the row counts the tries: a message can be lost or doubled
     ignore_result = True  # the attempts are the record
 
@@ -33,19 +30,15 @@ class DeliveryTask(Task[[str], None]):
         self, args: Any = None, kwargs: Any = None, exc: Any = None, countdown: Any = None, **options: Any
     ) -> Retry:
         if isinstance(exc, SendAgain):
-            countdown = sender.put_off(exc, countdown)
-            if countdown is None:
-                raise Ignore()
+            if not wakes.is_published(exc.wait):
+                raise Ignore()  # rescue publishes it when the wait is nearly over
+            countdown = exc.wait
         return super().retry(args, kwargs, exc=exc, countdown=countdown, **options)
 
 
-@shared_task(bind=True, base=DeliveryTask, name=outbox.DELIVER)
-def deliver(self: DeliveryTask, delivery_id: str) -> None:
-    try:
-        sender.send(UUID(delivery_id), worker=f"{_HOST}:{os.getpid()}")
-    except SendAgain as again:
-        self.request.retries = again.claim.tries - 1  # what autoretry's backoff grows with: the row's count
-        raise
+@shared_task(base=DeliveryTask, name=outbox.DELIVER)
+def deliver(delivery_id: str) -> None:
+    sender.send(UUID(delivery_id), worker=f"{_HOST}:{os.getpid()}")
 
 
 @shared_task(name="notifications.rescue")

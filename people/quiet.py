@@ -47,10 +47,10 @@ def quiet_until(instant: datetime, window: Window) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Until when to wait, and the text for the history."""
+    """The end of the quiet hours, in UTC and as the person's clock shows it."""
 
     until: datetime
-    note: str
+    shown: str
 
 
 def wait(instant: datetime, window: Window | None) -> Wait | None:
@@ -58,4 +58,4 @@ def wait(instant: datetime, window: Window | None) -> Wait | None:
     until = None if window is None else quiet_until(instant, window)
     if window is None or until is None:
         return None
-    return Wait(until, f"Waits until {civil_time.local(window.zone, until):%H:%M}: your quiet hours.")
+    return Wait(until, f"{civil_time.local(window.zone, until):%H:%M}")

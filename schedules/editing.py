@@ -20,6 +20,7 @@ from common.uuid7 import uuid7
 from notifications import deliveries
 from notifications.deliveries import fallback, outbox
 from notifications.models import Channel
+from notifications.reasons import Code
 from people.models import User
 from schedules import mirror, slots
 from schedules.firing import fire, quarantine
@@ -119,7 +120,7 @@ def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Fire nothing until `resume`, and cancel what is not sent yet."""
     schedule = _lock(schedule_id, now)
     schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
-    deliveries.cancel_unsent(schedule.id, "The reminder was paused.")
+    deliveries.cancel_unsent(schedule.id, Code.PAUSED)
     fallback.stop(schedule.id)
     _record_event(_save(schedule, now), What.PAUSED, now, by)
     return schedule
@@ -212,7 +213,7 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     """Mark as deleted: its history stays, and `restore` undoes it."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
-    deliveries.cancel_unsent(schedule.id, "The reminder was deleted.")
+    deliveries.cancel_unsent(schedule.id, Code.DELETED)
     fallback.stop(schedule.id)
     _record_event(_save(schedule, now), What.DELETED, now, by)
     return schedule

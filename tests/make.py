@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import patch
 
 from django.db import connection
 
 from common.uuid7 import uuid7
-from notifications.causes import Code, cause_of
-from notifications.deliveries import outbox
-from notifications.message import Destination
-from notifications.models import Channel, Delivery, Notification
+from notifications import deliveries
+from notifications.deliveries import Claim, outbox, sender
+from notifications.deliveries.decision import Decision
+from notifications.message import Answer, Destination
+from notifications.models import Attempt, Channel, Delivery, Notification
+from notifications.reasons import Code, Reason, cause_of
 from people.models import User
 from schedules import editing
 from schedules.models import Schedule
@@ -69,7 +73,13 @@ def make_schedule(
 
 
 def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
-    """A pending, due delivery to `channel`; one of another state has gone there by way of `sending`."""
+    """A pending, due delivery to `channel`; one of another state has gone there by way of `sending`.
+
+    `reason` is the text of a note.
+    """
+    if "reason" in overrides:
+        note = noted(overrides.pop("reason"))
+        overrides |= {"reason_code": note.code, "reason_params": note.params}
     saying: dict[str, Any] = {
         "user_id": channel.user_id,
         "channels": [(channel.id, channel.provider)],
@@ -84,11 +94,45 @@ def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
         Delivery.objects.filter(id=new.delivery_id).update(state="sending", lease_token=uuid7(), lease_until=NOON)
         ended: dict[str, Any] = {"lease_token": None, "lease_until": None, "settled_at": NOON}
         if overrides["state"] in {"dead", "unknown"}:
-            ended["cause"] = cause_of(channel.provider, Code.REFUSED, overrides["state"])
+            ended["cause"] = cause_of(channel.provider, noted(""), overrides["state"])
         overrides = ended | overrides
     if overrides:
         Delivery.objects.filter(id=new.delivery_id).update(**overrides)
     return Delivery.objects.get(id=new.delivery_id)
+
+
+def noted(text: str) -> Reason:
+    return Reason(Code.NOTE, said=text)
+
+
+def disabled(text: str) -> dict[str, Any]:
+    """The fields of a channel that says why it is disabled."""
+    return {"disabled_code": Code.NOTE, "disabled_params": {"said": text}}
+
+
+def try_once(delivery: Delivery, random: float = 0.5) -> float | None:
+    """Send as the task does; `random` is the jitter. Returns the wait of a next try, if one follows."""
+    with patch("random.random", lambda: random):
+        try:
+            sender.send(delivery.id, "worker")
+            wait = None
+        except sender.SendAgain as again:
+            wait = again.wait
+    delivery.refresh_from_db()
+    return wait
+
+
+def finish(claim: Claim, answer: Answer) -> None:
+    """End a claim with the answer of its provider; a next try is due at once."""
+    with suppress(sender.SendAgain):
+        sender.finish(claim, answer, jitter=0.0)
+
+
+def settle(claim: Claim, state: str, reason: str = "Said.", **fields: Any) -> bool:
+    """Settle a claim as a decision for `state` does."""
+    outcomes = {"delivered": "delivered", "dead": "rejected", "unknown": "ambiguous", "pending": "retryable"}
+    outcome = Attempt.Outcome(outcomes[state])
+    return deliveries.settle(claim, Decision(Delivery.State(state), outcome, noted(reason), **fields))
 
 
 def drop_check(table: str, name: str) -> None:

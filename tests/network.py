@@ -20,6 +20,7 @@ from demo.receivers.http import Answer
 from notifications.message import Message
 from notifications.net import http
 from notifications.net.http import Response
+from notifications.reasons import Code, Reason
 
 KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8057")
 DEADLINE = 0.4
@@ -120,3 +121,8 @@ def shape_of(page: str) -> list[str]:
 
     Reader().feed(page)
     return found
+
+
+def answered(service: str, status: int, code: Code = Code.HTTP) -> Reason:
+    """The reason for an answer that only its status describes."""
+    return Reason(code, service=service, status=status)

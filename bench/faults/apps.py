@@ -29,12 +29,12 @@ def _wished() -> list[str]:
 def _shorten() -> None:
     from common import postgres
     from notifications import retry
-    from notifications.deliveries import claims, outbox
+    from notifications.deliveries import claims, wakes
     from notifications.providers.webhook import Webhook
 
     claims.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
     postgres.PATIENCE = claims.LEASE / 2
-    outbox.CLAIM_WITHIN = 2.0
+    wakes.CLAIM_WITHIN = 2.0
     Webhook.deadline = 1.5
     Webhook.policy = retry.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
 

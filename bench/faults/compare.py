@@ -15,7 +15,7 @@ from bench.faults.workload import Asked
 _ROWS = """
 SELECT n.subject, c.label, d.id::text, d.state, extract(epoch FROM d.settled_at - n.slot)::float,
        count(a.id), count(a.id) FILTER (WHERE a.finished_at IS NULL),
-       count(a.id) FILTER (WHERE a.outcome = 'delivered'), d.reason
+       count(a.id) FILTER (WHERE a.outcome = 'delivered'), d.reason_code
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id

@@ -24,7 +24,7 @@ class AttemptInline(ReadOnlyInline):
     model = Attempt
     verbose_name_plural = "attempts, including earlier replays"
     fields = ("replay", "number", "started", "took", "outcome", "reason", "worker")
-    readonly_fields = ("started", "took")
+    readonly_fields = ("started", "took", "reason")
     ordering = ("id",)
     hide_title = True
 

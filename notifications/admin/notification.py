@@ -21,7 +21,7 @@ from people.admin.user import person_ids
 class DeliveryInline(ReadOnlyInline):
     model = Delivery
     fields = ("key", "state_label", "to_channel", "provider", "tries", "reason")
-    readonly_fields = ("key", "state_label", "to_channel")
+    readonly_fields = ("key", "state_label", "to_channel", "reason")
     ordering = ("id",)
     hide_title = True
 

@@ -25,6 +25,7 @@ from notifications.channels import verification
 from notifications.deliveries import outbox
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
+from notifications.reasons import NO_REASON, Code, Reason
 from people import codes, mailboxes
 from people.models import User
 from people.user_lock import lock_user
@@ -141,16 +142,16 @@ def _change_target(channel: Channel, after: Destination) -> None:
     channel.hold(after)
     _reset_verification(channel)
     if channel.disabled_at is None or channel.is_owners_to_enable:
-        channel.disabled_at, channel.disabled_reason = None, ""
+        channel.disabled_at, channel.disabled_code, channel.disabled_params = None, "", {}
     channel.failing_since = channel.unsubscribed_at = None
     channel.link_id = uuid7()
     channel.save()  # first, so that the former channel can take the old link id
     former.save(force_insert=True)
     # A code that the old address received must not verify the new one.
     codes.forget(channel.id)
-    tests = Delivery.objects.filter(channel=channel, notification__origin=Notification.Origin.TEST)
+    tests = Delivery.objects.filter(channel=channel, notification__origin__in=Notification.OF_CHANNELS)
     pending = tests.filter(state=Delivery.State.PENDING).values_list("id", flat=True)
-    deliveries.cancel(pending, "The channel was changed.")
+    deliveries.cancel(pending, Reason(Code.CHANGED))
     tests.update(channel=former)
     LogEntry.objects.log_actions(channel.user_id, [channel], CHANGE, "Changed the address or a secret.")
 
@@ -179,19 +180,19 @@ def remove(channel: Channel) -> None:
     """Remove the channel: cancel what is pending, erase the secrets, keep the history."""
     Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
     pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
-    deliveries.cancel(pending, "The channel was removed.")
+    deliveries.cancel(pending, Reason(Code.REMOVED))
 
 
-def disable(ids: Iterable[UUID], reason: str) -> list[UUID]:
+def disable(ids: Iterable[UUID], note: str) -> list[UUID]:
     """Send nothing to these channels until `enable`. Returns those that were enabled and not removed."""
     enabled = Channel.objects.filter(id__in=ids, disabled_at=None)
-    return _update(enabled, disabled_at=Now(), disabled_reason=reason[:300], failing_since=None, unsubscribed_at=None)
+    return _update(enabled, Now(), Reason(Code.NOTE, said=note[:300]))
 
 
 def enable(ids: Iterable[UUID]) -> list[UUID]:
     """Undo `disable` and forget earlier failures. Returns those that were disabled and not removed."""
     disabled = Channel.objects.filter(id__in=ids, disabled_at__isnull=False)
-    return _update(disabled, disabled_at=None, disabled_reason="", failing_since=None, unsubscribed_at=None)
+    return _update(disabled, None, NO_REASON)
 
 
 def enable_own(channel: Channel) -> bool:
@@ -201,9 +202,15 @@ def enable_own(channel: Channel) -> bool:
 
 
 @transaction.atomic
-def _update(channels: QuerySet[Channel], **fields: Any) -> list[UUID]:
+def _update(channels: QuerySet[Channel], disabled_at: Now | None, reason: Reason) -> list[UUID]:
     found = list(channels.filter(removed_at=None).order_by("id").select_for_update().values_list("id", flat=True))
-    Channel.objects.filter(id__in=found).update(**fields)
+    Channel.objects.filter(id__in=found).update(
+        disabled_at=disabled_at,
+        disabled_code=reason.code,
+        disabled_params=reason.params,
+        failing_since=None,
+        unsubscribed_at=None,
+    )
     return found
 
 

@@ -10,9 +10,8 @@ from django.db.models.functions import Coalesce, Now
 
 from notifications.channels import changes, verification
 from notifications.models import Channel
+from notifications.reasons import Code
 from people import mailboxes
-
-REASON = "You unsubscribed, by the link in a message."
 
 
 @transaction.atomic
@@ -27,7 +26,11 @@ def stop(channel_id: UUID) -> None:
             remove(channel_id)
         elif channel.removed_at is None and channel.unsubscribed_at is None and _may_disable(channel):
             Channel.objects.filter(id=channel_id).update(
-                disabled_at=Now(), disabled_reason=REASON, unsubscribed_at=Now(), failing_since=None
+                disabled_at=Now(),
+                disabled_code=Code.UNSUBSCRIBED,
+                disabled_params={},
+                unsubscribed_at=Now(),
+                failing_since=None,
             )
 
 

@@ -20,8 +20,6 @@ from people import codes, mailboxes
 from people.models import User
 from people.user_lock import lock_user
 
-SUBJECT = "Your code for Carillon"
-
 
 class TooMany(Exception):
     """The daily limit of tests and codes is reached; the message is for the person."""
@@ -61,10 +59,10 @@ def send_code(channel: Channel, now: datetime) -> None:
         outbox.notify(
             channel.user_id,
             [channel],
-            SUBJECT,
+            "Your code for Carillon",
             f"{codes.MARK} confirms that this channel is yours. Enter it on Carillon's page within 15 minutes. "
             "If you did not ask for it, ignore this message. Nothing else will be sent here.",
-            Notification.Origin.TEST,
+            Notification.Origin.CODE,
         )
 
 
@@ -81,8 +79,7 @@ def _pause(channel: Channel, now: datetime) -> None:
     """Enforce the pause between codes, also after the channel was removed and added again. Raises `codes.TooSoon`."""
     sent = Notification.objects.filter(
         user=channel.user_id,
-        origin=Notification.Origin.TEST,
-        subject=SUBJECT,
+        origin=Notification.Origin.CODE,
         created_at__gt=now - timedelta(days=1),
         deliveries__channel__in=same_address(channel),
     )
@@ -135,7 +132,7 @@ def spend_test(user: User, now: datetime) -> None:
     """Raise TooMany if the person has used up the daily limit of tests and codes."""
     most: int = settings.TESTS_A_DAY
     recent = Notification.objects.filter(
-        user=user, origin=Notification.Origin.TEST, created_at__gt=now - timedelta(days=1)
+        user=user, origin__in=Notification.OF_CHANNELS, created_at__gt=now - timedelta(days=1)
     )
     if recent.count() >= most:
         raise TooMany(f"You sent {most} tests and codes within a day, which is the limit. Try again tomorrow.")

@@ -1,6 +1,6 @@
-"""What rescue asks of the broker before it publishes: how much waits there, and whether it has lost what it held.
+"""The broker as rescue sees it: how many messages wait, and whether it has lost its messages.
 
-Through kombu, so that it holds for RabbitMQ as for Redis.
+Through kombu, so it works for RabbitMQ and Redis.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Take a delivery in hand, and give it back when nothing of it has been sent.
+"""Claim a delivery, and give it back when nothing has been sent.
 
-Claiming is one statement, because it is what every delivery pays for.
+Claiming is one statement, because every delivery pays for it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from uuid import UUID, uuid4
 from common import encryption, fault_points, postgres
 from common.postgres import is_outage, persist
 from notifications import providers
-from notifications.causes import Code
+from notifications.deliveries import wakes
 from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Destination, Message
 from notifications.models import Intervention
+from notifications.reasons import Code, Reason
 from people import codes, quiet
 from people.models import display_name
 from people.quiet import Window
@@ -33,17 +34,16 @@ LEASE = 90.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A leased delivery with all that a worker needs to send it, so that sending reads no database.
+    """A leased delivery with everything that a worker needs to send it without the database.
 
-    `unusable` says why its channel must not be used (removed, disabled, not verified), empty when it may, and
-    `unusable_code` is the same as a `causes.Code`.
+    `unusable` is why its channel must not be used (removed, disabled, not verified), None when it may be.
     `tries` counts this try, starting at 1 after each replay. `claimed_at` is on the database's clock. `quiet` are the
     quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or no reminder's.
-    `failing`: nothing has arrived on its channel since a try failed. `withdrawn` says why nothing of it is to go out:
-    its person has answered the notification or stopped its reminder, and has not sent it again, or their account was
+    `failing`: nothing has arrived on its channel since a try failed. `withdrawn` is why it must not go out, if so: its
+    person has answered the notification or stopped its reminder, and has not sent it again, or their account was
     switched off.
     `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
-    `link_id` tells the channel's address from those it had before.
+    `link_id` changes with the channel's address.
     `released`: how often it was given back before anything was sent. `left`: seconds until it is stale, None for never.
     """
 
@@ -57,12 +57,11 @@ class Claim:
     address: Mapping[str, Any]
     sealed_secrets: str
     on_unknown: str
-    unusable: str
-    unusable_code: str
+    unusable: Reason | None
     claimed_at: datetime
     quiet: Window | None
     failing: bool
-    withdrawn: str
+    withdrawn: Reason | None
     person_id: int
     zone: str
     is_test: bool
@@ -74,7 +73,7 @@ class Claim:
         return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.channel_id))
 
 
-_CLAIM = """
+_CLAIM = f"""
 WITH claimed AS (
     UPDATE notifications_delivery
        SET state = 'sending', tries = tries + 1, lease_token = %(token)s,
@@ -83,22 +82,23 @@ WITH claimed AS (
        AND (expires_at IS NULL OR expires_at > now())
  RETURNING id, notification_id, channel_id, provider, replays, tries, released, expires_at
 ), opened AS (
-    INSERT INTO notifications_attempt (delivery_id, replay, number, token, worker, started_at, outcome, reason)
-    SELECT id, replays, tries + released, %(token)s, %(worker)s, now(), '', '' FROM claimed
+    INSERT INTO notifications_attempt (delivery_id, replay, number, token, worker, started_at, outcome)
+    SELECT id, replays, tries + released, %(token)s, %(worker)s, now(), '' FROM claimed
 )
 SELECT d.tries, d.replays, d.released, d.provider, d.channel_id, now() AS claimed_at,
        extract(epoch FROM d.expires_at - now())::float AS seconds_left,
-       n.subject, n.body, n.slot, n.origin = 'test' AS is_test,
-       CASE WHEN n.origin = 'test' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
+       n.subject, n.body, n.slot, n.origin IN ('test', 'code') AS is_test,
+       CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END AS escalating_id,
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
-            WHEN n.snoozed_until IS NULL THEN 'Acknowledged.' ELSE 'Snoozed.' END AS withdrawn,
-       coalesce(c.link_id, c.id) AS link_id, c.address, c.sealed_secrets, c.on_unknown, c.disabled_reason,
+            WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
+       coalesce(c.link_id, c.id) AS link_id, c.address, c.sealed_secrets, c.on_unknown,
+       c.disabled_code, c.disabled_params,
        c.failing_since IS NOT NULL AS is_failing,
-       CASE WHEN c.removed_at IS NOT NULL THEN 'removed'
-            WHEN c.disabled_at IS NOT NULL THEN 'disabled'
-            WHEN c.verified_at IS NULL AND n.origin <> 'test' THEN 'unverified'
-            WHEN jsonb_typeof(c.address) <> 'object' THEN 'damaged'
+       CASE WHEN c.removed_at IS NOT NULL THEN '{Code.REMOVED}'
+            WHEN c.disabled_at IS NOT NULL THEN '{Code.DISABLED}'
+            WHEN c.verified_at IS NULL AND n.origin NOT IN ('test', 'code') THEN '{Code.UNVERIFIED}'
+            WHEN jsonb_typeof(c.address) <> 'object' THEN '{Code.DAMAGED}'
             ELSE '' END AS unusable,
        p.id AS person_id, p.name, p.email, p.is_active, p.time_zone,
        CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END AS quiet_from, p.quiet_until
@@ -106,21 +106,13 @@ SELECT d.tries, d.replays, d.released, d.provider, d.channel_id, now() AS claime
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
   JOIN people_user p ON p.id = n.user_id
-"""
-
-_UNUSABLE = {
-    "": "",
-    Code.REMOVED: "The channel was removed.",
-    Code.DISABLED: "The channel is disabled: ",
-    Code.UNVERIFIED: "The channel has not been verified.",
-    Code.DAMAGED: "The channel's address is damaged. Remove the channel and add it again.",
-}
+"""  # noqa: S608 - constants only
 
 
 def claim(delivery_id: UUID, worker: str) -> Claim | None:
     """pending -> sending: lease the delivery and open its attempt. None when there is nothing to claim now.
 
-    What cannot be read of it (a damaged row) ends it as dead: nothing of it was sent.
+    A damaged row ends as dead, without being sent.
     """
     token = uuid4()
     try:
@@ -136,12 +128,9 @@ def claim(delivery_id: UUID, worker: str) -> Claim | None:
         return None
 
 
-def unreadable(error: Exception) -> str:
-    """Why a delivery that was not sent ends; the text of an exception may hold a secret, so only its type is said."""
-    return (
-        "Nothing was sent: what is stored of the reminder, its channel or its person is damaged"
-        f" ({type(error).__name__})."
-    )
+def unreadable(error: Exception) -> Reason:
+    """Why a damaged delivery ends. The text of an exception may hold a secret, so only its type is kept."""
+    return Reason(Code.DAMAGED_ROW, error=type(error).__name__)
 
 
 def _read(delivery_id: UUID, token: UUID, row: Any) -> Claim:
@@ -167,12 +156,11 @@ def _read(delivery_id: UUID, token: UUID, row: Any) -> Claim:
         address=json.loads(row.address),
         sealed_secrets=row.sealed_secrets,
         on_unknown=row.on_unknown,
-        unusable=_UNUSABLE[row.unusable] + (row.disabled_reason if row.unusable == Code.DISABLED else ""),
-        unusable_code=row.unusable,
+        unusable=_unusable(row),
         claimed_at=row.claimed_at,
         quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
         failing=row.is_failing,
-        withdrawn=("" if own_wish else row.withdrawn) if row.is_active else "The account was switched off.",
+        withdrawn=_withdrawn(row, own_wish),
         person_id=row.person_id,
         zone=row.time_zone,
         is_test=row.is_test,
@@ -186,8 +174,25 @@ def _claim(delivery_id: UUID, token: UUID, worker: str) -> Any:
     return postgres.execute(_CLAIM, values).fetchone()
 
 
+def _unusable(row: Any) -> Reason | None:
+    match row.unusable:
+        case "":
+            return None
+        case Code.DISABLED:
+            return Reason(Code.DISABLED, why=Reason.read(row.disabled_code, row.disabled_params))
+        case Code.DAMAGED:
+            return Reason(Code.DAMAGED, part="address")
+    return Reason(row.unusable)
+
+
+def _withdrawn(row: Any, own_wish: bool) -> Reason | None:
+    if not row.is_active:
+        return Reason(Code.SWITCHED_OFF)
+    return Reason(row.withdrawn) if row.withdrawn and not own_wish else None
+
+
 def _body(row: Any) -> str:
-    """The text, with the code that verifies a channel, which stands in no table, and a link that ends the messages."""
+    """The text, with the code that verifies a channel (which no table holds) and an unsubscribe link."""
     body: str = row.body
     if row.nonce is None:
         return body
@@ -202,63 +207,67 @@ def _sent_again_by(delivery_id: UUID) -> int | None:
 
 def _claim_again(delivery_id: UUID, token: UUID, worker: str) -> Any:
     """The connection that broke may have committed the claim before it did; nothing was sent under it."""
-    release(delivery_id, token, "The database went away while this try was being opened.")
+    release(delivery_id, token, Reason(Code.DATABASE_AWAY))
     return _claim(delivery_id, token, worker)
 
 
-_GIVE_BACK = """
+_GIVE_BACK = f"""
 WITH given_back AS (
     UPDATE notifications_delivery
        SET state = 'pending', tries = tries - 1, released = released + 1, lease_token = NULL, lease_until = NULL,
-           available_at = now() + %(wait)s * interval '1 second',
-           wake_at = now() + %(wake)s * interval '1 second', wakes = 0, reason = coalesce(%(note)s, reason)
+           available_at = now() + coalesce(%(wait)s::float, 0) * interval '1 second',
+           wake_at = coalesce({wakes.wake_at("%(wait)s::float")}, now()), wakes = 0,
+           reason_code = CASE WHEN %(wait)s::float IS NULL THEN reason_code ELSE %(reason_code)s END,
+           reason_params = CASE WHEN %(wait)s::float IS NULL THEN reason_params ELSE %(reason_params)s::jsonb END
      WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
  RETURNING id
 )
-UPDATE notifications_attempt SET finished_at = clock_timestamp(), outcome = 'released', reason = %(reason)s
+UPDATE notifications_attempt
+   SET finished_at = clock_timestamp(), outcome = 'released', reason_code = %(reason_code)s,
+       reason_params = %(reason_params)s::jsonb
  WHERE delivery_id = (SELECT id FROM given_back) AND token = %(token)s AND finished_at IS NULL
-"""
+"""  # noqa: S608 - constants only
 
 
-def release(delivery_id: UUID, token: UUID, reason: str) -> bool:
+def release(delivery_id: UUID, token: UUID, reason: Reason) -> bool:
     """sending -> pending: nothing was sent, so the try does not count; another worker may claim it at once.
 
     False when the lease of `token` is no longer there.
     """
-    return _give_back(delivery_id, token, reason, None, 0.0, 0.0)
+    return _give_back(delivery_id, token, reason, None)
 
 
-def defer(claim: Claim, wait: float, wake: float, note: str) -> bool:
-    """sending -> pending: it must not go out now (a rate limit, quiet hours), but `wait` seconds later, and says why.
+def defer(claim: Claim, wait: float, reason: Reason) -> bool:
+    """sending -> pending: it must not go out now (a rate limit, quiet hours), but `wait` seconds later.
 
-    Nothing was sent, so the try does not count. Rescue publishes it after `wake` seconds. False when the claim's lease
-    is no longer there.
+    Nothing was sent, so the try does not count. False when the claim's lease is no longer there.
     """
-    # A database that is away for a moment must not let the lease expire: that would count as sent, for all we know.
-    return persist(partial(_give_back, claim.delivery_id, claim.token, note, note, wait, wake))
+    # A database that is away for a moment must not let the lease expire: the outcome would then be unknown.
+    return persist(partial(_give_back, claim.delivery_id, claim.token, reason, wait))
 
 
-def _give_back(delivery_id: UUID, token: UUID, reason: str, note: str | None, wait: float, wake: float) -> bool:
-    values = {"id": delivery_id, "token": token, "reason": reason[:500], "wait": wait, "wake": wake}
-    return postgres.change(_GIVE_BACK, values | {"note": note and note[:500]}) == 1
+def _give_back(delivery_id: UUID, token: UUID, reason: Reason, wait: float | None) -> bool:
+    values = {"id": delivery_id, "token": token, "wait": wait, "reason_code": reason.code, "reason_params": reason.json}
+    return postgres.change(_GIVE_BACK, values | wakes.parameters()) == 1
 
 
 _REFUSE = """
 WITH refused AS (
     UPDATE notifications_delivery
-       SET state = 'dead', reason = %(reason)s, cause = %(cause)s, lease_token = NULL, lease_until = NULL,
-           settled_at = now(), wakes = 0
+       SET state = 'dead', reason_code = %(code)s, reason_params = %(params)s::jsonb, cause = %(code)s,
+           lease_token = NULL, lease_until = NULL, settled_at = now(), wakes = 0
      WHERE id = %(id)s AND state = 'sending' AND lease_token = %(token)s
  RETURNING id
 )
-UPDATE notifications_attempt SET finished_at = clock_timestamp(), outcome = 'rejected', reason = %(reason)s
+UPDATE notifications_attempt
+   SET finished_at = clock_timestamp(), outcome = 'rejected', reason_code = %(code)s, reason_params = %(params)s::jsonb
  WHERE delivery_id = (SELECT id FROM refused) AND token = %(token)s AND finished_at IS NULL
 """
 
 
-def refuse(delivery_id: UUID, token: UUID, reason: str) -> bool:
+def refuse(delivery_id: UUID, token: UUID, reason: Reason) -> bool:
     """sending -> dead: it cannot be read, so nothing was sent. False when the lease of `token` is no longer there."""
-    values = {"id": delivery_id, "token": token, "reason": reason, "cause": Code.DAMAGED}
+    values = {"id": delivery_id, "token": token, "code": reason.code, "params": reason.json}
     return postgres.change(_REFUSE, values) == 1
 
 

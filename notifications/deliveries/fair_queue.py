@@ -1,6 +1,4 @@
-"""A queue of its own for a person's many deliveries: workers take from both queues in turn, so that nobody waits behind
-another's thousands.
-"""
+"""A second queue for people with many deliveries. Workers take from both in turn, so nobody waits behind thousands."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ WITHIN = 2.0
 
 
 class _Lately:
-    """How much this process has published, by person, since an instant on the monotonic clock."""
+    """How many messages this process has published, by person, since an instant on the monotonic clock."""
 
     since = 0.0
     published: Counter[int | None] = Counter()

@@ -1,9 +1,10 @@
 """Channels in a chosen order: try the next one when the one before failed, or when nobody acknowledged in time.
 
-A trigger marks the notification (`advance_at`) within the very statement that ends a delivery as dead or unknown, and
-recording marks it with the time of its escalation. Whatever crashes, the mark is there, and the next call of `advance`
-goes on from it. A delivery that is unknown may have arrived; it counts as failed all the same, because its person has
-named another channel for that case, and the first one is not sent to twice.
+A trigger marks the notification (`advance_at`) in the statement that ends a delivery as dead or unknown, and recording
+marks it with the time of its escalation. So no crash loses the mark, and the next call of `advance` finds it.
+
+A delivery that is unknown may have arrived. It counts as failed, because its person named another channel for that
+case, and nothing is sent twice to the first one.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from django.db import transaction
 from common import fault_points
 from common.postgres import column, query
 from common.uuid7 import uuid7
-from notifications.deliveries import outbox
+from notifications.deliveries import outbox, wakes
 from notifications.models import Delivery, Notification
+from notifications.reasons import NO_REASON, Code, Reason
 
 BATCH = 500
 
@@ -37,9 +39,11 @@ class Standing(NamedTuple):
     notification_id: UUID
     escalate_after: int | None
     now: datetime
+    person_id: int
     label: str
     state: str
-    reason: str
+    reason_code: str
+    reason_params: str
     waits_until: datetime | None
     expires_at: datetime | None
     next_id: UUID | None
@@ -51,18 +55,19 @@ class Step:
     """Whether the next channel is tried and why, and when to look again (None: not before something fails)."""
 
     go: bool
-    because: str = ""
+    because: Reason = NO_REASON
     look_at: datetime | None = None
 
 
 _TAKE = """
-SELECT n.id AS notification_id, n.escalate_after, now() AS now, newest.label, newest.state, newest.reason,
+SELECT n.id AS notification_id, n.escalate_after, now() AS now, n.user_id AS person_id, newest.label,
+       newest.state, newest.reason_code, newest.reason_params,
        CASE WHEN newest.state = 'pending' AND newest.tries = 0 AND newest.available_at > now()
             THEN newest.available_at END AS waits_until,
        newest.expires_at, following.id AS next_id, following.provider AS next_provider
   FROM notifications_notification n
   JOIN LATERAL (
-       SELECT c.label, d.state, d.reason, d.tries, d.available_at, d.expires_at
+       SELECT c.label, d.state, d.reason_code, d.reason_params, d.tries, d.available_at, d.expires_at
          FROM notifications_delivery d JOIN notifications_channel c ON c.id = d.channel_id
         WHERE d.notification_id = n.id ORDER BY d.created_at DESC, d.id DESC LIMIT 1
        ) newest ON true
@@ -78,41 +83,39 @@ SELECT n.id AS notification_id, n.escalate_after, now() AS now, newest.label, ne
  ORDER BY n.advance_at LIMIT %s FOR UPDATE OF n SKIP LOCKED
 """
 
-_WRITE = """
+_WRITE = (
+    """
 WITH step AS (
-    SELECT * FROM unnest(%s::uuid[], %s::timestamptz[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[],
-                         %s::text[])
-           AS s(notification_id, look_at, id, channel_id, provider, expires_at, because)
+    SELECT * FROM unnest(%(notifications)s::uuid[], %(look_at)s::timestamptz[], %(keys)s::uuid[], %(channels)s::uuid[],
+                         %(providers)s::text[], %(expires)s::timestamptz[], %(codes)s::text[], %(params)s::text[])
+           AS s(notification_id, look_at, id, channel_id, provider, expires_at, because_code, because_params)
 ), looked AS (
     UPDATE notifications_notification n
        SET advance_at = step.look_at, outcome = CASE WHEN step.id IS NULL THEN n.outcome ELSE 'open' END
       FROM step WHERE n.id = step.notification_id
+), new AS (
+    SELECT *, now() AS available_at, '' AS reason_code, '{}' AS reason_params FROM step WHERE id IS NOT NULL
+)"""  # noqa: S608 - constants only
+    + outbox.INSERT_DELIVERIES
 )
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
-                                    expires_at, tries, replays, reason, because)
-SELECT id, notification_id, channel_id, provider, 'pending', now(), now() + %s * interval '1 second', 0, expires_at,
-       0, 0, '', because
-  FROM step WHERE id IS NOT NULL
-ON CONFLICT (notification_id, channel_id) DO NOTHING
-RETURNING id, (SELECT user_id FROM notifications_notification n WHERE n.id = notification_id) AS person_id
-"""
 
 
 def decide(standing: Standing) -> Step:
-    """What to do about a notification whose time has come."""
+    """Decide what follows for a notification whose time has come."""
     every = None if standing.escalate_after is None else timedelta(minutes=standing.escalate_after)
     later = None if every is None else standing.now + every
     if standing.next_id is None or standing.state in _GIVEN_UP:
         return Step(False)
     if standing.state in _FAILED:
-        said = "failed" if standing.state == Delivery.State.DEAD else "may have failed"
-        return Step(True, f"{standing.label} {said}: {standing.reason}", later)
+        code = Code.BEFORE_FAILED if standing.state == Delivery.State.DEAD else Code.BEFORE_UNKNOWN
+        why = Reason.read(standing.reason_code, standing.reason_params)
+        return Step(True, Reason(code, label=standing.label, why=why), later)
     if every is None:
-        return Step(False)  # it was sent again meanwhile; the trigger speaks up if that fails too
+        return Step(False)  # it was sent again meanwhile; the trigger marks it again if that fails too
     if standing.waits_until is not None:
         return Step(False, look_at=standing.waits_until + every)  # nobody can acknowledge what has not gone out
-    minutes = "minute" if standing.escalate_after == 1 else f"{standing.escalate_after} minutes"
-    return Step(True, f"nobody acknowledged it within {minutes} of {standing.label}.", later)
+    because = Reason(Code.NOT_ACKNOWLEDGED, minutes=standing.escalate_after, label=standing.label)
+    return Step(True, because, later)
 
 
 def advance(limit: int = BATCH) -> int:
@@ -128,22 +131,24 @@ def advance(limit: int = BATCH) -> int:
         steps = [(standing, decide(standing)) for standing in taken]
         rows = query(
             _WRITE,
-            [
-                column(standing.notification_id for standing, _ in steps),
-                column(step.look_at for _, step in steps),
-                column(uuid7() if step.go else None for _, step in steps),
-                column(standing.next_id for standing, _ in steps),
-                column(standing.next_provider for standing, _ in steps),
-                column(standing.expires_at for standing, _ in steps),
-                column(step.because[:500] for _, step in steps),
-                outbox.CLAIM_WITHIN,
-            ],
+            {
+                "notifications": column(standing.notification_id for standing, _ in steps),
+                "look_at": column(step.look_at for _, step in steps),
+                "keys": column(uuid7() if step.go else None for _, step in steps),
+                "channels": column(standing.next_id for standing, _ in steps),
+                "providers": column(standing.next_provider for standing, _ in steps),
+                "expires": column(standing.expires_at for standing, _ in steps),
+                "codes": column(str(step.because.code) for _, step in steps),
+                "params": column(step.because.json for _, step in steps),
+                **wakes.parameters(),
+            },
         )
         fault_points.reach("advancing")
-        outbox.publish_after_commit(outbox.Wake(row.id, 0.0, row.person_id) for row in rows)
+        people = {standing.notification_id: standing.person_id for standing in taken}
+        outbox.publish_after_commit(outbox.Wake(row.id, 0.0, people[row.notification_id]) for row in rows)
     return len(rows)
 
 
 def stop(origin_id: UUID) -> int:
-    """No further channel is tried for what the schedule `origin_id` has said: it was paused or deleted."""
+    """No further channel is tried for what the schedule `origin_id` has caused: it was paused or deleted."""
     return Notification.objects.filter(origin_id=origin_id, advance_at__isnull=False).update(advance_at=None)

@@ -1,10 +1,8 @@
-"""Which rate limits a delivery keeps: what its service takes, and what its person may be sent a day."""
+"""The rate limits of a delivery: those of its service, and its person's daily limit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
@@ -14,25 +12,23 @@ from notifications import providers
 from notifications.deliveries import Claim
 from notifications.message import Destination
 from notifications.providers.base import Provider, Rate
+from notifications.reasons import Code, Reason
 
 _DAY = 86_400.0
-# A shorter wait is over before anybody reads until when it lasts.
+# A shorter wait is over before anybody reads a time.
 _WORTH_A_TIME = 60.0  # seconds
-_PERIODS = {1.0: "a second", 60.0: "a minute", 3_600.0: "an hour", _DAY: "a day"}
+_CODES = {
+    "service": Code.LIMIT_SERVICE,
+    "channel": Code.LIMIT_CHANNEL,
+    "host": Code.LIMIT_HOST,
+    "person": Code.LIMIT_PERSON,
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Limited:
-    """How many seconds a delivery waits for its turn, and what the history says of it."""
+def limited(claim: Claim) -> tuple[float, Reason] | None:
+    """None: it may go out now, and has been counted. Else the seconds until its turn and why; nothing was counted.
 
-    wait: float
-    note: str
-
-
-def limited(claim: Claim) -> Limited | None:
-    """None: it may go out now, and has been counted. Else its turn is later, and nothing was counted.
-
-    Costs one round trip to Redis, and none where nothing limits it: an inbox, an unusable channel.
+    Costs one round trip to Redis, and none without a limit: an inbox, an unusable channel.
     """
     if claim.unusable or not providers.disturbs(claim.provider):
         return None
@@ -43,10 +39,11 @@ def limited(claim: Claim) -> Limited | None:
     place = rate_limiter.take(list(rates), str(claim.person_id), claim.released, claim.left)
     if place is None:
         return None
-    said = _said(rates[place.window], provider)
+    rate = rates[place.window]
+    given = {"service": provider.label, "amount": rate.amount, "seconds": rate.per_seconds}
     if claim.left is not None and place.wait > claim.left:
-        return Limited(claim.left, f"{said}; before its turn it will be stale.")
-    return Limited(place.wait, f"{said}; this one waits{_until(place.wait, claim.claimed_at, claim.zone)}.")
+        return claim.left, Reason(_CODES[rate.scope], **given, until=None)
+    return place.wait, Reason(_CODES[rate.scope], **given, until=_until(place.wait, claim.claimed_at, claim.zone))
 
 
 def _persons_day(claim: Claim) -> list[Rate]:
@@ -69,26 +66,11 @@ def _window(rate: Rate, provider: Provider, claim: Claim) -> Window:
     return Window(f"{rate.name}:{counted_over}", rate.amount, rate.per_seconds)
 
 
-def _said(rate: Rate, provider: Provider) -> str:
-    messages = f"{rate.amount:,} message{'' if rate.amount == 1 else 's'} {_period(rate.per_seconds)}"
-    if rate.scope == "person":
-        return f"You may be sent {messages}"
-    whither = {"service": "", "channel": " to one channel", "host": " to one host"}[rate.scope]
-    return f"{provider.label} takes {messages}{whither}"
-
-
 def _until(wait: float, now: datetime, zone: str) -> str:
+    """The time on the person's clock, with the day if it is another one; empty where it is too near to matter."""
     if wait < _WORTH_A_TIME:
         return ""
-    return f" until {_time(now + timedelta(seconds=wait), now, zones.read(zone))}"
-
-
-def _period(seconds: float) -> str:
-    minutes, rest = divmod(seconds, 60)
-    return _PERIODS.get(seconds) or (f"in {seconds:g} seconds" if rest else f"in {minutes:g} minutes")
-
-
-def _time(until: datetime, now: datetime, zone: ZoneInfo) -> str:
-    shown = civil_time.local(zone, until)
-    day = "" if shown.date() == civil_time.local(zone, now).date() else f" on {shown.day} {shown:%B}"
+    local = zones.read(zone)
+    shown = civil_time.local(local, now + timedelta(seconds=wait))
+    day = "" if shown.date() == civil_time.local(local, now).date() else f" on {shown.day} {shown:%B}"
     return f"{shown:%H:%M}{day}"

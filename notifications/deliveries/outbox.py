@@ -1,7 +1,7 @@
-"""Record what is to be delivered, and publish it.
+"""Record notifications with their deliveries, and publish them.
 
-The rows are the outbox. A Celery message only says "look at delivery X": losing one costs time, never a delivery, for
-`rescue.py` publishes again what nobody has claimed.
+The rows are the outbox. A Celery message only says "look at delivery X": losing one costs time, never a delivery,
+because rescue publishes again what nobody has claimed.
 """
 
 from __future__ import annotations
@@ -19,27 +19,21 @@ from common import fault_points
 from common.postgres import column, query
 from common.uuid7 import uuid7
 from notifications import providers
-from notifications.deliveries import fair_queue, publisher
+from notifications.deliveries import fair_queue, publisher, wakes
 from notifications.models import Channel, Notification
+from notifications.reasons import Code, Reason
 from people import quiet
 
 log = logging.getLogger(__name__)
 
 DELIVER = "notifications.deliver"
 
-# A longer wait stays in the table: a worker keeps each message that counts down in memory, at 9 KiB, until it is due.
-LONGEST_COUNTDOWN = 10.0
-# Seconds that a published delivery may stay unclaimed before rescue publishes it again.
-CLAIM_WITHIN = 10.0
-# Seconds before a wait in the table is over at which rescue, which runs every 5 s, publishes with a countdown.
-EARLY = 6.0
-
 
 @dataclass(frozen=True, slots=True)
 class NewNotification:
-    """A notification to be recorded, with the channels (id, provider) that it goes to. Instants are aware.
+    """A notification to record, with the channels (id, provider) that it goes to. Instants are aware.
 
-    `quiet_hours` is what those of its deliveries wait for that would disturb the person. Where `in_order`, only the
+    Deliveries that would disturb the person wait for the end of `quiet_hours`. Where `in_order`, only the
     first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`.
     """
 
@@ -68,86 +62,98 @@ class Wake:
     person_id: int | None = None
 
 
-_RECORD = """
-WITH said AS (
+# Inserts the deliveries of the rows `new`, and returns what to publish. Its statement gets `wakes.parameters()`.
+INSERT_DELIVERIES = f"""
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
+                                    expires_at, tries, replays, reason_code, reason_params, because_code,
+                                    because_params)
+SELECT id, notification_id, channel_id, provider, 'pending', greatest(available_at, now()),
+       {wakes.wake_at("extract(epoch FROM greatest(available_at, now()) - now())::float")},
+       0, expires_at, 0, 0, reason_code, reason_params::jsonb, because_code, because_params::jsonb
+  FROM new
+ON CONFLICT (notification_id, channel_id) DO NOTHING
+RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notification_id
+"""  # noqa: S608 - constants only
+
+_RECORD = (
+    """
+WITH recorded AS (
     INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent,
                                             channel_order, escalate_after, advance_at)
     SELECT id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, channel_order::uuid[],
            escalate_after, greatest(first_at, now()) + escalate_after * interval '1 minute'
-      FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[], %s::text[], %s::uuid[], %s::timestamptz[], %s::text[],
-                  %s::text[], %s::bool[], %s::text[], %s::int[], %s::timestamptz[])
+      FROM unnest(%(ids)s::uuid[], %(batches)s::uuid[], %(users)s::bigint[], %(origins)s::text[],
+                  %(origin_ids)s::uuid[], %(slots)s::timestamptz[], %(subjects)s::text[], %(bodies)s::text[],
+                  %(urgent)s::bool[], %(orders)s::text[], %(escalations)s::int[], %(first)s::timestamptz[])
            AS n(id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, channel_order, escalate_after,
                 first_at)
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id
+), new AS (
+    SELECT d.*, '' AS because_code, '{}' AS because_params
+      FROM unnest(%(keys)s::uuid[], %(notifications)s::uuid[], %(channels)s::uuid[], %(providers)s::text[],
+                  %(available)s::timestamptz[], %(expires)s::timestamptz[], %(codes)s::text[], %(params)s::text[])
+           AS d(id, notification_id, channel_id, provider, available_at, expires_at, reason_code, reason_params)
+      JOIN recorded ON recorded.id = d.notification_id
+)"""  # noqa: S608 - constants only
+    + INSERT_DELIVERIES
 )
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
-                                    expires_at, tries, replays, reason)
-SELECT d.id, d.notification_id, d.channel_id, d.provider, 'pending', greatest(d.available_at, now()),
-       CASE WHEN d.available_at > now() + %s * interval '1 second' THEN d.available_at - %s * interval '1 second'
-            ELSE greatest(d.available_at, now()) + %s * interval '1 second' END,
-       0, d.expires_at, 0, 0, d.reason
-  FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::text[], %s::timestamptz[], %s::timestamptz[], %s::text[])
-       AS d(id, notification_id, channel_id, provider, available_at, expires_at, reason)
-  JOIN said ON said.id = d.notification_id
-RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notification_id
-"""
 
 
-def record(sayings: Iterable[NewNotification]) -> list[Wake]:
+def record(notifications: Iterable[NewNotification]) -> list[Wake]:
     """Write notifications and their deliveries, pending, in one statement, within the caller's transaction.
 
-    A saying whose batch has already spoken to that person is left out: recording twice says nothing twice. Returns what
-    to publish once the transaction has been committed.
+    Leaves out a notification whose batch and person have one already. Returns what to publish after the commit.
     """
-    told = [(uuid7(), saying) for saying in sayings]
-    if not told:
+    new = [(uuid7(), notification) for notification in notifications]
+    if not new:
         return []
     sent = [
-        (uuid7(), notification_id, channel_id, provider, *_wait(saying, provider))
-        for notification_id, saying in told
-        for channel_id, provider in (saying.channels[:1] if saying.in_order else saying.channels)
+        (uuid7(), key, channel_id, provider, *_wait(notification, provider))
+        for key, notification in new
+        for channel_id, provider in (notification.channels[:1] if notification.in_order else notification.channels)
     ]
+    keys = ("keys", "notifications", "channels", "providers", "available", "expires", "codes", "params")
+    columns = [column(values) for values in zip(*sent, strict=True)] or ["{}"] * len(keys)
     rows = query(
         _RECORD,
-        [
-            column(notification_id for notification_id, _ in told),
-            column(saying.batch_id for _, saying in told),
-            column(saying.user_id for _, saying in told),
-            column(str(saying.origin) for _, saying in told),
-            column(saying.origin_id for _, saying in told),
-            column(saying.slot for _, saying in told),
-            column(saying.subject for _, saying in told),
-            column(saying.body for _, saying in told),
-            column(saying.urgent for _, saying in told),
-            column(_order(saying) for _, saying in told),
-            column(saying.escalate_after for _, saying in told),
-            column(_wait(saying, saying.channels[0][1])[0] if saying.in_order else None for _, saying in told),
-            LONGEST_COUNTDOWN,
-            EARLY,
-            CLAIM_WITHIN,
-            *([column(values) for values in zip(*sent, strict=True)] or ["{}"] * 7),
-        ],
+        {
+            "ids": column(key for key, _ in new),
+            "batches": column(one.batch_id for _, one in new),
+            "users": column(one.user_id for _, one in new),
+            "origins": column(str(one.origin) for _, one in new),
+            "origin_ids": column(one.origin_id for _, one in new),
+            "slots": column(one.slot for _, one in new),
+            "subjects": column(one.subject for _, one in new),
+            "bodies": column(one.body for _, one in new),
+            "urgent": column(one.urgent for _, one in new),
+            "orders": column(_order(one) for _, one in new),
+            "escalations": column(one.escalate_after for _, one in new),
+            "first": column(_wait(one, one.channels[0][1])[0] if one.in_order else None for _, one in new),
+            **dict(zip(keys, columns, strict=True)),
+            **wakes.parameters(),
+        },
     )
-    whose = {notification_id: saying.user_id for notification_id, saying in told}
-    return [Wake(row.id, row.wait, whose[row.notification_id]) for row in rows]
+    people = {key: one.user_id for key, one in new}
+    return [Wake(row.id, row.wait, people[row.notification_id]) for row in rows]
 
 
-def _order(saying: NewNotification) -> str:
-    """The literal of the array of the channels in order; empty where all of them are told at once."""
-    return column(channel_id for channel_id, _ in saying.channels) if saying.in_order else "{}"
+def _order(new: NewNotification) -> str:
+    """The literal of the array of the channels in order; empty where all of them get it at once."""
+    return column(channel_id for channel_id, _ in new.channels) if new.in_order else "{}"
 
 
-def _wait(saying: NewNotification, provider: str) -> tuple[datetime | None, datetime | None, str]:
+def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetime | None, str, str]:
     """When a delivery becomes available, when it expires, and why it waits."""
-    if saying.quiet_hours is None or not providers.disturbs(provider):
-        return saying.available_at, saying.expires_at, ""
-    return saying.quiet_hours.until, saying.expires_at, saying.quiet_hours.note
+    if new.quiet_hours is None or not providers.disturbs(provider):
+        return new.available_at, new.expires_at, "", "{}"
+    reason = Reason(Code.QUIET_HOURS, until=new.quiet_hours.shown)
+    return new.quiet_hours.until, new.expires_at, str(reason.code), reason.json
 
 
-def publish(wakes: Iterable[Wake]) -> bool:
+def publish(due: Iterable[Wake]) -> bool:
     """Publish one task a delivery, in one pipeline a queue. False when the broker is away: rescue publishes them."""
-    near = [wake for wake in wakes if wake.wait <= LONGEST_COUNTDOWN]
+    near = [wake for wake in due if wakes.is_published(wake.wait)]
     if not near:
         return True
     fault_points.reach("waking")
@@ -163,9 +169,9 @@ def publish(wakes: Iterable[Wake]) -> bool:
     return True
 
 
-def publish_after_commit(wakes: Iterable[Wake]) -> None:
+def publish_after_commit(due: Iterable[Wake]) -> None:
     """Publish once the current transaction is committed; an error in it cannot harm what was committed."""
-    committed = list(wakes)
+    committed = list(due)
 
     def publish_them() -> None:  # not a partial: Django names a robust hook that failed by its __qualname__
         publish(committed)
@@ -174,10 +180,10 @@ def publish_after_commit(wakes: Iterable[Wake]) -> None:
 
 
 def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, origin: Notification.Origin) -> UUID:
-    """Say something to one person outside of any schedule, now. Returns the batch's id."""
+    """Record a notification to one person outside of any schedule, and publish it. Returns the batch's id."""
     batch_id = uuid7()
     with transaction.atomic():
-        wakes = record(
+        due = record(
             [
                 NewNotification(
                     user_id=user_id,
@@ -189,5 +195,5 @@ def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, o
                 )
             ]
         )
-        publish_after_commit(wakes)
+        publish_after_commit(due)
     return batch_id

@@ -1,4 +1,4 @@
-"""What a worker would otherwise load while its first message waits: some hundred milliseconds of it."""
+"""Load at a worker's start what its first message would otherwise wait for, some hundred milliseconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from notifications.providers import apprise_requests
 
 
 @signals.worker_init.connect
-def warm(**_: Any) -> None:
+def preload(**_: Any) -> None:
     """Before the pool is made, so that forked children have it too."""
     providers.all()
     tls_context()

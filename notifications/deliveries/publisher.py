@@ -1,9 +1,8 @@
-"""Publish many messages of one task: "look at delivery X", for each X.
+"""Publish many messages of one task, each with one id.
 
-Celery's `send_task` builds each message from nothing, which takes several times as long as publishing one. Here Celery
-builds it once, and only what differs is put in: its id, its argument and its time. It then goes out through kombu like
-any other, in one pipeline on Redis, one by one on brokers that know none. Celery's signals around publishing
-(`before_task_publish`, `after_task_publish`) are not sent.
+Celery's `send_task` builds each message anew, which takes several times as long as publishing. Here Celery builds one
+message, and we replace its id, argument and time. kombu publishes them in one pipeline on Redis, else one by one.
+Celery's signals around publishing (`before_task_publish`, `after_task_publish`) are not sent.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]], queue: 
     )
     try:
         with app.producer_or_acquire() as producer:
-            # Without this, kombu goes on trying for seconds, and the clock stands still meanwhile.
+            # Without this, kombu retries for seconds, and beat stands still meanwhile.
             producer.connection.ensure_connection(max_retries=0)
             _publish(app, producer, task, calls, queue)
     except away as error:

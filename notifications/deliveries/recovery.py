@@ -1,84 +1,39 @@
-"""What a crash or an outage left behind.
+"""Settle what a crash or an outage left behind: expired leases and stale deliveries.
 
-Any number of rescuers may run these at once: each statement takes rows that no other one holds, by a partial index
-whose size is that of the work to be done. Rows are chosen in an ARRAY(…), which PostgreSQL evaluates once: under some
-plans it would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past the limit. What ends a delivery takes
-its notification too, whose outcome a trigger writes: a statement that never waits for a row cannot deadlock.
+Any number of rescuers may run these at once: each statement takes rows that no other transaction has locked, by a
+partial index of the work to do. Rows are selected in an ARRAY(…), which PostgreSQL evaluates once: under some plans it
+would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past the limit. A statement that ends a delivery
+locks its notification too, because a trigger writes the outcome; it never waits for a row, so it cannot deadlock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
-from uuid import UUID
 
 from common import postgres
-from notifications.causes import Code, cause_of
+from notifications.reasons import Code, Reason, cause_of
 
-_EXPIRE = """
+_EXPIRE = f"""
 UPDATE notifications_delivery
-   SET state = 'expired', reason = 'It was stale before it could be sent.', settled_at = now()
+   SET state = 'expired', reason_code = '{Code.STALE}', reason_params = '{{}}', settled_at = now()
  WHERE id = ANY(ARRAY(
     SELECT d.id FROM notifications_delivery d
       JOIN notifications_notification n ON n.id = d.notification_id
      WHERE d.state = 'pending' AND d.expires_at IS NOT NULL AND d.expires_at <= now()
      ORDER BY d.expires_at LIMIT %s FOR UPDATE OF d SKIP LOCKED FOR NO KEY UPDATE OF n SKIP LOCKED
  ))
-"""
+"""  # noqa: S608 - constants only
 
 
 def expire(limit: int) -> int:
-    """pending -> expired: up to `limit` of what is past its `expires_at`."""
+    """pending -> expired: up to `limit` deliveries past their `expires_at`."""
     return postgres.change(_EXPIRE, [limit])
-
-
-class Unclaimed(NamedTuple):
-    """A pending delivery that nobody has claimed; `wait` is in seconds, 0 where it is available."""
-
-    delivery_id: UUID
-    wait: float
-    person_id: int
-
-
-_TAKE_DUE = """
-UPDATE notifications_delivery d
-   SET wakes = least(wakes + 1, 30),
-       wake_at = greatest(available_at, now()) + least(interval '5 minutes', interval '10 seconds' * 2 ^ wakes)
-  FROM notifications_notification n
- WHERE n.id = d.notification_id AND d.id = ANY(ARRAY(
-    SELECT id FROM notifications_delivery WHERE state = 'pending' AND wake_at <= now()
-     ORDER BY wake_at LIMIT %s FOR UPDATE SKIP LOCKED
- ))
-RETURNING d.id AS delivery_id, extract(epoch FROM greatest(available_at, now()) - now())::float AS wait,
-          n.user_id AS person_id
-"""
-
-
-def take_due(limit: int) -> list[Unclaimed]:
-    """Take up to `limit` pending deliveries whose `wake_at` has come, and set their next one, with growing gaps."""
-    return postgres.query(_TAKE_DUE, [limit], Unclaimed)
-
-
-# A gap is 5 minutes at the most, so the range of `wake_at` leaves out what waits in the table for longer.
-_WAKE_ALL = """
-UPDATE notifications_delivery SET wake_at = now(), wakes = 0
- WHERE id = ANY(ARRAY(
-    SELECT id FROM notifications_delivery
-     WHERE state = 'pending' AND wake_at > now() AND wake_at <= now() + interval '6 minutes' AND available_at <= now()
-       FOR UPDATE SKIP LOCKED
- ))
-"""
-
-
-def wake_all() -> int:
-    """Have every due delivery published anew: the broker has lost its messages. Returns how many had been published."""
-    return postgres.change(_WAKE_ALL, [])
 
 
 @dataclass(frozen=True, slots=True)
 class LostRule:
-    """What a provider wants done when a worker is lost while sending: `tries` in all, `repeatable` without harm."""
+    """A provider's rule for a worker that is lost while sending: `tries` in all, `repeatable` without harm."""
 
     provider: str
     repeatable: bool
@@ -112,14 +67,13 @@ WITH expired AS (
            available_at = CASE expired.state WHEN 'pending' THEN now() ELSE d.available_at END,
            wake_at = CASE expired.state WHEN 'pending' THEN now() ELSE d.wake_at END,
            settled_at = CASE expired.state WHEN 'pending' THEN NULL ELSE now() END,
-           reason = CASE expired.state WHEN 'unknown' THEN %(reason)s || ' It may have arrived; send it again?'
-                                       ELSE %(reason)s END,
+           reason_code = %(reason)s, reason_params = '{}',
            cause = coalesce(CASE expired.state WHEN 'unknown' THEN expired.unknown_cause
                                                WHEN 'dead' THEN expired.dead_cause ELSE '' END, %(no_provider)s)
       FROM expired WHERE d.id = expired.id
  RETURNING d.id, d.state, expired.lease_token
 ), closed AS (
-    UPDATE notifications_attempt a SET finished_at = now(), outcome = 'lost', reason = %(reason)s
+    UPDATE notifications_attempt a SET finished_at = now(), outcome = 'lost', reason_code = %(reason)s
       FROM recovered WHERE a.delivery_id = recovered.id AND a.token = recovered.lease_token AND a.finished_at IS NULL
 )
 SELECT count(*) FILTER (WHERE state = 'pending') AS again, count(*) FILTER (WHERE state = 'unknown') AS held,
@@ -131,19 +85,19 @@ SELECT count(*) FILTER (WHERE state = 'pending') AS again, count(*) FILTER (WHER
 def recover_expired_leases(rules: Iterable[LostRule], limit: int) -> Recovered:
     """sending -> pending, unknown, dead: the worker is gone, and nobody knows whether the message went out.
 
-    A channel's own choice comes before its provider's rule. One that has used up its tries this way (a payload that
-    kills every worker) is dead, so that it cannot go round for ever.
+    A channel's own choice comes before its provider's rule. A delivery that has used up its tries this way (a payload
+    that kills every worker) is dead.
     """
     rules = list(rules)
     values = {
         "providers": [rule.provider for rule in rules],
         "repeatable": [rule.repeatable for rule in rules],
         "tries": [rule.tries for rule in rules],
-        "dead_causes": [cause_of(rule.provider, Code.LOST, "dead") for rule in rules],
-        "unknown_causes": [cause_of(rule.provider, Code.LOST, "unknown") for rule in rules],
+        "dead_causes": [cause_of(rule.provider, Reason(Code.LOST), "dead") for rule in rules],
+        "unknown_causes": [cause_of(rule.provider, Reason(Code.LOST), "unknown") for rule in rules],
         "no_provider": Code.NO_PROVIDER,
         "limit": limit,
-        "reason": "The worker was lost while it was sending.",
+        "reason": Code.LOST,
     }
     [recovered] = postgres.query(_RECOVER, values, Recovered)
     return recovered

@@ -1,7 +1,7 @@
-"""Find what a crash left behind: expired leases, stale deliveries, channels next in order, unclaimed deliveries.
+"""Rescue, every few seconds: expired leases, stale deliveries, channels next in order, unclaimed deliveries.
 
-Any number of rescuers may run at once: each statement skips the rows that another one holds. None of them costs more
-because a million deliveries wait.
+Any number of rescuers may run at once: each statement skips locked rows. None costs more because a million deliveries
+wait.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import partial
 
 from common.postgres import persist
 from notifications import deliveries, providers
-from notifications.deliveries import LostRule, Recovered, broker, fair_queue, fallback, outbox
+from notifications.deliveries import LostRule, Recovered, broker, fair_queue, fallback, outbox, wakes
 
 log = logging.getLogger(__name__)
 
 BATCH = 2_000
-# Where as many messages wait, workers have enough to do, and after an outage of hours more would fill the broker.
+# With so many messages waiting, workers are busy; after an outage of hours, more would fill the broker.
 ENOUGH = 10_000
 
 
@@ -30,7 +30,7 @@ class Rescued:
 
 
 def rescue() -> Rescued:
-    """Settle what has ended, publish what waits; each part by its own statement, so that none holds up another."""
+    """Settle, then publish. Each part is a statement of its own, so that none holds up another."""
     expired = persist(partial(deliveries.expire, BATCH))
     rules = [
         LostRule(provider.kind, provider.recognises_repeats, provider.policy.tries) for provider in providers.all()
@@ -45,13 +45,13 @@ def _publish_due() -> int:
     if found is None:
         return 0  # the rows stay due, and are published as soon as the broker is back
     if found.forgot:
-        woken = persist(deliveries.wake_all)
+        woken = persist(wakes.wake_all)
         if woken:  # else it is a new installation, and nothing is amiss
             log.warning("The broker has lost what it held: %d deliveries are published again", woken)
         broker.mark()
     published = 0
     for free in range(ENOUGH - found.waiting, 0, -BATCH):
-        due = persist(partial(deliveries.take_due, min(free, BATCH)))
+        due = persist(partial(wakes.take_due, min(free, BATCH)))
         outbox.publish(outbox.Wake(*one) for one in due)
         published += len(due)
         if len(due) < BATCH:

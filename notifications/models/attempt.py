@@ -8,6 +8,7 @@ from django.db.models import F, Q
 
 from common.triggers import changed, refuse
 from notifications.models.delivery import Delivery
+from notifications.reasons import sentence
 
 
 class Attempt(models.Model):
@@ -34,7 +35,8 @@ class Attempt(models.Model):
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
-    reason = models.CharField(max_length=500, blank=True)
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
 
     class Meta:
         ordering = ["id"]
@@ -74,3 +76,7 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.delivery_id} try {self.number}"
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)

@@ -16,6 +16,7 @@ from common import encryption
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.message import Destination
+from notifications.reasons import sentence
 from people.models import READABLE
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class Channel(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     verified_at = models.DateTimeField(null=True, blank=True)
     disabled_at = models.DateTimeField(null=True, blank=True)
-    disabled_reason = models.CharField(max_length=300, blank=True)
+    disabled_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
+    disabled_params = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     failing_since = models.DateTimeField(null=True, blank=True)  # when the first try failed since one succeeded
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
     removed_at = models.DateTimeField(null=True, blank=True)
@@ -119,7 +121,7 @@ class Channel(models.Model):
 
     @property
     def named_by_link(self) -> UUID:
-        """What the link in its messages names."""
+        """The id in the links of its messages."""
         return self.link_id or self.id
 
     def hold(self, destination: Destination) -> None:
@@ -128,12 +130,16 @@ class Channel(models.Model):
         self.sealed_secrets = encryption.seal_secrets(destination.secrets, self.id)
 
     def destination(self) -> Destination:
-        """What the provider needs. Raises `encryption.Unreadable` when the key is not there."""
+        """The destination for its provider. Raises `encryption.Unreadable` without the key."""
         return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
 
     @property
+    def disabled_reason(self) -> str:
+        return sentence(self.disabled_code, self.disabled_params)
+
+    @property
     def is_owners_to_enable(self) -> bool:
-        """Whether its own answers or its reader disabled it: what an operator disables leaves neither mark."""
+        """Whether failures or its reader disabled it. One that an operator disabled has neither mark."""
         return self.disabled_at is not None and (self.failing_since or self.unsubscribed_at) is not None
 
     @property

@@ -14,6 +14,7 @@ from common.triggers import refuse, update_of
 from common.uuid7 import uuid7
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification
+from notifications.reasons import sentence
 
 if TYPE_CHECKING:
     from people.models import User
@@ -41,7 +42,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(notification__user=user)
 
     def dead_letters(self) -> DeliveryQuerySet:
-        """What ended without success and waits for a person."""
+        """Deliveries that ended without success and wait for a person."""
         return self.filter(state__in=[Delivery.State.DEAD, Delivery.State.UNKNOWN])
 
     def inbox(self, user: User) -> DeliveryQuerySet:
@@ -54,7 +55,7 @@ class Delivery(models.Model):
 
     It is not claimed before `available_at`. If nobody has claimed it by `wake_at`, rescue publishes it again; `wakes`
     counts how often. `tries` counts since the last replay; `released` counts claims given back before anything was
-    sent. `cause` groups dead letters, see `notifications.causes`. `read_at` is for the inbox.
+    sent. `cause` groups dead letters, see `reasons.cause_of`. `read_at` is for the inbox.
     """
 
     class State(models.TextChoices):
@@ -69,7 +70,7 @@ class Delivery(models.Model):
     OPEN = (State.PENDING, State.SENDING)
 
     id = models.UUIDField("idempotency key", primary_key=True, default=uuid7, editable=False)
-    # That it is unique with its channel is an index which begins with it.
+    # The index of `delivery_once_per_channel` begins with it.
     notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries")
     provider = models.CharField(max_length=32)
@@ -83,8 +84,11 @@ class Delivery(models.Model):
     replays = models.PositiveSmallIntegerField(default=0)
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
-    reason = models.CharField(max_length=500, blank=True)
-    because = models.CharField(max_length=500, db_default="", blank=True, editable=False)  # why it came after another
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
+    # why its channel was tried after another one
+    because_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
+    because_params = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     cause = models.CharField(max_length=64, db_default="", blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     settled_at = models.DateTimeField(null=True, blank=True)
@@ -159,8 +163,8 @@ class Delivery(models.Model):
                 "NEW.state",
                 condition="NEW.state <> 'pending'",
             ),
-            # One list of texts: PostgreSQL reads a condition anew for each statement, and eleven pairs of states are a
-            # tree of a hundred nodes, which cost each claim and each settlement 0.1 ms.
+            # One list of texts: PostgreSQL parses a condition for each statement, and eleven pairs of states are a tree
+            # of a hundred nodes, which cost each claim and each settlement 0.1 ms.
             refuse(
                 "delivery_moves_along_edges",
                 update_of("state"),
@@ -229,3 +233,13 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def reason(self) -> str:
+        """Why it is in its state; empty where that needs no reason."""
+        said = sentence(self.reason_code, self.reason_params)
+        return f"{said} It may have arrived; send it again?" if self.state == self.State.UNKNOWN else said
+
+    @property
+    def because(self) -> str:
+        return sentence(self.because_code, self.because_params)

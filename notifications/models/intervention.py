@@ -1,4 +1,4 @@
-"""What a person did to dead letters: who, when, what, to which, and why."""
+"""The record of an action on dead letters: who, when, what, which letters, why."""
 
 from __future__ import annotations
 

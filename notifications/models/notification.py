@@ -1,4 +1,4 @@
-"""What is said once to one person."""
+"""The model of a notification."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
 from notifications.models.channel import sort_channels
-from people import codes
 
 if TYPE_CHECKING:
     from notifications.models.delivery import Delivery
@@ -27,10 +26,10 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 
 
 class Notification(models.Model):
-    """What is said once to one person: subject and body as sent.
+    """A message to one person: subject and body as sent.
 
-    `batch_id` is the id of what caused it (an occurrence, an event), the same for all that it caused; unique with the
-    person, so that one cause never speaks twice to one person. `origin_id` is the schedule's id where a schedule spoke.
+    `batch_id` is the id of its cause (an occurrence, an event), the same for all that it caused; unique with the
+    person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, if any.
     `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
 
@@ -38,18 +37,22 @@ class Notification(models.Model):
 
     - open: one is pending or is being sent
     - full: none is open, one arrived, and none failed or expired; with channels in order, one arrived
-    - partial: none is open, one arrived, and another one failed or expired (only where all channels are told at once)
+    - partial: none is open, one arrived, and another one failed or expired (only where all channels get it at once)
     - failed: none is open, none arrived, and one failed; with channels in order, until the next one is tried
     - dropped: none is open, none arrived and none failed: all were cancelled or expired
 
-    Failed is what is dead or unknown. Cancelled is what nobody wants any more: a person stopped, acknowledged or
-    discarded it. It counts neither for nor against.
+    Dead and unknown deliveries failed. Cancelled ones are not wanted any more (stopped, acknowledged or discarded) and
+    count neither for nor against.
     """
 
     class Origin(models.TextChoices):
         SCHEDULE = "schedule", "reminder"
         TEST = "test", "test"
+        CODE = "code", "code"
         NOTICE = "notice", "notice from Carillon"
+
+    # Sent to try a channel or to verify it.
+    OF_CHANNELS = (Origin.TEST, Origin.CODE)
 
     class Outcome(models.TextChoices):
         OPEN = "open", "open"
@@ -72,12 +75,12 @@ class Notification(models.Model):
     body = models.TextField(blank=True)
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
     escalate_after = models.PositiveIntegerField(null=True, editable=False)
-    # When the next channel in order is to be tried, or judged whether it is; set by a trigger when a delivery fails.
+    # When `fallback` decides whether to try the next channel in order; a trigger sets it when a delivery fails.
     advance_at = models.DateTimeField(null=True, editable=False)
     acknowledged_at = models.DateTimeField(null=True, editable=False)
     snoozed_until = models.DateTimeField(null=True, editable=False)
-    # Why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
-    withdrawn = models.CharField(max_length=100, db_default="", editable=False)
+    # The code of why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
+    withdrawn = models.CharField(max_length=32, db_default="", editable=False)
     outcome = models.CharField(max_length=7, choices=Outcome.choices, db_default=Outcome.OPEN, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -107,11 +110,6 @@ class Notification(models.Model):
 
     def __str__(self) -> str:
         return self.subject
-
-    @property
-    def is_code(self) -> bool:
-        """Whether it carries the code that verifies a channel."""
-        return self.origin == self.Origin.TEST and codes.MARK in self.body
 
     def ordered_deliveries(self) -> list[Delivery]:
         """Its deliveries, in the order of their channels if there is one."""

@@ -38,5 +38,5 @@ class AddressField(forms.CharField):
             advice = (
                 "Use a public address." if failure.refused else "Use one with a valid certificate, or renew this one."
             )
-            raise forms.ValidationError(f"{failure.reason} {advice}") from None
+            raise forms.ValidationError(f"{failure} {advice}") from None
         return url

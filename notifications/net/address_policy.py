@@ -15,6 +15,8 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 import idna
 from django.conf import settings
 
+from notifications.reasons import Code, Reason
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
@@ -72,6 +74,10 @@ _PRIVATE_SUFFIXES = ("local", "localdomain", "internal", "intranet", "lan", "cor
 
 class RefusedURL(ValueError):
     """Carillon does not post to this address. The message says why, and what to enter instead."""
+
+    def __init__(self, message: str, code: Code = Code.FORBIDDEN) -> None:
+        super().__init__(message)
+        self.reason = Reason(code)
 
 
 def permitted(address: str, allowed: Iterable[Network]) -> bool:
@@ -167,4 +173,4 @@ def _refuse_private(host: str) -> None:
         private = not networks and ("." not in name or name.endswith(tuple(f".{end}" for end in _PRIVATE_SUFFIXES)))
         reached = ["0.0.0.0"] if private else []  # noqa: S104 (a denied address, not one that we bind)
     if not all(permitted(address, networks) for address in reached):
-        raise RefusedURL(f"{name} is inside a private network. Use a public address, like {EXAMPLE}.")
+        raise RefusedURL(f"{name} is inside a private network. Use a public address, like {EXAMPLE}.", Code.PRIVATE)

@@ -7,7 +7,6 @@ checked, so a name that changes between two look-ups (DNS rebinding) gains nothi
 
 from __future__ import annotations
 
-import http.client
 import logging
 import os
 import socket
@@ -25,32 +24,15 @@ from django.db import connection
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from notifications.causes import Code
 from notifications.net import address_checks
 from notifications.net.address_policy import RefusedURL, allowed_networks, check_url, permitted
 from notifications.net.deadline import DeadlineSocket, RefusedAddress, tls_context, within
-from notifications.net.proxy import ProxyRefused, open_connection
+from notifications.net.failures import describe
+from notifications.net.proxy import open_connection
+from notifications.reasons import Code, Reason
 
 MAX_BODY = 64 * 1024
-
-_PRIVATE = "The address leads into a private network. Carillon does not post to private networks."
-
-# The first entry that matches an exception in the chain describes the failure and gives its code.
-_FAILURES: tuple[tuple[type[BaseException], str, str], ...] = (
-    (ProxyRefused, "The outgoing proxy refused the connection: it answered {error}.", Code.PROXY),
-    (
-        ssl.SSLCertVerificationError,
-        "The receiver's certificate is not valid: {certificate}.",
-        f"{Code.CERTIFICATE}-{{error.verify_code}}",
-    ),
-    (ssl.SSLError, "The secure connection to the receiver failed.", Code.TLS),
-    (socket.gaierror, "The receiver's name could not be resolved.", Code.NAME),
-    (TimeoutError, "The receiver did not answer within {deadline:g} seconds.", Code.TIMEOUT),
-    (ConnectionRefusedError, "The receiver refused the connection.", Code.UNREACHABLE),
-    (http.client.RemoteDisconnected, "The receiver closed the connection without an answer.", Code.NO_ANSWER),
-    (ConnectionError, "The connection to the receiver broke.", Code.BROKEN),
-    (http.client.HTTPException, "The receiver's answer is not HTTP.", Code.NOT_HTTP),
-)
+SERVICE = "the receiver"
 
 # urllib3 logs whole addresses, and queries hold people's tokens.
 logging.getLogger("urllib3").setLevel(logging.CRITICAL)
@@ -68,20 +50,18 @@ class Response:
 class NotSent(Exception):
     """Nothing of the request left this machine. `refused`: it never will, because the policy denies the address."""
 
-    def __init__(self, reason: str, code: str, refused: bool = False) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: Reason, refused: bool = False) -> None:
+        super().__init__(str(reason))
         self.reason = reason
-        self.code = code
         self.refused = refused
 
 
 class Unanswered(Exception):
     """The request, or a part of it, was sent and no answer came: the receiver may have acted on it."""
 
-    def __init__(self, reason: str, code: str) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(str(reason))
         self.reason = reason
-        self.code = code
 
 
 def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], deadline: float) -> Response:
@@ -93,20 +73,20 @@ def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], d
     try:
         prepared = _prepare(method, check_url(url), body, headers)
     except RefusedURL as refusal:
-        raise NotSent(str(refusal), Code.FORBIDDEN, refused=True) from None
+        raise NotSent(refusal.reason, refused=True) from None
     with within(deadline) as running:
         try:
             answer = _adapter().send(prepared, stream=True)
         except RefusedAddress:
-            raise NotSent(_PRIVATE, Code.FORBIDDEN, refused=True) from None
+            raise NotSent(Reason(Code.PRIVATE), refused=True) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             # "from None": the chain holds the whole address, query included.
             failure = Unanswered if running.sent else NotSent
-            raise failure(*_describe(error, deadline)) from None
+            raise failure(describe(error, SERVICE, deadline)) from None
         try:
             if answer.status_code < 200:
                 # http.client takes an interim answer for the final one; the rest would be read as the next answer.
-                raise Unanswered(f"The receiver only sent an interim answer ({answer.status_code}).", Code.NOT_HTTP)
+                raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status_code))
             return Response(answer.status_code, answer.headers, _read(answer.raw))
         finally:
             answer.raw.close()  # a body that was read whole has already returned its connection
@@ -121,7 +101,7 @@ def probe(url: str, deadline: float) -> None:
     try:
         parts = urlsplit(check_url(url))
     except RefusedURL as refusal:
-        raise NotSent(str(refusal), Code.FORBIDDEN, refused=True) from None
+        raise NotSent(refusal.reason, refused=True) from None
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     if not address_checks.may_look(host):
         return
@@ -133,9 +113,9 @@ def probe(url: str, deadline: float) -> None:
                 if parts.scheme == "https":
                     tls_context().wrap_socket(reached, server_hostname=host.rstrip(".")).close()
         except RefusedAddress:
-            raise NotSent(_PRIVATE, Code.FORBIDDEN, refused=True) from None
+            raise NotSent(Reason(Code.PRIVATE), refused=True) from None
         except ssl.SSLCertVerificationError as error:
-            raise NotSent(*_describe(error, deadline)) from None
+            raise NotSent(describe(error, SERVICE, deadline)) from None
 
 
 def _connect(host: str, port: int) -> DeadlineSocket:
@@ -150,7 +130,7 @@ def _prepare(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> 
             value.encode("latin-1")
         return requests.Request(method, url, data=body, headers=headers).prepare()
     except ValueError:  # also UnicodeError, and InvalidHeader of requests
-        raise NotSent("This cannot be written as an HTTP request.", Code.NOT_WRITABLE, refused=True) from None
+        raise NotSent(Reason(Code.NOT_A_REQUEST), refused=True) from None
 
 
 def _read(raw: urllib3.HTTPResponse) -> bytes:
@@ -158,21 +138,6 @@ def _read(raw: urllib3.HTTPResponse) -> bytes:
         return raw.read(MAX_BODY, decode_content=False)
     except (urllib3.exceptions.HTTPError, OSError):
         return b""  # the status has arrived, and the status decides
-
-
-def _describe(error: BaseException, deadline: float) -> tuple[str, str]:
-    """Return a sentence and a code for the cause, which urllib3 and requests have wrapped in their own exceptions."""
-    link: BaseException | None = error
-    while link:
-        for kind, sentence, code in _FAILURES:
-            if isinstance(link, kind):
-                certificate = getattr(link, "verify_message", "").rstrip(".")
-                reason = sentence.format(error=link, certificate=certificate, deadline=deadline)
-                return reason, code.format(error=link)
-        if isinstance(link, OSError) and link.errno:
-            return f"The receiver could not be reached: {os.strerror(link.errno)}.", f"{Code.UNREACHABLE}-{link.errno}"
-        link = link.__cause__ or link.__context__
-    return "The request to the receiver failed.", Code.BROKEN
 
 
 class _GuardedHTTP(HTTPConnection):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Any
 
 from notifications import retry
-from notifications.causes import Code
 from notifications.message import Ambiguous, Answer, Rejected, Retryable
 from notifications.net import http
 from notifications.net.http import Response
+from notifications.reasons import Code, Reason
 
 _RETRY_STATUSES = (408, 425, 429)
 
@@ -43,10 +42,10 @@ def post_json(
 def failed(failure: http.NotSent | http.Unanswered) -> Answer:
     """Return the answer for a request without a response."""
     if isinstance(failure, http.Unanswered):
-        return Ambiguous(failure.reason, failure.code)
+        return Ambiguous(failure.reason)
     if failure.refused:
-        return Rejected(failure.reason, code=failure.code)
-    return Retryable(failure.reason, code=failure.code)
+        return Rejected(failure.reason)
+    return Retryable(failure.reason)
 
 
 def refused(service: str, response: Response, retry_after: object = None) -> Retryable | Rejected:
@@ -54,9 +53,7 @@ def refused(service: str, response: Response, retry_after: object = None) -> Ret
 
     `retry_after` is the number of seconds in the response's body; without one, the Retry-After header counts.
     """
-    return retry_later(service, response, retry_after) or Rejected(
-        f"{service} refused the message: {status_text(response.status)}.", code=status_code(response.status)
-    )
+    return retry_later(service, response, retry_after) or Rejected(answered(service, response))
 
 
 def retry_later(service: str, response: Response, retry_after: object = None) -> Retryable | None:
@@ -66,12 +63,17 @@ def retry_later(service: str, response: Response, retry_after: object = None) ->
     wait = retry_after if isinstance(retry_after, int | float) and not isinstance(retry_after, bool) else None
     if wait is None:
         wait = retry.parse_retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
-    return Retryable(f"{service} answered {status_text(response.status)}.", wait, status_code(response.status))
+    return Retryable(answered(service, response), wait)
+
+
+def answered(service: str, response: Response, code: Code = Code.HTTP) -> Reason:
+    """Return the reason for an answer that only its status describes."""
+    return Reason(code, service=service, status=response.status)
 
 
 def damaged(part: str) -> Rejected:
     """Return the answer for a channel whose row was damaged, for example by hand."""
-    return Rejected(f"This channel's {part} is damaged. Remove the channel and add it again.", code=Code.DAMAGED)
+    return Rejected(Reason(Code.DAMAGED, part=part))
 
 
 def json_object(response: Response) -> dict[str, Any]:
@@ -81,16 +83,3 @@ def json_object(response: Response) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def status_code(status: int) -> str:
-    """Return the code of an answer that only its status describes, such as "http-404"."""
-    return f"{Code.HTTP}-{status}"
-
-
-def status_text(status: int) -> str:
-    """Return the status with its phrase, such as "410 Gone"."""
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from notifications.causes import Code
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import PROBE_SECONDS
@@ -18,6 +17,7 @@ from notifications.net.http import Unanswered
 from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import SERVICES
 from notifications.providers.base import Limits, Provider, Rendered, render
+from notifications.reasons import Code, Reason
 from notifications.text import fit
 
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
@@ -180,10 +180,9 @@ def _judge(done: bool, calls: apprise_requests.Calls, name: str) -> Answer:
     if isinstance(calls.failure, Unanswered):
         return post.failed(calls.failure)
     if any(200 <= response.status < 300 for response in calls.responses):
-        reason = f"{name} accepted only a part of it, or its answer is not understood."
-        return Ambiguous(reason, Code.PARTIAL)
+        return Ambiguous(Reason(Code.PARTIAL, service=name))
     if calls.failure is not None:
         return post.failed(calls.failure)
     if not calls.responses:
-        return Rejected(f"{name} has no recipient at this address.", code=Code.NO_RECIPIENT)
+        return Rejected(Reason(Code.NO_RECIPIENT, service=name))
     return post.refused(name, calls.responses[-1])

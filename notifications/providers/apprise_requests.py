@@ -98,7 +98,7 @@ def _request(
         try:
             http.probe(url, left)
         except http.NotSent as refusal:
-            calls.refusal = calls.refusal or refusal.reason
+            calls.refusal = calls.refusal or str(refusal)
         raise requests.ConnectionError("probe only")
     body = prepared.body or b""
     try:

@@ -8,11 +8,11 @@ from typing import ClassVar
 from django import forms
 from django.conf import settings
 
-from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, PatternField, Rate
+from notifications.reasons import Code, Reason
 from notifications.text import utf16
 
 EXAMPLE = "https://discord.com/api/webhooks/1234567890/…"
@@ -26,10 +26,8 @@ _URL = re.compile(
 # character that formats; an underscore formats nothing there.
 _SPECIAL = re.compile(r"(https?://[A-Za-z0-9_./?=&%+:,;~-]*[A-Za-z0-9_/])(?![^\s])|([\\*_~`|<>#\[\]()@:.+-])")
 
-_GONE = {10015: "The webhook was deleted in Discord.", 10003: "The webhook's channel was deleted in Discord."}
-_FORUM = "The webhook belongs to a forum, where each message would become a post. Create one in a text channel."
-_BLOCKED = "The server's AutoMod blocks the message. Ask the server's administrators to allow it."
-_REFUSED = {220001: _FORUM, 200000: _BLOCKED, 200001: _BLOCKED}
+_GONE = {10015: Code.WEBHOOK_REMOVED, 10003: Code.CHAT_DELETED}
+_REFUSED = {220001: Code.FORUM, 200000: Code.MODERATED, 200001: Code.MODERATED}
 
 
 class DiscordForm(forms.Form):
@@ -97,10 +95,9 @@ def _judge(response: Response) -> Answer:
     document = post.json_object(response)
     code = document.get("code")
     if response.status == 404 and code in _GONE:
-        return Rejected(_GONE[code], gone=True, code=f"{Code.ANSWER}-{code}")
+        return Rejected(Reason(_GONE[code], service="Discord"), gone=True)
     if response.status == 400 and code in _REFUSED:
-        return Rejected(_REFUSED[code], code=f"{Code.ANSWER}-{code}")
+        return Rejected(Reason(_REFUSED[code]))
     if response.status == 401:
-        reason = "Discord does not accept the webhook's token. Copy its URL again, and change the channel."
-        return Rejected(reason, code=Code.TOKEN)
+        return Rejected(Reason(Code.WEBHOOK_TOKEN, service="Discord"))
     return post.refused("Discord", response, document.get("retry_after"))

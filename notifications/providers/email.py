@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import smtplib
-import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from email.errors import MessageError
@@ -20,10 +19,11 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
 
-from notifications.causes import Code
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.net import deadline, post
+from notifications.net.failures import describe
 from notifications.providers.base import Provider, Rate
+from notifications.reasons import NO_REASON, Code, Reason
 from people.models import validate_printable
 
 # Errors of the operator's password or server, not of the person's address: worth another try.
@@ -96,7 +96,7 @@ class Email(Provider):
         try:
             composed.message().as_bytes()
         except (ValueError, MessageError) as error:  # also BadHeaderError and UnicodeError
-            return Rejected(f"This cannot be written as an email: {type(error).__name__}.", code=Code.NOT_WRITABLE)
+            return Rejected(Reason(Code.NOT_AN_EMAIL, error=type(error).__name__))
         connection = mail.get_connection()
         try:
             with deadline.within(self.deadline - QUIT_SECONDS):
@@ -109,7 +109,7 @@ class Email(Provider):
                 except OSError as error:
                     # A backend that does not know how far the mail got may have sent it.
                     return _judge(error, in_doubt=getattr(connection, "in_doubt", True))
-            return Delivered(f"Saved in {_folder()}." if _writes_files() else "")
+            return Delivered(Reason(Code.SAVED, folder=_folder()) if _writes_files() else NO_REASON)
         finally:
             # An error of QUIT does not change the outcome.
             with deadline.within(QUIT_SECONDS), suppress(OSError):
@@ -159,52 +159,38 @@ def _folder() -> str:
 def _judge(error: OSError, in_doubt: bool) -> Answer:
     """Return the answer for an error after the connection was open."""
     if in_doubt:
-        return Ambiguous("The email was sent, and the connection broke before the mail server confirmed it.")
-    code, text = _reply(error)
-    if 500 <= code < 600 and code not in _CONFIGURATION_ERRORS:
+        return Ambiguous(Reason(Code.UNCONFIRMED))
+    reply = _reply(error)
+    status = reply.get("status", 0)
+    if 500 <= status < 600 and status not in _CONFIGURATION_ERRORS:
         # RFC 3463: no such mailbox, mailbox moved, recipient's domain takes no mail
-        gone = re.search(r"\b5\.1\.(1|6|10)\b", text) is not None
-        return Rejected(f"The mail server refused the email: {code} {text}".rstrip(), gone, _code(code, text))
+        gone = re.search(r"\b5\.1\.(1|6|10)\b", reply["said"]) is not None
+        return Rejected(Reason(Code.SMTP, **reply), gone)
     return _retry_later(error)
 
 
-def _reply(error: OSError) -> tuple[int, str]:
-    """Return the server's code (0 if there is none) and its text: one line of at most 200 characters."""
-    code, text = 0, b""
+def _reply(error: OSError) -> dict[str, Any]:
+    """Return the server's status, its text (one line of at most 200 characters), and the enhanced status of RFC 3463 if
+    the text starts with one. Empty without a reply.
+    """
+    raw: str | bytes
     if isinstance(error, smtplib.SMTPRecipientsRefused):
-        code, text = next(iter(error.recipients.values()))
+        status, raw = next(iter(error.recipients.values()))
     elif isinstance(error, smtplib.SMTPResponseException):
-        code, raw = error.smtp_code, error.smtp_error
-        text = raw if isinstance(raw, bytes) else raw.encode()
-    line = re.sub(r"[^\x21-\x7e]+", " ", text.decode("utf-8", "replace"))
-    return code, line.strip()[:200]
-
-
-def _code(status: int, text: str) -> str:
-    """Return the code of a reply, with the enhanced status of RFC 3463 if the text starts with one."""
-    enhanced = re.match(r"[245]\.\d{1,3}\.\d{1,3}\b", text)
-    return f"{Code.SMTP}-{status}" + (f"-{enhanced[0]}" if enhanced else "")
+        status, raw = error.smtp_code, error.smtp_error
+    else:
+        return {}
+    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    said = re.sub(r"[^\x21-\x7e]+", " ", text).strip()[:200]
+    enhanced = re.match(r"[245]\.\d{1,3}\.\d{1,3}\b", said)
+    return {"status": status, "said": said} | ({"enhanced": enhanced[0]} if enhanced else {})
 
 
 def _retry_later(error: OSError) -> Retryable:
-    reason, code = _describe(error)
-    return Retryable(reason, code=code)
-
-
-def _describe(error: OSError) -> tuple[str, str]:
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return "The mail server refused Carillon's sign-in. The operator must correct EMAIL_URL.", Code.MAIL_ACCOUNT
+        return Retryable(Reason(Code.MAIL_SIGN_IN))
     if isinstance(error, smtplib.SMTPNotSupportedError):
-        return "The mail server does not offer the encryption or sign-in that EMAIL_URL requires.", Code.MAIL_ACCOUNT
-    code, text = _reply(error)
-    if code:
-        return f"The mail server asked to try later: {code} {text}".rstrip(), _code(code, text)
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return "The mail server's certificate is not valid.", Code.CERTIFICATE
-    if isinstance(error, ssl.SSLError):
-        return "The secure connection to the mail server failed.", Code.TLS
-    if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
-        return "The mail server did not answer in time.", Code.TIMEOUT
-    if isinstance(error, smtplib.SMTPServerDisconnected):
-        return "The connection to the mail server broke.", Code.BROKEN
-    return "The mail server could not be reached.", Code.UNREACHABLE
+        return Retryable(Reason(Code.MAIL_SECURITY))
+    if reply := _reply(error):
+        return Retryable(Reason(Code.SMTP_LATER, **reply))
+    return Retryable(describe(error, "the mail server", Email.deadline - QUIT_SECONDS))

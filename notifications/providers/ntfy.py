@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 from django import forms
 
-from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import AddressField
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
+from notifications.reasons import Code, Reason
 from notifications.text import utf8
 
 PUBLIC = "https://ntfy.sh"
@@ -136,6 +136,5 @@ def _judge(response: Response) -> Answer:
     if response.status == 200:
         return Delivered()
     if response.status in (401, 403):
-        reason = "The server does not let this channel write to its topic. Give the channel an access token."
-        return Rejected(reason, code=Code.TOKEN)
-    return post.refused("The ntfy server", response)
+        return Rejected(Reason(Code.TOPIC_TOKEN))
+    return post.refused("the ntfy server", response)

@@ -8,11 +8,11 @@ from typing import ClassVar
 from django import forms
 from django.conf import settings
 
-from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, PatternField, Rate
+from notifications.reasons import Code, Reason
 from notifications.text import utf16
 
 EXAMPLE = "https://hooks.slack.com/services/T0000/B0000/…"
@@ -22,19 +22,19 @@ _URL = re.compile(rf"https://hooks\.slack\.com/services/({_WEBHOOK.pattern})")
 
 # https://docs.slack.dev/changelog/2016/05/17/changes-to-errors-for-incoming-webhooks
 _GONE = {
-    "no_service": "The webhook was removed in Slack.",
-    "no_service_id": "The webhook was removed in Slack.",
-    "no_active_hooks": "The webhook was removed in Slack.",
-    "no_team": "The workspace no longer exists.",
-    "team_disabled": "The workspace no longer exists.",
-    "channel_not_found": "The webhook's channel was deleted in Slack.",
-    "channel_is_archived": "The webhook's channel was archived in Slack.",
-    "user_not_found": "The webhook's recipient is no longer in the workspace.",
+    "no_service": Code.WEBHOOK_REMOVED,
+    "no_service_id": Code.WEBHOOK_REMOVED,
+    "no_active_hooks": Code.WEBHOOK_REMOVED,
+    "no_team": Code.WORKSPACE_GONE,
+    "team_disabled": Code.WORKSPACE_GONE,
+    "channel_not_found": Code.CHAT_DELETED,
+    "channel_is_archived": Code.CHAT_ARCHIVED,
+    "user_not_found": Code.RECIPIENT_LEFT,
 }
 _REFUSED = {
-    "action_prohibited": "An administrator of the workspace does not allow this webhook to post.",
-    "posting_to_general_channel_denied": "The workspace does not let this webhook post to its general channel.",
-    "invalid_token": "Slack does not accept the webhook's token. Copy its URL again, and change the channel.",
+    "action_prohibited": Code.PROHIBITED,
+    "posting_to_general_channel_denied": Code.PROHIBITED_GENERAL,
+    "invalid_token": Code.WEBHOOK_TOKEN,
 }
 
 
@@ -101,7 +101,7 @@ def _judge(response: Response) -> Answer:
     error = response.body[:100].decode("ascii", "replace").strip()
     # Before 2016 some of these came with the status 500; they are final all the same.
     if error in _GONE:
-        return Rejected(_GONE[error], gone=True, code=f"{Code.ANSWER}-{error}")
+        return Rejected(Reason(_GONE[error], service="Slack"), gone=True)
     if error in _REFUSED:
-        return Rejected(_REFUSED[error], code=f"{Code.ANSWER}-{error}")
+        return Rejected(Reason(_REFUSED[error], service="Slack"))
     return post.refused("Slack", response)

@@ -11,16 +11,15 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
-from notifications.causes import Code
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
+from notifications.reasons import Code, Reason
 from notifications.text import utf16
 
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,60}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
-_NO_RIGHTS = "The bot may not write in this chat. Allow it to post; in a channel, make it an administrator."
 
 
 class TelegramForm(forms.Form):
@@ -115,20 +114,17 @@ def _judge(response: Response) -> Answer:
         return answer
     description = str(post.json_object(response).get("description", ""))
     if response.status in (401, 404):
-        reason = "Telegram does not know this bot token. Enter a new one on the channel's page."
-        return Rejected(reason, code=Code.TOKEN)
+        return Rejected(Reason(Code.BOT_TOKEN))
     if response.status == 403:
         if "initiate" in description:
-            reason = "The bot cannot write first. Send it a message in Telegram, then try again."
-            return Rejected(reason, code=Code.NOT_WRITTEN_FIRST)
+            return Rejected(Reason(Code.NOT_WRITTEN_FIRST))
         if "not enough rights" in description:
-            return Rejected(_NO_RIGHTS, code=Code.NO_RIGHTS)
+            return Rejected(Reason(Code.NO_RIGHTS))
         if "deactivated" in description:
-            return Rejected("The recipient's Telegram account no longer exists.", gone=True, code=Code.NO_RECIPIENT)
-        return Rejected("The bot was blocked or removed from the chat.", gone=True, code=Code.BLOCKED)
+            return Rejected(Reason(Code.ACCOUNT_GONE), gone=True)
+        return Rejected(Reason(Code.BLOCKED), gone=True)
     if "rights to send" in description:
-        return Rejected(_NO_RIGHTS, code=Code.NO_RIGHTS)
+        return Rejected(Reason(Code.NO_RIGHTS))
     if "chat not found" in description:
-        reason = "The bot finds no chat with this id. First send the bot a message, or add it to the group."
-        return Rejected(reason, code=Code.NO_RECIPIENT)
+        return Rejected(Reason(Code.NO_CHAT))
     return post.refused("Telegram", response)

@@ -20,8 +20,9 @@ from notifications.message import Answer, Delivered, Destination, Message, Rejec
 from notifications.net import post
 from notifications.net.address_field import AddressField
 from notifications.net.address_policy import EXAMPLE
-from notifications.net.http import Response
+from notifications.net.http import SERVICE, Response
 from notifications.providers.base import Provider, Rate
+from notifications.reasons import Code, Reason
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 
@@ -222,15 +223,10 @@ def _document(message: Message, now: datetime) -> str:
 
 
 def _judge(response: Response) -> Answer:
-    code = post.status_code(response.status)
-    answered = f"The receiver answered {post.status_text(response.status)}"
     if 200 <= response.status < 300:
-        return Delivered(post.status_text(response.status))
-    if answer := post.retry_later("The receiver", response):
-        return answer
+        return Delivered(Reason(Code.ACCEPTED, status=response.status))
     if response.status == 410:
-        return Rejected(f"{answered}: it wants no more messages.", gone=True, code=code)
+        return Rejected(post.answered(SERVICE, response, Code.GONE), gone=True)
     if 300 <= response.status < 400:
-        reason = f"{answered}. Carillon follows no redirects: give this channel the final address."
-        return Rejected(reason, code=code)
-    return Rejected(f"{answered}.", code=code)
+        return Rejected(post.answered(SERVICE, response, Code.REDIRECT))
+    return post.refused(SERVICE, response)

@@ -55,7 +55,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         "label": label,
         "read": changes.fingerprint(channel),
         "unreadable": channel.unreadable,
-        "pending": pending.exclude(notification__origin=Notification.Origin.TEST).count(),
+        "pending": pending.exclude(notification__origin__in=Notification.OF_CHANNELS).count(),
     }
     return render(request, "notifications/channel_change.html", context)
 

@@ -61,7 +61,7 @@ def _who(request: PersonRequest) -> Who:
 def _obstacle(letter: Delivery) -> str:
     """Why it cannot be sent again, and what to do; empty if it can."""
     channel = letter.channel
-    if letter.notification.origin == Notification.Origin.TEST:  # tests have their own limit
+    if letter.notification.origin in Notification.OF_CHANNELS:  # tests have their own limit
         return "This was a test. Send a new one from the list of channels."
     if channel.removed_at:
         return f"“{channel.label}” was removed. Add it again for new messages."

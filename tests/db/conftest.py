@@ -15,7 +15,7 @@ from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NOON, make_channel, make_schedule, make_user
+from tests.make import NOON, make_channel, make_schedule, make_user, settle
 
 
 @pytest.fixture(autouse=True)
@@ -56,9 +56,9 @@ def story() -> Story:
         claim = deliveries.claim(delivery.id, "host:1")
         assert claim is not None
         if delivery.provider == "inbox":
-            deliveries.deliver(claim, "")
+            settle(claim, "delivered")
         else:
-            deliveries.reject(claim, "It answered 404 Not Found.")
+            settle(claim, "dead", "It answered 404 Not Found.")
     return Story(
         person=person,
         inbox=inbox,

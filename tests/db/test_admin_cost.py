@@ -31,8 +31,8 @@ SELECT u.id AS person, t.id AS task, uuidv7() AS schedule, uuidv7() AS channel, 
   FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM people_user WHERE email LIKE 'many%') u
   JOIN (SELECT id, row_number() OVER (ORDER BY id) AS n FROM django_celery_beat_periodictask WHERE name LIKE 'many%') t
     ON t.n = u.n;
-INSERT INTO notifications_channel (id, user_id, provider, label, address, sealed_secrets, on_unknown, disabled_reason)
-SELECT channel, person, 'email', 'Mail', '{"address": "a@example.org"}', '', '', '' FROM many;
+INSERT INTO notifications_channel (id, user_id, provider, label, address, sealed_secrets, on_unknown)
+SELECT channel, person, 'email', 'Mail', '{"address": "a@example.org"}', '', '' FROM many;
 INSERT INTO schedules_schedule (id, user_id, title, body, kind, rule, time_zone, spread, misfire, grace, state, error,
        version, fired_count, next_fire_at, periodic_task_id)
 SELECT schedule, person, 'Many', '', 'daily', '{"time": "09:00"}', 'UTC', 0, 'latest', 60, 'active', '', 1, 0,
@@ -41,8 +41,8 @@ INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reaso
 SELECT occurrence, schedule, now(), 'fired', '', 1 FROM many;
 INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
 SELECT notification, occurrence, person, 'schedule', schedule, now(), 'Many', '' FROM many;
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, reason)
-SELECT delivery, notification, channel, 'email', 'pending', 0, 0, 0, '' FROM many;
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays)
+SELECT delivery, notification, channel, 'email', 'pending', 0, 0, 0 FROM many;
 UPDATE notifications_delivery SET state = 'sending', lease_token = uuidv7(), lease_until = now(), tries = 1
  WHERE id IN (SELECT delivery FROM many);
 UPDATE notifications_delivery

@@ -174,7 +174,7 @@ def test_what_a_person_wrote_is_shown_and_never_run(operator: Client, story: Sto
     type(story.schedule).objects.update(title=nasty)
     type(story.notification).objects.update(subject=nasty, body=nasty)
     type(story.hook).objects.update(label=nasty)
-    type(story.dead).objects.update(reason=nasty)
+    type(story.dead).objects.update(reason_code="note", reason_params={"said": nasty})
     PeriodicTask.objects.update(name=nasty)
     for url in every_page(story):
         assert "<script>alert" not in text(operator, url), url
@@ -254,7 +254,16 @@ def test_an_operator_changes_what_becomes_of_an_unknown_outcome_and_nothing_else
     shown = text(operator, page)
     assert 'name="on_unknown"' in shown
     assert "If Carillon cannot tell whether a message arrived" in shown
-    operator.post(page, {"on_unknown": "hold", "label": "Mine", "disabled_reason": "x", "sealed_secrets": "x"})
+    operator.post(
+        page,
+        {
+            "on_unknown": "hold",
+            "label": "Mine",
+            "disabled_code": "note",
+            "disabled_params": {"said": "x"},
+            "sealed_secrets": "x",
+        },
+    )
     before, after = story.hook, Channel.objects.get(pk=story.hook.pk)
     assert after.on_unknown == "hold"
-    assert (after.label, after.disabled_reason, after.sealed_secrets) == (before.label, "", before.sealed_secrets)
+    assert (after.label, after.disabled_code, after.sealed_secrets) == (before.label, "", before.sealed_secrets)

@@ -41,8 +41,8 @@ SELECT gen_random_uuid(), %(schedule)s, now() - n * interval '1 minute', 'fired'
 INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
 SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for, 'Water the plants', ''
   FROM schedules_occurrence;
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, reason)
-SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'pending', 0, 1, 0, '' FROM notifications_notification;
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays)
+SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'pending', 0, 1, 0 FROM notifications_notification;
 UPDATE notifications_delivery SET state = 'sending', lease_token = id, lease_until = now();
 UPDATE notifications_delivery SET state = 'delivered', lease_token = NULL, lease_until = NULL, settled_at = now();
 """

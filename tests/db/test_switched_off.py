@@ -19,8 +19,8 @@ def test_what_is_due_is_cancelled_and_says_why(ada: User) -> None:
     User.objects.update(is_active=False)
     for delivery in waiting:
         sender.send(delivery.id, "worker")
-    rows = set(Delivery.objects.values_list("state", "reason", "tries"))
-    assert rows == {("cancelled", "The account was switched off.", 0)}
+    rows = set(Delivery.objects.values_list("state", "reason_code", "tries"))
+    assert rows == {("cancelled", "switched-off", 0)}
 
 
 def test_switched_on_again_they_are_sent_what_is_due_from_then_on(ada: User) -> None:

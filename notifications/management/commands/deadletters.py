@@ -99,7 +99,7 @@ class Command(BaseCommand):
 
     def _replay(self, which: Which, options: dict[str, Any]) -> None:
         self._confirm("Send again", which, options["yes"])
-        # Who names a letter means it; who names many does not mean those that nobody wants any more.
+        # A letter that is named by its key is sent even if it is stale.
         skip = None if which.ids and options["max_age"] is None else dead_letters.stale(options["max_age"])
         done = dead_letters.replay(
             which.rows(), str(which), _who(), cause=which.cause, per_minute=options["rate"], skip=skip

@@ -12,7 +12,7 @@ from notifications import deliveries, operator_summary
 from notifications.deliveries import sender
 from notifications.models import Channel, Delivery
 from people.models import User
-from tests.make import NOON, make_channel, make_delivery, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -69,7 +69,7 @@ def test_a_row_that_holds_one_is_given_up_with_a_reason_and_sends_nothing(ada: U
     delivery = make_delivery(channel)
     sender.send(delivery.id, "host:1")
     after = Delivery.objects.get(id=delivery.id)
-    assert (after.state, after.cause) == ("dead", "email-damaged")
+    assert (after.state, after.reason_code) == ("dead", "damaged")
     assert mail.outbox == []
 
 
@@ -77,7 +77,7 @@ def test_one_operator_with_a_damaged_address_keeps_the_summary_from_nobody(ada: 
     delivery = make_delivery(make_channel(ada, "webhook"))
     claim = deliveries.claim(delivery.id, "host:1")
     assert claim is not None
-    deliveries.reject(claim, "It answered 404 Not Found.")
+    settle(claim, "dead", "It answered 404 Not Found.")
     for address in (ADDRESSES[0], "fine@example.org"):
         staff = make_user(is_staff=True)
         User.objects.filter(pk=staff.pk).update(email=address)

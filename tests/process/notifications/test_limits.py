@@ -82,7 +82,7 @@ def test_two_workers_never_send_more_than_a_webhook_takes(discord: HTTPReceiver)
     outbox.publish(wakes)
     deadline = time.monotonic() + 60
     while Delivery.objects.exclude(state="delivered").exists():
-        assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason"))
+        assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason_code"))
         time.sleep(2.0)
         rescue.rescue()
     arrived = sorted(request.at for request in discord.requests)

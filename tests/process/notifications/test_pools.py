@@ -63,7 +63,7 @@ def test_a_worker_holds_no_more_connections_than_fit_its_pool(
     try:
         outbox.publish(outbox.Wake(letter.id) for letter in letters)
         while Delivery.objects.exclude(state="delivered").exists():
-            assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason"))
+            assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason_code"))
             seen = max(seen, connections_of_others())
             time.sleep(0.05)
     finally:

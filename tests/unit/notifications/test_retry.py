@@ -1,24 +1,29 @@
 from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 
 import pytest
+from celery.utils.time import get_exponential_backoff_interval
 
 from notifications.retry import QUICK, SLOW, next_wait, parse_retry_after
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
-def test_the_quick_policy_waits_as_celery_chose_and_stops_after_five_tries() -> None:
-    assert [next_wait(QUICK, tries, 17.0, None, 0.5) for tries in range(1, 7)] == [17.0] * 4 + [None] * 2
+def test_the_quick_policy_backs_off_as_celery_does_and_stops_after_five_tries() -> None:
+    with patch("random.randrange", lambda end: end - 1):
+        longest = [get_exponential_backoff_interval(60, retries, 480, full_jitter=True) for retries in range(4)]
+    assert [next_wait(QUICK, tries, None, 1.0) for tries in range(1, 7)] == [*longest, None, None]
+    assert [next_wait(QUICK, tries, None, 0.0) for tries in range(1, 5)] == [0.0] * 4
 
 
 def test_the_slow_policy_has_its_own_waits() -> None:
-    waits = [next_wait(SLOW, tries, 0.0, None, 0.5) for tries in range(1, 8)]
+    waits = [next_wait(SLOW, tries, None, 0.5) for tries in range(1, 8)]
     assert waits == [5, 300, 1800, 7200, 18000, 36000, None]
 
 
 def test_jitter_moves_a_wait_by_ten_per_cent_either_way() -> None:
-    assert next_wait(SLOW, 2, 0.0, None, 0.0) == pytest.approx(270)
-    assert next_wait(SLOW, 2, 0.0, None, 0.999999) == pytest.approx(330, rel=1e-4)
+    assert next_wait(SLOW, 2, None, 0.0) == pytest.approx(270)
+    assert next_wait(SLOW, 2, None, 0.999999) == pytest.approx(330, rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +38,11 @@ def test_jitter_moves_a_wait_by_ten_per_cent_either_way() -> None:
     ],
 )
 def test_retry_after_only_lengthens_a_wait_up_to_a_day(retry_after: float, jitter: float, expected: float) -> None:
-    assert next_wait(SLOW, 2, 0.0, retry_after, jitter) == pytest.approx(expected)
+    assert next_wait(SLOW, 2, retry_after, jitter) == pytest.approx(expected)
 
 
 def test_retry_after_grants_no_further_try() -> None:
-    assert next_wait(QUICK, 5, 1.0, 60.0, 0.5) is None
+    assert next_wait(QUICK, 5, 60.0, 0.5) is None
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,15 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from notifications import deliveries
-from notifications.channels import changes, unsubscribe, verification
+from notifications import deliveries, reasons
+from notifications.channels import changes, verification
 from notifications.deliveries import sender
 from notifications.links import UNSUBSCRIBE
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
 from people import mailboxes
 from people.models import Code, User
-from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
+from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -82,7 +82,7 @@ def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_t
 
 
 def test_what_was_held_against_the_old_address_is_forgotten(letters: Channel) -> None:
-    Channel.objects.update(disabled_at=NOON, disabled_reason="It is gone.", failing_since=NOON)
+    Channel.objects.update(disabled_at=NOON, **disabled("It is gone."), failing_since=NOON)
     to(letters)
     now = fresh(letters)
     assert (now.disabled_at, now.disabled_reason, now.failing_since, now.verified_at) == (None, "", None, None)
@@ -151,7 +151,7 @@ def test_the_link_in_what_the_new_address_gets_ends_it(client: Client, letters: 
     send_all()
     assert NEW in client.get(link_in(0)).content.decode()
     client.post(link_in(0), {"act": "stop"})
-    assert fresh(letters).disabled_reason == unsubscribe.REASON
+    assert fresh(letters).disabled_code == reasons.Code.UNSUBSCRIBED
     client.post(link_in(0), {"act": "resume"})
     assert fresh(letters).disabled_at is None
 
@@ -197,7 +197,7 @@ def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: C
     claim = deliveries.claim(make_delivery(letters).id, "worker")
     assert claim is not None
     to(letters)
-    deliveries.reject(claim, "No such mailbox.", gone=True)
+    settle(claim, "dead", "No such mailbox.", gone=True)
     now = fresh(letters)
     assert (now.disabled_at, now.failing_since) == (None, None)
 

@@ -14,9 +14,9 @@ from pytest_django import Settings
 
 from demo.receivers import HTTPReceiver, Reply, discord, gotify, ntfy, slack, telegram
 from notifications import providers
-from notifications.deliveries import sender
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
+from tests.make import try_once
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +44,7 @@ def service(kind: str) -> Iterator[Service]:
                         EMAIL_BACKEND="notifications.net.smtp.Backend", EMAIL_HOST="127.0.0.1", EMAIL_PORT=1
                     )
                 ),
-                "The mail server could not be reached.",
+                "The mail server refused the connection.",
             )
         return
     answer = {"telegram": telegram, "discord": discord, "slack": slack, "ntfy": ntfy, "apprise": gotify}.get(kind)
@@ -68,10 +68,7 @@ def service(kind: str) -> Iterator[Service]:
 
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
-        try:
-            sender.send(delivery.id, "host:1")
-        except sender.SendAgain as again:
-            sender.put_off(again, 1.0)
+        try_once(delivery)
 
 
 KINDS = [provider.kind for provider in providers.all() if provider.kind != "inbox"]

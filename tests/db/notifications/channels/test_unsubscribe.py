@@ -23,6 +23,7 @@ from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message
 from notifications.models import Channel, Delivery
 from notifications.providers import ntfy
+from notifications.reasons import Code
 from people.models import User
 from tests.make import make_channel, make_delivery
 
@@ -97,7 +98,10 @@ def test_stopping_disables_the_channel_and_what_comes_up_ends_with_the_reason(cl
     assert "You have unsubscribed" in page
     send_all()
     waiting.refresh_from_db()
-    assert (waiting.state, waiting.reason) == ("dead", f"The channel is disabled: {unsubscribe.REASON}")
+    assert (waiting.state, waiting.reason) == (
+        "dead",
+        "The channel is disabled: You unsubscribed, by the link in a message.",
+    )
     assert mail.outbox == []
 
 
@@ -118,7 +122,7 @@ def test_a_mail_services_own_button_needs_neither_cookie_nor_token_and_acts_once
         answer = service.post(link(letters), "List-Unsubscribe=One-Click", "application/x-www-form-urlencoded")
         assert answer.status_code == 200
     first = fresh(letters)
-    assert (first.disabled_reason, first.removed_at) == (unsubscribe.REASON, None)
+    assert (first.disabled_code, first.removed_at) == (Code.UNSUBSCRIBED, None)
     assert service.post(link(letters), ONE_CLICK).status_code == 200  # as multipart/form-data
     assert fresh(letters).unsubscribed_at == first.unsubscribed_at
 
@@ -208,9 +212,14 @@ def test_what_an_operator_disabled_no_link_enables(client: Client, letters: Chan
 
 def test_what_its_own_answers_disabled_the_reader_may_stop_for_good(letters: Channel) -> None:
     since = timezone.now() - timedelta(days=9)
-    Channel.objects.update(disabled_at=since, disabled_reason="Its service says that it is gone.", failing_since=since)
+    Channel.objects.update(
+        disabled_at=since,
+        disabled_code="note",
+        disabled_params={"said": "Its service says that it is gone."},
+        failing_since=since,
+    )
     unsubscribe.stop(letters.id)
-    assert fresh(letters).disabled_reason == unsubscribe.REASON
+    assert fresh(letters).disabled_code == Code.UNSUBSCRIBED
 
 
 # A stranger enters somebody's address: nothing but a code goes there, and its reader can end even that.

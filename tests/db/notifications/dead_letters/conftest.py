@@ -9,11 +9,9 @@ from pytest_django.fixtures import Settings
 
 from demo.receivers import HTTPReceiver
 from notifications.dead_letters import Who
-from notifications.deliveries import sender
-from notifications.deliveries.sender import SendAgain
 from notifications.models import Channel, Delivery
 from people.models import User
-from tests.make import make_channel
+from tests.make import make_channel, try_once
 
 OPERATOR = Who(None, "operator@example.org")
 
@@ -30,11 +28,6 @@ def hook(ada: User, receiver: HTTPReceiver) -> Channel:
     return make_channel(ada, "webhook", address={"url": f"{receiver.origin}/hook"})
 
 
-def try_once(delivery: Delivery) -> str:
-    """Send as the task does. Returns the state that came of it."""
-    try:
-        sender.send(delivery.id, "worker")
-    except SendAgain as again:
-        sender.put_off(again, 60.0)
-    delivery.refresh_from_db()
+def state_after_a_try(delivery: Delivery) -> str:
+    try_once(delivery)
     return delivery.state

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from demo.receivers import HTTPReceiver, Reply
 from notifications.models import Channel, Delivery, Intervention
-from tests.db.notifications.dead_letters.conftest import try_once
+from tests.db.notifications.dead_letters.conftest import state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_one_is_tried_and_its_result_shown_then_the_rest_replayed_at_a_rate(
     assert "1 waiting." in answer.content.decode()
     assert answer["Refresh"] == "5"
     receiver.answer = Reply(404)
-    assert try_once(letters[3]) == "dead"
+    assert state_after_a_try(letters[3]) == "dead"
     tried = operator.get(answer.redirect_chain[-1][0])
     assert "1 failed again." in tried.content.decode()
     assert "The receiver answered 404 Not Found." in tried.content.decode()
@@ -159,12 +159,12 @@ def test_a_search_by_idempotency_key_leads_to_every_attempt_that_carried_it(
 ) -> None:
     delivery = make_delivery(hook)
     receiver.answers.append(Reply(404))
-    try_once(delivery)
+    state_after_a_try(delivery)
     make_delivery(hook)
     found = operator.get("/admin/notifications/delivery/", {"q": str(delivery.pk)}).context["cl"].result_list
     assert list(found) == [delivery]
     operator.post(f"{CAUSES}{delivery.cause}/try/")
-    try_once(delivery)
+    state_after_a_try(delivery)
     page = shown(operator, f"/admin/notifications/delivery/{delivery.pk}/change/")
     assert "The receiver answered 404 Not Found." in page
     assert "200 OK" in page

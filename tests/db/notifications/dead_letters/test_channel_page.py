@@ -11,8 +11,8 @@ from notifications import deliveries
 from notifications.channels import changes
 from notifications.models import Channel
 from people.models import User
-from tests.db.notifications.dead_letters.conftest import try_once
-from tests.make import make_delivery
+from tests.db.notifications.dead_letters.conftest import state_after_a_try
+from tests.make import disabled, make_delivery, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +38,7 @@ def test_the_rule_and_the_record_are_shown(browser: Client, hook: Channel) -> No
 def test_a_channel_that_may_be_used_is_tried_from_its_page(browser: Client, hook: Channel) -> None:
     button = f'action="/channels/{hook.id}/test/"'
     assert button in page(browser, hook)
-    Channel.objects.update(disabled_at=hook.created_at, disabled_reason="Gone.")
+    Channel.objects.update(disabled_at=hook.created_at, **disabled("Gone."))
     assert button not in page(browser, hook)
 
 
@@ -46,14 +46,14 @@ def test_its_owner_enables_it_again_and_the_record_begins_anew(
     browser: Client, hook: Channel, receiver: HTTPReceiver
 ) -> None:
     receiver.answers.append(Reply(410))
-    assert try_once(make_delivery(hook)) == "dead"
+    assert state_after_a_try(make_delivery(hook)) == "dead"
     assert "410 Gone" in page(browser, hook)
     assert f'href="/channels/{hook.id}/#health"' in browser.get("/channels/").content.decode()
     answer = browser.post(f"/channels/{hook.id}/enable/", follow=True)
     assert "is enabled" in answer.content.decode()
     hook.refresh_from_db()
     assert (hook.disabled_at, hook.disabled_reason, hook.failing_since) == (None, "", None)
-    assert try_once(make_delivery(hook)) == "delivered"
+    assert state_after_a_try(make_delivery(hook)) == "delivered"
 
 
 def test_what_an_operator_disabled_its_owner_does_not_enable(browser: Client, hook: Channel) -> None:
@@ -74,6 +74,6 @@ def test_a_message_that_was_on_its_way_does_not_hide_why_the_channel_is_disabled
     claim = deliveries.claim(make_delivery(hook).id, "worker")
     assert claim is not None
     Channel.objects.update(disabled_at=timezone.now())
-    assert deliveries.deliver(claim, "")
+    assert settle(claim, "delivered")
     hook.refresh_from_db()
     assert hook.failing_since is not None

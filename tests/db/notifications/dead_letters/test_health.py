@@ -18,8 +18,8 @@ from notifications.message import Answer, Destination, Message, Rejected, Retrya
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from people.models import User
-from tests.db.notifications.dead_letters.conftest import try_once
-from tests.make import NOON, make_channel, make_delivery
+from tests.db.notifications.dead_letters.conftest import state_after_a_try
+from tests.make import NOON, make_channel, make_delivery, noted, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -30,29 +30,29 @@ def failing_for(channel: Channel, length: timedelta) -> None:
 
 def test_410_disables_the_channel_at_once_with_the_reason(hook: Channel, receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(410)
-    assert try_once(make_delivery(hook)) == "dead"
+    assert state_after_a_try(make_delivery(hook)) == "dead"
     hook.refresh_from_db()
     assert hook.disabled_at is not None
     assert hook.disabled_reason.startswith("Its service says that it is gone. The receiver answered 410 Gone")
-    assert try_once(make_delivery(hook)) == "dead"
+    assert state_after_a_try(make_delivery(hook)) == "dead"
     assert len(receiver.requests) == 1
 
 
 def test_the_first_failure_starts_the_record_and_the_next_leave_it(hook: Channel, receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(500)
-    assert try_once(make_delivery(hook)) == "pending"
+    assert state_after_a_try(make_delivery(hook)) == "pending"
     hook.refresh_from_db()
     began = hook.failing_since
     assert began is not None
     receiver.answer = Reply(404)
-    assert try_once(make_delivery(hook)) == "dead"
+    assert state_after_a_try(make_delivery(hook)) == "dead"
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (began, None)
 
 
 def test_a_success_clears_the_record(hook: Channel, receiver: HTTPReceiver) -> None:
     failing_for(hook, timedelta(days=30))
-    assert try_once(make_delivery(hook)) == "delivered"
+    assert state_after_a_try(make_delivery(hook)) == "delivered"
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (None, None)
 
@@ -63,7 +63,7 @@ def test_five_days_of_nothing_but_failures_disable_it(
 ) -> None:
     failing_for(hook, timedelta(days=days))
     receiver.answer = Reply(404)
-    try_once(make_delivery(hook))
+    state_after_a_try(make_delivery(hook))
     hook.refresh_from_db()
     assert (hook.disabled_at is not None) is disabled
     if disabled:
@@ -75,9 +75,9 @@ def test_a_try_that_will_be_repeated_disables_nothing_yet(hook: Channel, receive
     failing_for(hook, timedelta(days=30))
     receiver.answers.append(Reply(503))
     delivery = make_delivery(hook)
-    assert try_once(delivery) == "pending"
+    assert state_after_a_try(delivery) == "pending"
     Delivery.objects.update(available_at=NOON)
-    assert try_once(delivery) == "delivered"
+    assert state_after_a_try(delivery) == "delivered"
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (None, None)
 
@@ -86,17 +86,17 @@ def test_used_up_tries_disable_it_too(hook: Channel, receiver: HTTPReceiver) -> 
     failing_for(hook, timedelta(days=6))
     receiver.answer = Reply(503)
     tries = providers.get("webhook").policy.tries
-    assert try_once(make_delivery(hook, tries=tries - 1)) == "dead"
+    assert state_after_a_try(make_delivery(hook, tries=tries - 1)) == "dead"
     hook.refresh_from_db()
     assert hook.disabled_at is not None
 
 
 def test_what_keeps_us_from_asking_is_not_held_against_the_channel(hook: Channel, receiver: HTTPReceiver) -> None:
     changes.disable([hook.id], "By an operator.")
-    assert try_once(make_delivery(hook)) == "dead"
+    assert state_after_a_try(make_delivery(hook)) == "dead"
     changes.enable([hook.id])
     Channel.objects.filter(id=hook.id).update(sealed_secrets="written under a key that is not here")
-    assert try_once(make_delivery(hook)) == "dead"
+    assert state_after_a_try(make_delivery(hook)) == "dead"
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (None, None)
     assert receiver.requests == []
@@ -112,14 +112,14 @@ def test_a_providers_bug_is_not_held_against_the_channel(
     Channel.objects.filter(id=hook.id).update(on_unknown=on_unknown)
     monkeypatch.setattr(webhook.Webhook, "send", lambda *_: 1 / 0)
     before = Channel.objects.values_list("failing_since", flat=True).get(id=hook.id)
-    assert try_once(make_delivery(hook, tries=tries)) == state
+    assert state_after_a_try(make_delivery(hook, tries=tries)) == state
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (before, None)
 
 
 def test_a_providers_bug_begins_no_record(hook: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook.Webhook, "send", lambda *_: 1 / 0)
-    try_once(make_delivery(hook))
+    state_after_a_try(make_delivery(hook))
     hook.refresh_from_db()
     assert hook.failing_since is None
 
@@ -128,14 +128,14 @@ def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPRec
     claim = deliveries.claim(make_delivery(hook).id, "worker")
     assert claim is not None
     changes.disable([hook.id], "By an operator.")
-    deliveries.reject(claim, "410 Gone", gone=True)
+    settle(claim, "dead", "410 Gone", gone=True)
     hook.refresh_from_db()
     assert hook.disabled_reason == "By an operator."
 
 
 def test_enabling_begins_anew(hook: Channel, receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(410)
-    try_once(make_delivery(hook))
+    state_after_a_try(make_delivery(hook))
     changes.enable([hook.id])
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at, hook.disabled_reason) == (None, None, "")
@@ -145,7 +145,7 @@ def test_a_late_writer_says_nothing_about_the_channel(hook: Channel) -> None:
     claim = deliveries.claim(make_delivery(hook).id, "worker")
     assert claim is not None
     Delivery.objects.update(state="pending", lease_token=None, lease_until=None)
-    assert not deliveries.reject(claim, "410 Gone", gone=True)
+    assert not settle(claim, "dead", "410 Gone", gone=True)
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (None, None)
 
@@ -171,7 +171,7 @@ def answering_after(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], 
 
 
 @pytest.mark.parametrize(
-    ("answer", "state"), [(Rejected("Gone.", gone=True), "dead"), (Retryable("Not now."), "pending")]
+    ("answer", "state"), [(Rejected(noted("Gone."), gone=True), "dead"), (Retryable(noted("Not now.")), "pending")]
 )
 def test_a_channel_removed_while_its_delivery_is_being_sent(
     ada: User, monkeypatch: pytest.MonkeyPatch, answer: Answer, state: str
@@ -179,9 +179,9 @@ def test_a_channel_removed_while_its_delivery_is_being_sent(
     box, other = make_channel(ada), make_channel(ada, "webhook")
     delivery, beside = make_delivery(box), make_delivery(other)
     answering_after(monkeypatch, lambda: changes.remove(box), answer)
-    assert try_once(delivery) == state
+    assert state_after_a_try(delivery) == state
     Delivery.objects.filter(id=delivery.id).update(available_at=NOON)
-    try_once(delivery)
+    state_after_a_try(delivery)
     assert (delivery.state, delivery.reason) == (
         "dead",
         "The channel was removed." if state == "pending" else "Gone.",
@@ -193,7 +193,7 @@ def test_a_channel_removed_while_its_delivery_is_being_sent(
 def test_a_row_deleted_while_it_is_being_sent_harms_nobody(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     box = make_channel(ada)
     delivery = make_delivery(box)
-    answering_after(monkeypatch, box.delete, Rejected("Gone.", gone=True))
+    answering_after(monkeypatch, box.delete, Rejected(noted("Gone."), gone=True))
     sender.send(delivery.id, "worker")
     assert not Delivery.objects.exists()
     assert not Attempt.objects.exists()

@@ -20,7 +20,7 @@ from notifications.models import Delivery, Notification
 from notifications.web import answer_page
 from schedules import editing
 from tests.fallback import answers, deliver_first, first_of, make_fired, minutes_pass, tried
-from tests.make import make_user
+from tests.make import finish, make_user, noted, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ def test_a_delivery_that_dies_after_the_acknowledgement_is_not_followed() -> Non
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
     acknowledge.acknowledge(notification.id)
-    deliveries.reject(claim, "Gone.")
+    settle(claim, "dead", "Gone.")
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "dead")])
 
 
@@ -57,7 +57,7 @@ def test_the_first_answer_counts() -> None:
 
 def test_snoozing_says_the_same_again_later_in_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, channels = make_fired(escalate_after=10)
-    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
     later = timezone.now() + timedelta(hours=1)
     assert [acknowledge.snooze(notification.id, later) for _ in range(2)] == [True, False]
     assert tried(notification) == [("Inbox", "dead"), ("Email", "cancelled")]
@@ -150,7 +150,7 @@ def test_tomorrow_is_the_next_day_on_the_persons_clock() -> None:
 
 def test_the_history_says_why_it_fell_back(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    deliver_first(notification, monkeypatch, Rejected("The address is gone."))
+    deliver_first(notification, monkeypatch, Rejected(noted("The address is gone.")))
     client.force_login(notification.user, backend="django.contrib.auth.backends.ModelBackend")
     for path in ("/history/", f"/history/{notification.id}/"):
         page = client.get(path).content.decode()
@@ -165,7 +165,7 @@ def test_what_was_being_sent_when_its_person_answered_is_not_tried_again(
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
     client.post(link(notification), {"answer": answer})
-    sender.put_off(sender.SendAgain(claim, Retryable("Later.")), 0.0)
+    finish(claim, Retryable(noted("Later.")))
     sent = answers(monkeypatch, Delivered())
     sender.send(claim.delivery_id, "worker")
     [cancelled] = notification.deliveries.all()
@@ -181,7 +181,7 @@ def test_what_was_being_sent_when_its_reminder_was_stopped_is_not_tried_again(
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
     stop(notification.origin_id, timezone.now())
-    sender.put_off(sender.SendAgain(claim, Retryable("Later.")), 0.0)
+    finish(claim, Retryable(noted("Later.")))
     sent = answers(monkeypatch, Delivered())
     sender.send(claim.delivery_id, "worker")
     [cancelled] = notification.deliveries.all()
@@ -194,7 +194,7 @@ def test_a_dead_letter_of_a_stopped_reminder_can_be_sent_again(monkeypatch: pyte
     assert claim is not None
     assert notification.origin_id
     editing.pause(notification.origin_id, timezone.now())
-    sender.settle(claim, Rejected("Gone."))
+    finish(claim, Rejected(noted("Gone.")))
     dead_letters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
     deliver_first(notification, monkeypatch, Delivered())
     assert first_of(notification).state == "delivered"
@@ -202,7 +202,7 @@ def test_a_dead_letter_of_a_stopped_reminder_can_be_sent_again(monkeypatch: pyte
 
 def test_what_its_person_sends_again_goes_out_though_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
     acknowledge.acknowledge(notification.id)
     dead_letters.replay(Delivery.objects.all(), "", Who(notification.user_id, "its person"))
     deliver_first(notification, monkeypatch, Delivered())
@@ -211,7 +211,7 @@ def test_what_its_person_sends_again_goes_out_though_it_was_acknowledged(monkeyp
 
 def test_what_an_operator_replays_ends_where_it_was_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
     acknowledge.acknowledge(notification.id)
     dead_letters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
     deliver_first(notification, monkeypatch, Delivered())

@@ -13,12 +13,12 @@ from django.utils import timezone
 from notifications import deliveries
 from notifications.deliveries import fallback, rescue, sender
 from notifications.message import Ambiguous, Delivered, Rejected
-from notifications.models import Attempt, Channel, Delivery, Notification
+from notifications.models import Channel, Delivery, Notification
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.fallback import NINE, answers, deliver_first, first_of, make_fired, minutes_pass, tried
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import disabled, finish, make_channel, make_schedule, make_user, noted, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +44,7 @@ def test_what_arrived_goes_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_delivery_that_dies_is_followed_by_the_next_channel_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    deliver_first(notification, monkeypatch, Rejected("The address is gone."))
+    deliver_first(notification, monkeypatch, Rejected(noted("The address is gone.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
     assert notification.deliveries.get(provider="email").because == "Inbox failed: The address is gone."
     assert (fallback.advance(), fallback.advance()) == (0, 0)
@@ -53,7 +53,7 @@ def test_a_delivery_that_dies_is_followed_by_the_next_channel_at_once(monkeypatc
 def test_one_whose_outcome_is_unknown_counts_as_failed_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
     Channel.objects.update(on_unknown="hold")
-    deliver_first(notification, monkeypatch, Ambiguous("No answer came."))
+    deliver_first(notification, monkeypatch, Ambiguous(noted("No answer came.")))
     assert tried(notification) == [("Inbox", "unknown"), ("Email", "pending")]
     assert notification.deliveries.get(provider="email").because.startswith("Inbox may have failed: No answer came.")
 
@@ -62,24 +62,24 @@ def test_tries_are_used_up_before_the_next_channel_has_its_turn(monkeypatch: pyt
     notification, _ = make_fired()
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
-    deliveries.postpone(claim, Attempt.Outcome.RETRYABLE, "Later.", 0.0, 0.0)
+    settle(claim, "pending", wait=0.0)
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "pending")])
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
-    sender.put_off(sender.SendAgain(replace(claim, tries=99), Ambiguous("No answer came.")), 1.0)
+    finish(replace(claim, tries=99), Ambiguous(noted("No answer came.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
 
 
 def test_channels_that_cannot_be_used_are_passed_by(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, [_, mail, _] = make_fired()
     Channel.objects.filter(id=mail.id).update(disabled_at=timezone.now())
-    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
     assert tried(notification) == [("Inbox", "dead"), ("Webhook", "pending")]
 
 
 def test_a_disabled_first_channel_gives_way_and_the_reason_says_why() -> None:
     notification, [inbox, _, _] = make_fired()
-    Channel.objects.filter(id=inbox.id).update(disabled_at=timezone.now(), disabled_reason="Its owner left.")
+    Channel.objects.filter(id=inbox.id).update(disabled_at=timezone.now(), **disabled("Its owner left."))
     sender.send(first_of(notification).id, "worker")
     assert notification.deliveries.get(provider="email").because.endswith("The channel is disabled: Its owner left.")
 
@@ -89,18 +89,18 @@ def test_after_the_last_channel_nothing_is_tried(monkeypatch: pytest.MonkeyPatch
     make_schedule(user, [make_channel(user)], in_order=True)
     fire.fire_due(NINE)
     notification = Notification.objects.get()
-    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
     notification.refresh_from_db()
     assert (tried(notification), notification.advance_at) == ([("Inbox", "dead")], None)
 
 
 def test_an_older_delivery_that_is_replayed_and_dies_again_asks_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    deliver_first(notification, monkeypatch, Rejected("Gone."))
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
     # Time stands still within a test's transaction; the second was recorded after the first.
     notification.deliveries.filter(provider="email").update(created_at=timezone.now() + timedelta(seconds=1))
     deliveries.replay([first_of(notification).id])
-    deliver_first(notification, monkeypatch, Rejected("Gone again."))
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone again.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
 
 
@@ -143,7 +143,7 @@ def test_rescue_goes_on_where_a_crash_came_between_death_and_the_next_channel() 
     notification, _ = make_fired()
     claim = deliveries.claim(first_of(notification).id, "worker")
     assert claim is not None
-    deliveries.reject(claim, "Gone.")  # and here the worker is killed
+    settle(claim, "dead", "Gone.")  # and here the worker is killed
     assert tried(notification) == [("Inbox", "dead")]
     assert (rescue.rescue().advanced, rescue.rescue().advanced) == (1, 0)
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
@@ -155,7 +155,7 @@ def test_any_number_of_processes_advance_each_notification_once(monkeypatch: pyt
         notification, _ = make_fired()
         claim = deliveries.claim(first_of(notification).id, "worker")
         assert claim is not None
-        deliveries.reject(claim, "Gone.")
+        settle(claim, "dead", "Gone.")
     start, counts = threading.Barrier(4), []
 
     def run() -> None:
@@ -178,7 +178,7 @@ def test_a_fallen_back_message_reaches_the_next_provider(
     monkeypatch: pytest.MonkeyPatch, mailoutbox: list[object]
 ) -> None:
     notification, _ = make_fired()
-    sent = answers(monkeypatch, Rejected("Gone."))
+    sent = answers(monkeypatch, Rejected(noted("Gone.")))
     sender.send(first_of(notification).id, "worker")
     sender.send(notification.deliveries.get(provider="email").id, "worker")
     assert (len(sent), len(mailoutbox)) == (1, 1)

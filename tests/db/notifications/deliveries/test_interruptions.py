@@ -15,7 +15,8 @@ from notifications.deliveries import claims, sender, settlement
 from notifications.message import Delivered, Destination, Message
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox
-from tests.make import make_channel, make_delivery, make_user
+from notifications.reasons import Code
+from tests.make import make_channel, make_delivery, make_user, noted, settle
 
 
 @pytest.fixture
@@ -71,13 +72,13 @@ def test_a_worker_stopped_while_sending_says_that_nobody_knows(
         sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
     assert (delivery.state, attempts(delivery)) == (state, [(1, "ambiguous")])
-    assert "stopped while it was sending" in delivery.reason
+    assert delivery.reason_code == Code.STOPPED
 
 
 def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:
     claim = deliveries.claim(make_delivery(channel).id, "worker")
     assert claim is not None
-    assert deliveries.release(claim.delivery_id, UUID(int=7), "no") is False
+    assert deliveries.release(claim.delivery_id, UUID(int=7), noted("no")) is False
     assert Delivery.objects.get().state == "sending"
 
 
@@ -85,11 +86,11 @@ def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> No
     delivery = make_delivery(channel)
     claim = deliveries.claim(delivery.id, "worker")
     assert claim is not None
-    assert deliveries.defer(claim, 60.0, 54.0, "Telegram takes 30 messages a second; this one waits.") is True
+    assert deliveries.defer(claim, 60.0, noted("It waits.")) is True
     assert deliveries.claim(delivery.id, "worker") is None
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries, attempts(delivery)) == ("pending", 0, [(1, "released")])
-    assert delivery.reason == delivery.history.get().reason == "Telegram takes 30 messages a second; this one waits."
+    assert delivery.reason == delivery.history.get().reason == "It waits."
     assert delivery.available_at - delivery.wake_at == timedelta(seconds=6)
     wait = deliveries.seconds_until_available(delivery.id)
     assert wait is not None and 55 < wait <= 60
@@ -98,7 +99,7 @@ def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> No
 def test_under_a_lost_lease_nothing_is_deferred(channel: Channel) -> None:
     claim = deliveries.claim(make_delivery(channel).id, "worker")
     assert claim is not None
-    assert deliveries.defer(replace(claim, token=UUID(int=7)), 60.0, 54.0, "no") is False
+    assert deliveries.defer(replace(claim, token=UUID(int=7)), 60.0, noted("no")) is False
     assert Delivery.objects.get().state == "sending"
 
 
@@ -140,7 +141,7 @@ def test_a_settling_committed_by_a_connection_that_broke_counts(monkeypatch: pyt
     claim = deliveries.claim(delivery.id, "worker")
     assert claim is not None
     monkeypatch.setattr(settlement, "_write", once_then_broken(settlement._write))
-    assert deliveries.deliver(claim, "200 OK") is True
+    assert settle(claim, "delivered") is True
 
 
 @pytest.mark.django_db(transaction=True)

@@ -17,14 +17,14 @@ from pytest_django import Settings
 
 from common import rate_limiter
 from common.rate_limiter import Reservation
-from notifications import deliveries, providers
-from notifications.deliveries import claims, outbox, rescue, sender
+from notifications import providers
+from notifications.deliveries import claims, rescue, sender, wakes
 from notifications.message import Answer, Delivered, Retryable
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers.base import Rate
 from notifications.providers.telegram import Telegram
 from people.models import User
-from tests.make import NOON, make_channel, make_delivery, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user, noted, try_once
 
 pytestmark = pytest.mark.django_db
 
@@ -65,10 +65,10 @@ def test_what_comes_too_soon_waits_its_turn_and_counts_no_try(ada: User, monkeyp
     [attempt] = second.history.all()
     assert (attempt.outcome, attempt.reason) == ("released", second.reason)
     assert timedelta(seconds=25) < second.available_at - timezone.now() < timedelta(seconds=31)
-    assert second.available_at - second.wake_at == timedelta(seconds=outbox.EARLY)
+    assert second.available_at - second.wake_at == timedelta(seconds=wakes.EARLY)
 
 
-def test_a_near_turn_is_rung_for_by_a_message_and_a_far_one_by_rescue_in_time(
+def test_a_near_turn_is_published_at_once_and_a_far_one_by_rescue_in_time(
     ada: User, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(monkeypatch, Rate("telegram-chat", 1, 5.0, "channel"))
@@ -76,10 +76,10 @@ def test_a_near_turn_is_rung_for_by_a_message_and_a_far_one_by_rescue_in_time(
     first, near, far = (make_delivery(chat) for _ in range(3))
     assert send(first, near, far) == ["delivered", "pending", "pending"]
     assert broker.llen("carillon:deliveries") == 1  # near
-    assert near.wake_at - near.available_at == timedelta(seconds=outbox.CLAIM_WITHIN)
+    assert near.wake_at - near.available_at == timedelta(seconds=wakes.CLAIM_WITHIN)
     assert far.wake_at < far.available_at
     Delivery.objects.filter(id=far.id).update(wake_at=NOON)
-    [(delivery_id, wait, person_id)] = deliveries.take_due(10)
+    [(delivery_id, wait, person_id)] = wakes.take_due(10)
     assert (delivery_id, person_id) == (far.id, ada.id)
     assert 0 < wait < 12
     far.refresh_from_db()
@@ -221,11 +221,9 @@ def test_a_retry_waits_its_turn_like_a_first_try(
     ada: User, answers: list[Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
-    answers.append(Retryable("Telegram said later."))
+    answers.append(Retryable(noted("Telegram said later.")))
     delivery = make_delivery(make_chat(ada))
-    with pytest.raises(sender.SendAgain) as again:
-        sender.send(delivery.id, "worker")
-    sender.put_off(again.value, chosen=0.0)
+    assert try_once(delivery, random=0.0) == 0.0
     assert send(delivery) == ["pending"]
     assert (delivery.tries, delivery.released) == (1, 1)
     assert list(delivery.history.values_list("number", "outcome")) == [(1, "retryable"), (2, "released")]

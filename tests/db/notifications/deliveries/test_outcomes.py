@@ -15,9 +15,10 @@ from notifications.channels import changes
 from notifications.dead_letters import Which, Who
 from notifications.deliveries import Claim, LostRule, fallback, outbox
 from notifications.models import Delivery, Notification
+from notifications.reasons import Code
 from tests.db.notifications.dead_letters.test_races import together
 from tests.fallback import deliver_first, make_fired
-from tests.make import NOON, make_channel, make_user
+from tests.make import NOON, make_channel, make_user, noted, settle
 
 OPERATOR = Who(None, "operator")
 
@@ -49,13 +50,13 @@ def end(delivery: Delivery, state: str) -> None:
     """End a pending delivery by the verb that leads to `state`."""
     match state:
         case "delivered":
-            assert deliveries.deliver(claim_of(delivery), "200 OK")
+            assert settle(claim_of(delivery), "delivered")
         case "dead":
-            assert deliveries.reject(claim_of(delivery), "404")
+            assert settle(claim_of(delivery), "dead", "404")
         case "unknown":
-            assert deliveries.hold(claim_of(delivery), "No answer came.")
+            assert settle(claim_of(delivery), "unknown", "No answer came.")
         case "cancelled":
-            assert deliveries.cancel([delivery.id], "Not wanted.")
+            assert deliveries.cancel([delivery.id], noted("Not wanted."))
         case "expired":
             Delivery.objects.filter(id=delivery.id).update(expires_at=NOON)
             assert deliveries.expire(10)
@@ -99,7 +100,7 @@ def test_a_try_that_will_be_repeated_leaves_it_open() -> None:
     notification = make_notification(1)
     claim = claim_of(notification.deliveries.get())
     assert outcome(notification) == "open"
-    deliveries.postpone(claim, "retryable", "503", 5.0, 5.0)  # type: ignore[arg-type]
+    settle(claim, "pending", "503", wait=5.0)
     assert outcome(notification) == "open"
 
 
@@ -189,13 +190,13 @@ def test_of_two_that_settle_at_once_the_second_counts_what_the_first_has_committ
 
     def first() -> None:
         with transaction.atomic():
-            deliveries.deliver(one, "200 OK")
+            settle(one, "delivered")
             settled.set()
             waited.append(somebody_waits())
 
     def second() -> None:
         assert settled.wait(10)
-        deliveries.reject(other, "404")
+        settle(other, "dead", "404")
 
     together(first, second)
     assert waited == [True]
@@ -216,7 +217,7 @@ def test_a_pause_at_the_moment_of_a_claim_leaves_what_is_being_sent_alone() -> N
 
     def pause() -> int:
         assert claimed.wait(10)
-        return deliveries.cancel_unsent(origin_id, "The reminder was paused.")
+        return deliveries.cancel_unsent(origin_id, Code.PAUSED)
 
     _, cancelled = together(send, pause)
     assert (waited, cancelled) == ([True], 0)
@@ -226,18 +227,18 @@ def test_a_pause_at_the_moment_of_a_claim_leaves_what_is_being_sent_alone() -> N
 @pytest.mark.django_db(transaction=True)
 def test_in_a_hundred_races_no_outcome_is_wrong() -> None:
     for expected, verbs in [
-        ("full", [lambda claim: deliveries.deliver(claim, "200 OK")] * 3),
-        ("failed", [lambda claim: deliveries.reject(claim, "404")] * 3),
-        ("partial", [lambda claim: deliveries.deliver(claim, "200 OK"), lambda claim: deliveries.hold(claim, "?")]),
+        ("full", [lambda claim: settle(claim, "delivered")] * 3),
+        ("failed", [lambda claim: settle(claim, "dead", "404")] * 3),
+        ("partial", [lambda claim: settle(claim, "delivered"), lambda claim: settle(claim, "unknown", "?")]),
     ]:
         notifications = [make_notification(len(verbs)) for _ in range(35)]
         rows = [[claim_of(delivery) for delivery in one.deliveries.order_by("id")] for one in notifications]
 
-        def settle(place: int, verb: Any, claims: list[list[Claim]] = rows) -> None:
+        def run(place: int, verb: Any, claims: list[list[Claim]] = rows) -> None:
             for row in claims:
                 verb(row[place])
 
-        together(*[lambda place=place, verb=verb: settle(place, verb) for place, verb in enumerate(verbs)])  # type: ignore[misc]
+        together(*[lambda place=place, verb=verb: run(place, verb) for place, verb in enumerate(verbs)])  # type: ignore[misc]
         assert {outcome(one) for one in notifications} == {expected}
 
 
@@ -262,7 +263,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
     )
     rows = list(Delivery.objects.order_by("id"))
     for delivery in rows[::4]:
-        deliveries.reject(claim_of(delivery), "404")
+        settle(claim_of(delivery), "dead", "404")
     Delivery.objects.filter(id__in=[row.id for row in rows[1::4]]).update(expires_at=NOON)
     failures: list[BaseException] = []
 
@@ -278,7 +279,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
     def work() -> None:
         for delivery in rows[2::4]:
             if claim := deliveries.claim(delivery.id, "worker"):
-                deliveries.deliver(claim, "200 OK")
+                settle(claim, "delivered")
 
     def answer() -> None:
         for notification in reversed(Notification.objects.order_by("id")):
@@ -289,7 +290,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
         guarded(lambda: [deliveries.expire(7) for _ in range(20)]),
         guarded(answer),
         guarded(lambda: dead_letters.replay(Which().rows(), "all", OPERATOR)),
-        guarded(lambda: deliveries.cancel_unsent(origin_id, "The reminder was paused.")),
+        guarded(lambda: deliveries.cancel_unsent(origin_id, Code.PAUSED)),
         guarded(lambda: changes.remove(to[2])),
     )
     assert failures == []

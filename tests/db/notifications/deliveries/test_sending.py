@@ -12,12 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from notifications import deliveries
-from notifications.deliveries import outbox, rescue, sender
-from notifications.deliveries.sender import SendAgain
+from notifications.deliveries import rescue, sender, wakes
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
-from tests.make import NOON, make_channel, make_delivery, make_user
+from tests.make import NOON, disabled, make_channel, make_delivery, make_user, noted, settle, try_once
 
 pytestmark = pytest.mark.django_db
 
@@ -41,18 +40,6 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: Answer | Exception) -> 
 
     monkeypatch.setattr(inbox.Inbox, "send", send)
     return sent
-
-
-def try_once(delivery: Delivery, chosen: float = 60.0) -> float | None:
-    """What the task does: send, and on `SendAgain` put off. Returns the wait that would be published."""
-    try:
-        sender.send(delivery.id, "worker")
-    except SendAgain as again:
-        wait = sender.put_off(again, chosen)
-    else:
-        wait = None
-    delivery.refresh_from_db()
-    return wait
 
 
 def outcomes(delivery: Delivery) -> list[str]:
@@ -83,38 +70,38 @@ def test_one_statement_claims_and_one_settles(channel: Channel) -> None:
     assert len(queries) == 2
 
 
-def test_a_failure_goes_back_to_pending_with_celerys_countdown(
+def test_a_failure_goes_back_to_pending_with_the_wait_of_the_policy(
     channel: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answering(monkeypatch, Retryable("The receiver answered 503."))
+    answering(monkeypatch, Retryable(noted("The receiver answered 503.")))
     delivery = make_delivery(channel)
-    assert try_once(delivery, chosen=8.0) == 8.0
+    assert try_once(delivery, random=0.125) == 7.5
     assert (delivery.state, delivery.reason) == ("pending", "The receiver answered 503.")
     wait = (delivery.available_at - timezone.now()).total_seconds()
-    assert 6 < wait <= 8
+    assert 6 < wait <= 7.5
     assert delivery.wake_at > delivery.available_at
     assert outcomes(delivery) == ["retryable"]
 
 
 def test_the_same_key_goes_out_at_every_try(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = answering(monkeypatch, Retryable("later"), Delivered())
+    sent = answering(monkeypatch, Retryable(noted("later")), Delivered())
     delivery = make_delivery(channel)
-    try_once(delivery, chosen=0.0)
+    try_once(delivery, random=0.0)
     try_once(delivery)
     assert [message.key for message in sent] == [delivery.id, delivery.id]
     assert delivery.state == "delivered"
 
 
 def test_a_delivery_whose_tries_are_used_up_is_dead(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = answering(monkeypatch, Retryable("The receiver answered 503."))
+    sent = answering(monkeypatch, Retryable(noted("The receiver answered 503.")))
     delivery = make_delivery(channel)
     for _ in range(9):
-        try_once(delivery, chosen=0.0)
+        try_once(delivery, random=0.0)
     assert (delivery.state, delivery.reason, len(sent)) == ("dead", "The receiver answered 503.", 5)
 
 
 def test_a_rejected_delivery_is_dead_at_once(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    answering(monkeypatch, Rejected("The address is gone."))
+    answering(monkeypatch, Rejected(noted("The address is gone.")))
     delivery = make_delivery(channel)
     assert try_once(delivery) is None
     assert (delivery.state, delivery.reason, outcomes(delivery)) == ("dead", "The address is gone.", ["rejected"])
@@ -141,7 +128,7 @@ def test_an_ambiguous_end_is_held_unless_the_channel_chose_otherwise(
     channel: Channel, monkeypatch: pytest.MonkeyPatch, choice: str, state: str, reason: str
 ) -> None:
     monkeypatch.setattr(inbox.Inbox, "recognises_repeats", False)
-    answering(monkeypatch, Ambiguous("No answer came."))
+    answering(monkeypatch, Ambiguous(noted("No answer came.")))
     channel.on_unknown = choice
     channel.save()
     delivery = make_delivery(channel)
@@ -163,7 +150,10 @@ def test_a_provider_that_raises_settles_without_its_words(channel: Channel, monk
     ("fields", "reason"),
     [
         ({"removed_at": timezone.now()}, "removed"),
-        ({"disabled_at": timezone.now(), "disabled_reason": "gone"}, "disabled: gone"),
+        (
+            {"disabled_at": timezone.now(), **disabled("gone")},
+            "disabled: gone",
+        ),
         ({"verified_at": None}, "not been verified"),
     ],
 )
@@ -179,16 +169,16 @@ def test_an_unusable_channel_gets_nothing_and_the_row_says_why(
 
 
 @pytest.mark.parametrize("seconds", [15, 3600])
-def test_a_long_wait_stays_in_the_table_and_is_rung_just_before_it_is_over(
+def test_a_long_wait_stays_in_the_table_and_is_woken_just_before_it_is_over(
     monkeypatch: pytest.MonkeyPatch, seconds: int
 ) -> None:
     channel = make_channel(make_user(), "webhook")
-    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: Retryable("busy", retry_after=seconds))
+    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: Retryable(noted("busy"), retry_after=seconds))
     delivery = make_delivery(channel)
-    assert try_once(delivery) is None
+    assert try_once(delivery) == pytest.approx(seconds * 1.05)
     assert delivery.state == "pending"
     assert delivery.available_at > timezone.now() + timedelta(seconds=seconds - 5)
-    assert delivery.available_at - delivery.wake_at == timedelta(seconds=outbox.EARLY)
+    assert delivery.available_at - delivery.wake_at == timedelta(seconds=wakes.EARLY)
 
 
 def test_a_worker_whose_lease_was_taken_over_writes_nothing(channel: Channel) -> None:
@@ -196,7 +186,7 @@ def test_a_worker_whose_lease_was_taken_over_writes_nothing(channel: Channel) ->
     claim = deliveries.claim(delivery.id, "slow")
     assert claim is not None
     Delivery.objects.filter(id=delivery.id).update(lease_token=uuid4())
-    assert deliveries.deliver(claim, "too late") is False
+    assert settle(claim, "delivered") is False
     delivery.refresh_from_db()
     assert (delivery.state, outcomes(delivery)) == ("sending", [""])
 
@@ -227,20 +217,20 @@ def test_what_is_stale_expires_and_is_not_sent(channel: Channel, monkeypatch: py
     assert delivery.state == "expired"
 
 
-def test_rescue_rings_for_what_nobody_claimed_with_growing_gaps(channel: Channel) -> None:
+def test_rescue_publishes_what_nobody_claimed_with_growing_gaps(channel: Channel) -> None:
     delivery = make_delivery(channel)
     gaps = []
     for _ in range(7):
         Delivery.objects.filter(id=delivery.id).update(wake_at=NOON)
-        assert deliveries.take_due(10) == [(delivery.id, 0.0, channel.user_id)]
+        assert wakes.take_due(10) == [(delivery.id, 0.0, channel.user_id)]
         delivery.refresh_from_db()
         gaps.append(round((delivery.wake_at - timezone.now()).total_seconds()))
     assert gaps == [10, 20, 40, 80, 160, 300, 300]
-    assert deliveries.take_due(10) == []
+    assert wakes.take_due(10) == []
 
 
 def test_a_replay_tries_afresh_under_the_same_key(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = answering(monkeypatch, Rejected("no"), Delivered())
+    sent = answering(monkeypatch, Rejected(noted("no")), Delivered())
     delivery = make_delivery(channel)
     try_once(delivery)
     assert deliveries.replay([delivery.id]) == [delivery.id]
@@ -254,10 +244,10 @@ def test_a_replay_tries_afresh_under_the_same_key(channel: Channel, monkeypatch:
 
 
 def test_a_discarded_dead_letter_says_why(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    answering(monkeypatch, Rejected("no"))
+    answering(monkeypatch, Rejected(noted("no")))
     delivery, fine = make_delivery(channel), make_delivery(channel)
     try_once(delivery)
-    assert deliveries.discard([delivery.id, fine.id], "The event has passed.") == 1
+    assert deliveries.discard([delivery.id, fine.id], noted("The event has passed.")) == 1
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason) == ("cancelled", "The event has passed.")
 

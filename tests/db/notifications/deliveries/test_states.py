@@ -18,7 +18,7 @@ from notifications import deliveries
 from notifications.deliveries import claims, sender
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import webhook
-from tests.make import NOON, drop_check, make_channel, make_delivery, make_user
+from tests.make import NOON, drop_check, make_channel, make_delivery, make_user, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -108,7 +108,7 @@ def test_counts_do_not_fall_and_instants_are_of_this_world(channel: Channel, non
 
 @pytest.mark.parametrize(
     "change",
-    ["outcome = 'lost'", "reason = 'It was the cat.'", "finished_at = now()", "number = 2", "finished_at = NULL"],
+    ["outcome = 'lost'", "reason_code = 'note'", "finished_at = now()", "number = 2", "finished_at = NULL"],
 )
 def test_a_closed_attempt_never_changes(channel: Channel, change: str) -> None:
     attempt = closed_attempt(channel)
@@ -135,7 +135,7 @@ def test_an_attempt_is_kept_for_as_long_as_its_delivery() -> None:
 def closed_attempt(channel: Channel) -> Attempt:
     claim = deliveries.claim(make_delivery(channel).id, "worker")
     assert claim is not None
-    deliveries.deliver(claim, "200 OK")
+    settle(claim, "delivered")
     return Attempt.objects.get(delivery_id=claim.delivery_id)
 
 
@@ -162,10 +162,7 @@ def test_a_channel_whose_address_was_damaged_ends_its_deliveries_with_a_reason(c
     Channel.objects.filter(id=channel.id).update(address=["not", "an", "object"])
     sender.send(delivery.id, "worker")
     delivery.refresh_from_db()
-    assert (delivery.state, delivery.reason) == (
-        "dead",
-        "The channel's address is damaged. Remove the channel and add it again.",
-    )
+    assert (delivery.state, delivery.reason_code) == ("dead", "damaged")
 
 
 def test_a_payload_that_cannot_be_rendered_ends_alone_and_says_that_the_channel_is_not_to_blame(
@@ -198,7 +195,7 @@ def test_a_workers_clock_that_jumps_moves_no_lease_and_no_due(
         cursor.execute("SELECT lease_until - now() FROM notifications_delivery WHERE state = 'sending'")
         [left] = cursor.fetchone()
     assert left <= timedelta(seconds=claims.LEASE)
-    assert deliveries.deliver(claim, "200 OK")
+    assert settle(claim, "delivered")
     attempt = delivery.history.get()
     assert attempt.finished_at is not None
     assert attempt.finished_at - attempt.started_at < timedelta(minutes=1)

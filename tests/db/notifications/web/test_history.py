@@ -8,7 +8,7 @@ from django.test import Client
 from notifications import deliveries
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.make import make_channel, make_delivery
+from tests.make import make_channel, make_delivery, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +52,7 @@ def test_a_failure_is_explained_in_words_with_its_attempts(browser: Client, ada:
     delivery = make_delivery(make_channel(ada, "webhook"))
     claim = deliveries.claim(delivery.id, "host:1")
     assert claim is not None
-    deliveries.reject(claim, "The receiver answered 404 Not Found.")
+    settle(claim, "dead", "The receiver answered 404 Not Found.")
     assert "The receiver answered 404 Not Found." in browser.get("/history/").content.decode()
     page = browser.get(f"/history/{delivery.notification_id}/").content.decode()
     assert "The receiver answered 404 Not Found. Carillon does not retry it." in page

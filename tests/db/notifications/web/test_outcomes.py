@@ -13,7 +13,7 @@ from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NOON, make_channel, make_schedule
+from tests.make import NOON, make_channel, make_schedule, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -36,9 +36,9 @@ def fire_on(day: int, failing: str = "", expired: str = "") -> Notification:
         claim = deliveries.claim(delivery.id, "host:1")
         assert claim is not None
         if delivery.channel.label == failing:
-            deliveries.reject(claim, "404")
+            settle(claim, "dead", "404")
         else:
-            deliveries.deliver(claim, "200 OK")
+            settle(claim, "delivered")
     return Notification.objects.latest("id")
 
 
@@ -79,7 +79,7 @@ def test_a_dead_letter_that_arrives_after_all_clears_it(browser: Client, reminde
     [letter] = dead_letters.replay(Which().rows(), "all", Who(None, "operator")).changed
     claim = deliveries.claim(letter, "host:1")
     assert claim is not None
-    deliveries.deliver(claim, "200 OK")
+    settle(claim, "delivered")
     assert "Last:" not in text(browser, "/reminders/")
 
 

@@ -151,6 +151,6 @@ def test_a_channel_is_disabled_with_a_reason_and_enabled_again(operator: Client)
     assert Channel.objects.get(disabled_at__isnull=False).disabled_reason == "It bounces."
     assert act(operator, where, "disable", [channel.pk], confirmed="yes", reason="Again.") == "0 disabled."
     assert act(operator, where, "enable", [channel.pk, other.pk]) == "1 enabled."
-    assert not Channel.objects.exclude(disabled_at=None, disabled_reason="").exists()
+    assert not Channel.objects.exclude(disabled_at=None, disabled_code="").exists()
     said = list(LogEntry.objects.order_by("pk").values_list("object_id", "change_message"))
     assert said == [(str(channel.pk), "Disabled: It bounces."), (str(channel.pk), "Enabled.")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from notifications.deliveries import outbox
+from notifications.deliveries import wakes
 from notifications.models import Delivery, Notification
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -34,7 +34,7 @@ def fired(**overrides: Any) -> list[Delivery]:
 
 def test_a_slot_in_quiet_hours_waits_for_their_end_and_the_inbox_does_not() -> None:
     email, inbox = fired()
-    assert (email.available_at, email.wake_at) == (MORNING, MORNING - timedelta(seconds=outbox.EARLY))
+    assert (email.available_at, email.wake_at) == (MORNING, MORNING - timedelta(seconds=wakes.EARLY))
     assert email.reason == "Waits until 07:00: your quiet hours."
     assert (inbox.available_at, inbox.reason) == (SLOT, "")
     assert {email.state, inbox.state} == {"pending"}

@@ -10,6 +10,7 @@ import pytest
 from demo.receivers import Drip, Hang, HTTPReceiver
 from notifications.net.deadline import MAX_LOOKUPS
 from notifications.net.http import NotSent, Unanswered
+from notifications.reasons import Code, Reason
 from tests.network import DEADLINE, SLACK, post, took
 
 
@@ -33,7 +34,7 @@ def test_a_slow_body_does_not_extend_the_deadline_and_the_status_counts(receiver
 
 def test_the_deadline_holds_in_threads(receiver: HTTPReceiver) -> None:
     receiver.answer = Drip("headers", pause=0.02)
-    reasons: list[str] = []
+    reasons: list[Reason] = []
 
     def call() -> None:
         try:
@@ -96,7 +97,7 @@ def test_look_ups_that_hang_are_limited_and_a_forked_child_starts_with_none(monk
         try:
             post("http://hooks.example/", 1.0)
         except NotSent as failure:
-            ended = 0 if "could not be resolved" in failure.reason else 2
+            ended = 0 if failure.reason.code == Code.NAME else 2
         finally:
             os._exit(ended)
     assert os.waitpid(child, 0)[1] == 0

@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 from demo.receivers import HTTPReceiver, Reset
 from demo.receivers.proxy import ProxyReceiver
 from notifications.net.http import NotSent, Unanswered
+from notifications.reasons import Code, Reason
 from tests.network import DEADLINE, SLACK, closed_port, post, raw_server, took
 
 
@@ -51,22 +52,22 @@ def test_the_policy_is_applied_before_the_proxy(
 
 
 @pytest.mark.parametrize(
-    ("reply", "reason"),
+    ("reply", "answer"),
     [
-        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "it answered 407."),
-        (b"HTTP/1.1 403 Forbidden\r\nX: y\r\n\r\nno", "it answered 403."),
-        (b"SSH-2.0-x\r\n\r\n", "it answered something that is not HTTP."),
-        (b"", "it answered something that is not HTTP."),
-        (b"HTTP/1.1 200 " + b"x" * 9000, "it answered something that is not HTTP."),
+        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "407"),
+        (b"HTTP/1.1 403 Forbidden\r\nX: y\r\n\r\nno", "403"),
+        (b"SSH-2.0-x\r\n\r\n", "something that is not HTTP"),
+        (b"", "something that is not HTTP"),
+        (b"HTTP/1.1 200 " + b"x" * 9000, "something that is not HTTP"),
     ],
 )
 def test_a_refusal_of_the_proxy_means_that_nothing_was_sent(
-    receiver: HTTPReceiver, proxy: ProxyReceiver, reply: bytes, reason: str
+    receiver: HTTPReceiver, proxy: ProxyReceiver, reply: bytes, answer: str
 ) -> None:
     proxy.reply = reply
     with pytest.raises(NotSent) as failure:
         post(receiver.url)
-    assert failure.value.reason == f"The outgoing proxy refused the connection: {reason}"
+    assert failure.value.reason == Reason(Code.PROXY, answer=answer)
     assert (failure.value.refused, receiver.requests) == (False, [])
 
 

@@ -15,7 +15,8 @@ from demo.receivers.gotify import TOKEN
 from notifications import providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Rejected, Retryable
 from notifications.net import http
-from tests.network import DEADLINE, SLACK, make_message, shape_of, took
+from notifications.reasons import Code, Reason
+from tests.network import DEADLINE, SLACK, answered, make_message, shape_of, took
 
 APPRISE = providers.get("apprise")
 
@@ -64,11 +65,11 @@ def test_a_message_has_the_documented_shape(receiver: HTTPReceiver) -> None:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        (Reply(400), Rejected("Gotify refused the message: 400 Bad Request.")),
-        (Reply(302, {"Location": "http://10.0.0.1/"}), Rejected("Gotify refused the message: 302 Found.")),
-        (Reply(429, {"Retry-After": "9"}), Retryable("Gotify answered 429 Too Many Requests.", 9)),
-        (Reply(503), Retryable("Gotify answered 503 Service Unavailable.")),
-        (Reply(201), Ambiguous("Gotify accepted only a part of it, or its answer is not understood.")),
+        (Reply(400), Rejected(answered("Gotify", 400))),
+        (Reply(302, {"Location": "http://10.0.0.1/"}), Rejected(answered("Gotify", 302))),
+        (Reply(429, {"Retry-After": "9"}), Retryable(answered("Gotify", 429), 9)),
+        (Reply(503), Retryable(answered("Gotify", 503))),
+        (Reply(201), Ambiguous(Reason(Code.PARTIAL, service="Gotify"))),
     ],
 )
 def test_each_answer_of_the_service_has_its_meaning(receiver: HTTPReceiver, reply: Reply, answer: Answer) -> None:
@@ -81,7 +82,7 @@ def test_a_name_that_resolves_to_a_private_address_is_rejected(names: dict[str, 
     names["push.example.org"] = ["10.0.0.1"]
     answer = APPRISE.send(make_message(), make_destination("push.example.org"))
     assert isinstance(answer, Rejected)
-    assert "private network" in answer.reason
+    assert answer.reason.code == Code.PRIVATE
 
 
 def test_the_form_says_that_an_address_is_private() -> None:
@@ -93,7 +94,7 @@ def test_transport_options_in_the_url_are_ignored(receiver: HTTPReceiver) -> Non
     url = f"gotify://127.0.0.1:{receiver.port}/{TOKEN}?retry=5&wait=9&verify=no&redirect=yes&optional=yes&rto=99"
     receiver.answer = Reply(500)
     answer = APPRISE.send(make_message(), APPRISE.destination({"url": url}))
-    assert answer == Retryable("Gotify answered 500 Internal Server Error.")
+    assert answer == Retryable(answered("Gotify", 500))
     assert len(receiver.requests) == 1
 
 

@@ -9,7 +9,8 @@ from demo.receivers import HTTPReceiver, Reply, discord
 from demo.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
 from notifications import providers
 from notifications.message import Answer, Delivered, Destination, Rejected, Retryable
-from tests.network import make_message, served
+from notifications.reasons import Code, Reason
+from tests.network import answered, make_message, served
 
 DISCORD = providers.get("discord")
 ANSWER = discord.answer
@@ -57,19 +58,11 @@ def test_a_message_has_the_documented_shape(receiver: HTTPReceiver) -> None:
 @pytest.mark.parametrize(
     ("webhook", "answer"),
     [
-        (LIMITED, Retryable("Discord answered 429 Too Many Requests.", 1.337)),
-        (LIMITED_ALL, Retryable("Discord answered 429 Too Many Requests.", 64.57)),
-        (DELETED, Rejected("The webhook was deleted in Discord.", gone=True)),
-        (
-            FORUM,
-            Rejected(
-                "The webhook belongs to a forum, where each message would become a post. Create one in a text channel."
-            ),
-        ),
-        (
-            WEBHOOK + "x",
-            Rejected("Discord does not accept the webhook's token. Copy its URL again, and change the channel."),
-        ),
+        (LIMITED, Retryable(answered("Discord", 429), 1.337)),
+        (LIMITED_ALL, Retryable(answered("Discord", 429), 64.57)),
+        (DELETED, Rejected(Reason(Code.WEBHOOK_REMOVED, service="Discord"), gone=True)),
+        (FORUM, Rejected(Reason(Code.FORUM))),
+        (WEBHOOK + "x", Rejected(Reason(Code.WEBHOOK_TOKEN, service="Discord"))),
     ],
 )
 def test_each_answer_of_the_service_has_its_meaning(receiver: HTTPReceiver, webhook: str, answer: Answer) -> None:
@@ -79,7 +72,7 @@ def test_each_answer_of_the_service_has_its_meaning(receiver: HTTPReceiver, webh
 def test_a_limit_of_the_network_has_a_header_instead_of_json(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(429, {"Retry-After": "65"}, b"error code: 1015")
     answer = DISCORD.send(make_message(), make_destination())
-    assert answer == Retryable("Discord answered 429 Too Many Requests.", 65)
+    assert answer == Retryable(answered("Discord", 429), 65)
 
 
 def test_a_message_without_a_body_is_a_title(receiver: HTTPReceiver) -> None:

@@ -16,8 +16,9 @@ from pytest_django.fixtures import Settings
 
 from demo.receivers import DROP, HANG, SMTPReceiver
 from notifications import providers
-from notifications.message import Ambiguous, Delivered, Destination, Rejected, Retryable
+from notifications.message import Ambiguous, Answer, Delivered, Destination, Rejected, Retryable
 from notifications.providers import email
+from notifications.reasons import Code, Reason
 from tests.network import KEY, closed_port, make_message, raw_server, shape_of, text_of
 
 EMAIL = providers.get("email")
@@ -128,13 +129,15 @@ def test_a_body_that_cannot_be_encoded_is_rejected(receiver: SMTPReceiver) -> No
 @pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
 def test_a_permanent_refusal_is_rejected(receiver: SMTPReceiver, command: str) -> None:
     receiver.replies[command] = "552 5.3.4 Too large"
-    assert EMAIL.send(make_message(), ADA) == Rejected("The mail server refused the email: 552 5.3.4 Too large")
+    assert EMAIL.send(make_message(), ADA) == Rejected(
+        Reason(Code.SMTP, status=552, said="5.3.4 Too large", enhanced="5.3.4")
+    )
 
 
 def test_a_mailbox_that_does_not_exist_is_gone(receiver: SMTPReceiver) -> None:
     receiver.replies["RCPT"] = "550 5.1.1 No such mailbox"
     answer = EMAIL.send(make_message(), ADA)
-    assert answer == Rejected("The mail server refused the email: 550 5.1.1 No such mailbox", gone=True)
+    assert answer == Rejected(Reason(Code.SMTP, status=550, said="5.1.1 No such mailbox", enhanced="5.1.1"), gone=True)
 
 
 @pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
@@ -143,7 +146,7 @@ def test_a_temporary_refusal_is_retried(receiver: SMTPReceiver, command: str, re
     receiver.replies[command] = reply
     answer = EMAIL.send(make_message(), ADA)
     assert isinstance(answer, Retryable)
-    assert reply[:3] in answer.reason
+    assert answer.reason.params["status"] == int(reply[:3])
 
 
 @pytest.mark.parametrize("command", ["MAIL", "RCPT"])
@@ -163,9 +166,14 @@ def test_a_connection_lost_after_the_final_dot_is_ambiguous(
     assert len(receiver.mails) == 1
 
 
+def code_of(answer: Answer) -> str:
+    assert isinstance(answer, Retryable)
+    return answer.reason.code
+
+
 def test_a_server_that_cannot_be_reached_is_retried() -> None:
     with mail_server(closed_port()):
-        assert EMAIL.send(make_message(), ADA) == Retryable("The mail server could not be reached.")
+        assert code_of(EMAIL.send(make_message(), ADA)) == Code.CONNECTION_REFUSED
     with mail_server(25, EMAIL_HOST="nowhere.invalid"):
         assert isinstance(EMAIL.send(make_message(), ADA), Retryable)
 
@@ -173,7 +181,7 @@ def test_a_server_that_cannot_be_reached_is_retried() -> None:
 def test_a_refused_sign_in_is_retried_without_showing_the_password(receiver: SMTPReceiver) -> None:
     with mail_server(receiver.port, EMAIL_HOST_USER="ada", EMAIL_HOST_PASSWORD="planted"):
         answer = EMAIL.send(make_message(), ADA)
-    assert answer == Retryable("The mail server refused Carillon's sign-in. The operator must correct EMAIL_URL.")
+    assert answer == Retryable(Reason(Code.MAIL_SIGN_IN))
 
 
 def test_a_server_without_the_required_encryption_gets_no_mail(receiver: SMTPReceiver) -> None:
@@ -184,12 +192,12 @@ def test_a_server_without_the_required_encryption_gets_no_mail(receiver: SMTPRec
 
 def test_each_failure_has_its_reason(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
     receiver.replies["MAIL"] = DROP
-    assert EMAIL.send(make_message(), ADA) == Retryable("The connection to the mail server broke.")
+    assert code_of(EMAIL.send(make_message(), ADA)) == Code.BROKEN
     hurry(monkeypatch)
     receiver.replies["MAIL"] = HANG
-    assert EMAIL.send(make_message(), ADA) == Retryable("The mail server did not answer in time.")
+    assert code_of(EMAIL.send(make_message(), ADA)) == Code.TIMEOUT
     with mail_server(25, EMAIL_HOST="a" * 64 + ".example"):
-        assert EMAIL.send(make_message(), ADA) == Retryable("The mail server could not be reached.")
+        assert code_of(EMAIL.send(make_message(), ADA)) == Code.NAME
 
 
 def drip_a_greeting(client: socket.socket) -> None:
@@ -254,7 +262,7 @@ def test_without_a_mail_server_mails_go_to_files_with_a_notice(settings: Setting
     settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     settings.EMAIL_FILE_PATH = tmp_path / "var" / "mail"
     assert EMAIL.notice() == "No mail server is configured: emails are saved in var/mail, not sent."
-    assert EMAIL.send(make_message(), ADA) == Delivered("Saved in var/mail.")
+    assert EMAIL.send(make_message(), ADA) == Delivered(Reason(Code.SAVED, folder="var/mail"))
     (written,) = (tmp_path / "var" / "mail").iterdir()
     assert f"<{KEY}@" in written.read_text()
 

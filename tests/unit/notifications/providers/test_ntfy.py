@@ -9,7 +9,8 @@ from demo.receivers import HTTPReceiver, Received, ntfy
 from demo.receivers.ntfy import LIMITED, OPEN, PROTECTED, TOKEN
 from notifications import providers
 from notifications.message import Delivered, Destination, Rejected, Retryable
-from tests.network import KEY, make_message, served
+from notifications.reasons import Code
+from tests.network import KEY, answered, make_message, served
 
 NTFY = providers.get("ntfy")
 ANSWER = ntfy.answer
@@ -82,12 +83,12 @@ def test_a_message_without_a_body_repeats_its_subject(receiver: HTTPReceiver) ->
 def test_a_protected_topic_is_rejected_with_advice(receiver: HTTPReceiver, topic: str, token: str) -> None:
     answer = NTFY.send(make_message(), make_destination(receiver.origin, topic=topic, token=token))
     assert isinstance(answer, Rejected)
-    assert "access token" in answer.reason
+    assert answer.reason.code == Code.TOPIC_TOKEN
 
 
 def test_a_limit_of_the_server_is_retried(receiver: HTTPReceiver) -> None:
     answer = NTFY.send(make_message(), make_destination(receiver.origin, topic=LIMITED))
-    assert answer == Retryable("The ntfy server answered 429 Too Many Requests.")
+    assert answer == Retryable(answered("the ntfy server", 429))
 
 
 @hypothesis.settings(max_examples=60, deadline=None, derandomize=True)

@@ -9,7 +9,8 @@ from demo.receivers import HTTPReceiver, Reply, slack
 from demo.receivers.slack import STATUSES, TOKEN, WEBHOOK, failing
 from notifications import providers
 from notifications.message import Delivered, Destination, Rejected, Retryable
-from tests.network import make_message, served
+from notifications.reasons import Code, Reason
+from tests.network import answered, make_message, served
 
 SLACK = providers.get("slack")
 ANSWER = slack.answer
@@ -70,17 +71,19 @@ def test_a_permanent_error_is_rejected_and_may_mean_that_the_webhook_is_gone(
     answer = SLACK.send(make_message(), make_destination(failing(error)))
     assert isinstance(answer, Rejected)
     assert answer.gone == gone
-    assert error not in answer.reason
+    assert error not in str(answer.reason)
 
 
 def test_an_old_error_is_permanent_whatever_its_status(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(500, body=b"no_service")
-    assert SLACK.send(make_message(), make_destination()) == Rejected("The webhook was removed in Slack.", gone=True)
+    assert SLACK.send(make_message(), make_destination()) == Rejected(
+        Reason(Code.WEBHOOK_REMOVED, service="Slack"), gone=True
+    )
 
 
 def test_a_temporary_error_is_retried_when_slack_says(receiver: HTTPReceiver) -> None:
     answer = SLACK.send(make_message(), make_destination(failing("rate_limited")))
-    assert answer == Retryable("Slack answered 429 Too Many Requests.", 30)
+    assert answer == Retryable(answered("Slack", 429), 30)
     assert isinstance(SLACK.send(make_message(), make_destination(failing("rollup_error"))), Retryable)
 
 

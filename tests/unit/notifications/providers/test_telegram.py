@@ -10,13 +10,12 @@ from demo.receivers import Hang, HTTPReceiver, Received, Reply, telegram
 from demo.receivers.telegram import TOKEN
 from notifications import providers
 from notifications.message import Ambiguous, Answer, Delivered, Destination, Rejected, Retryable
-from tests.network import make_message, served
+from notifications.reasons import Code, Reason
+from tests.network import answered, make_message, served
 
 TELEGRAM = providers.get("telegram")
 ANSWER = telegram.answer
 
-NO_RIGHTS = "The bot may not write in this chat. Allow it to post; in a channel, make it an administrator."
-BLOCKED = "The bot was blocked or removed from the chat."
 
 VALID = [{"token": TOKEN, "chat": chat} for chat in ("123456789", " -1001234567890 ", "@newsroom")]
 INVALID = [
@@ -52,18 +51,15 @@ def test_a_message_has_the_documented_shape(receiver: HTTPReceiver) -> None:
 @pytest.mark.parametrize(
     ("chat", "answer"),
     [
-        ("403", Rejected(BLOCKED, gone=True)),
-        ("4030", Rejected("The bot cannot write first. Send it a message in Telegram, then try again.")),
-        ("4031", Rejected("The recipient's Telegram account no longer exists.", gone=True)),
-        ("-4032", Rejected(BLOCKED, gone=True)),
-        ("-4033", Rejected(NO_RIGHTS)),
-        ("-4034", Rejected(NO_RIGHTS)),
-        (
-            "404",
-            Rejected("The bot finds no chat with this id. First send the bot a message, or add it to the group."),
-        ),
-        ("429", Retryable("Telegram answered 429 Too Many Requests.", 7)),
-        ("500", Retryable("Telegram answered 500 Internal Server Error.")),
+        ("403", Rejected(Reason(Code.BLOCKED), gone=True)),
+        ("4030", Rejected(Reason(Code.NOT_WRITTEN_FIRST))),
+        ("4031", Rejected(Reason(Code.ACCOUNT_GONE), gone=True)),
+        ("-4032", Rejected(Reason(Code.BLOCKED), gone=True)),
+        ("-4033", Rejected(Reason(Code.NO_RIGHTS))),
+        ("-4034", Rejected(Reason(Code.NO_RIGHTS))),
+        ("404", Rejected(Reason(Code.NO_CHAT))),
+        ("429", Retryable(answered("Telegram", 429), 7)),
+        ("500", Retryable(answered("Telegram", 500))),
     ],
 )
 def test_each_answer_of_the_service_has_its_meaning(receiver: HTTPReceiver, chat: str, answer: Answer) -> None:
@@ -74,7 +70,7 @@ def test_each_answer_of_the_service_has_its_meaning(receiver: HTTPReceiver, chat
 def test_an_unknown_token_is_rejected(receiver: HTTPReceiver) -> None:
     answer = TELEGRAM.send(make_message(), make_destination(token=TOKEN[:-1] + "y"))
     assert isinstance(answer, Rejected)
-    assert "bot token" in answer.reason
+    assert answer.reason.code == Code.BOT_TOKEN
 
 
 def test_a_message_follows_a_group_that_became_a_supergroup(receiver: HTTPReceiver) -> None:

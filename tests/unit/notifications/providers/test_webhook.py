@@ -12,9 +12,11 @@ from standardwebhooks import WebhookVerificationError
 from demo.receivers import HTTPReceiver, Received, Reply
 from notifications import providers
 from notifications.message import Answer, Delivered, Destination, Rejected, Retryable
-from tests.network import KEY, make_message
+from notifications.reasons import Code, Reason
+from tests.network import KEY, answered, make_message
 
 WEBHOOK = providers.get("webhook")
+RECEIVER = "the receiver"
 ANSWER = None
 KEY_BYTES = b"planted-planted-planted-planted"
 SECRET = "whsec_" + base64.b64encode(KEY_BYTES).decode()
@@ -64,7 +66,7 @@ def test_the_signature_is_the_one_of_the_specification(receiver: HTTPReceiver) -
 
 
 def test_a_message_has_the_documented_shape(receiver: HTTPReceiver) -> None:
-    assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == Delivered("200 OK")
+    assert WEBHOOK.send(make_message(), make_destination(receiver.url)) == Delivered(Reason(Code.ACCEPTED, status=200))
     (request,) = receiver.requests
     assert request.verified(SECRET) == {
         "type": "notification",
@@ -120,28 +122,23 @@ def test_the_path_and_the_query_are_sent_and_stored_as_secrets(receiver: HTTPRec
     assert receiver.requests[0].path == "/hooks/carillon?token=planted&x=%20"
 
 
-REDIRECTED = (
-    "The receiver answered 308 Permanent Redirect. Carillon follows no redirects: give this channel the final address."
-)
-
-
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        (Reply(200), Delivered("200 OK")),
-        (Reply(204, body=b""), Delivered("204 No Content")),
-        (Reply(299), Delivered("299")),
-        (Reply(400), Rejected("The receiver answered 400 Bad Request.")),
-        (Reply(404), Rejected("The receiver answered 404 Not Found.")),
-        (Reply(408), Retryable("The receiver answered 408 Request Timeout.")),
-        (Reply(410), Rejected("The receiver answered 410 Gone: it wants no more messages.", gone=True)),
-        (Reply(425), Retryable("The receiver answered 425 Too Early.")),
-        (Reply(429, {"Retry-After": "7"}), Retryable("The receiver answered 429 Too Many Requests.", 7.0)),
-        (Reply(429, {"Retry-After": "soon"}), Retryable("The receiver answered 429 Too Many Requests.")),
-        (Reply(500), Retryable("The receiver answered 500 Internal Server Error.")),
-        (Reply(503, {"retry-after": "0"}), Retryable("The receiver answered 503 Service Unavailable.", 0.0)),
-        (Reply(599), Retryable("The receiver answered 599.")),
-        (Reply(308), Rejected(REDIRECTED)),
+        (Reply(200), Delivered(Reason(Code.ACCEPTED, status=200))),
+        (Reply(204, body=b""), Delivered(Reason(Code.ACCEPTED, status=204))),
+        (Reply(299), Delivered(Reason(Code.ACCEPTED, status=299))),
+        (Reply(400), Rejected(answered(RECEIVER, 400))),
+        (Reply(404), Rejected(answered(RECEIVER, 404))),
+        (Reply(408), Retryable(answered(RECEIVER, 408))),
+        (Reply(410), Rejected(answered(RECEIVER, 410, Code.GONE), gone=True)),
+        (Reply(425), Retryable(answered(RECEIVER, 425))),
+        (Reply(429, {"Retry-After": "7"}), Retryable(answered(RECEIVER, 429), 7.0)),
+        (Reply(429, {"Retry-After": "soon"}), Retryable(answered(RECEIVER, 429))),
+        (Reply(500), Retryable(answered(RECEIVER, 500))),
+        (Reply(503, {"retry-after": "0"}), Retryable(answered(RECEIVER, 503), 0.0)),
+        (Reply(599), Retryable(answered(RECEIVER, 599))),
+        (Reply(308), Rejected(answered(RECEIVER, 308, Code.REDIRECT))),
     ],
 )
 def test_each_answer_of_the_receiver_has_its_meaning(receiver: HTTPReceiver, reply: Reply, answer: Answer) -> None:
@@ -161,7 +158,7 @@ def test_a_retry_after_date_becomes_seconds(receiver: HTTPReceiver) -> None:
 def test_a_damaged_secret_is_rejected_with_advice(receiver: HTTPReceiver) -> None:
     destination = Destination(address={"url": receiver.url}, secrets={"secret": "planted"})
     answer = WEBHOOK.send(make_message(), destination)
-    assert answer == Rejected("This channel's signing secret is damaged. Remove the channel and add it again.")
+    assert answer == Rejected(Reason(Code.DAMAGED, part="signing secret"))
     assert receiver.requests == []
 
 

@@ -1,0 +1,114 @@
+"""Every code that the product writes has a sentence, and gets what its sentence shows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from notifications.reasons import Code, Reason, sentence
+
+ROOT = Path(__file__).parents[2]
+
+
+def uses() -> Iterator[tuple[str, str, set[str] | None]]:
+    """(where, name of the code, names of its parameters) of each use in the product; None where not called."""
+    for folder in ("notifications", "schedules", "people", "config", "common"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if "from notifications.reasons import" not in (text := path.read_text()):
+                continue
+            tree = ast.parse(text)
+            called: dict[ast.AST, set[str] | None] = {}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Reason":
+                    given = {keyword.arg for keyword in node.keywords if keyword.arg}
+                    splat = any(keyword.arg is None for keyword in node.keywords)
+                    called[node.args[0]] = None if splat else given
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Code":
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node.attr, called.get(node)
+
+
+def shown(code: Code) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(code.text) if name}
+
+
+def test_each_code_is_used() -> None:
+    assert {Code[name] for _, name, _ in uses() if name in Code.__members__} == set(Code)
+
+
+def test_each_use_gives_what_its_sentence_shows() -> None:
+    lacking = [(where, name) for where, name, given in uses() if given is not None and shown(Code[name]) - given]
+    assert lacking == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (Reason(Code.HTTP, service="the receiver", status=404), "The receiver answered 404 Not Found."),
+        (Reason(Code.HTTP, service="Slack", status=599), "Slack answered 599."),
+        (
+            Reason(Code.TIMEOUT, service="the mail server", seconds=58.0),
+            "The mail server did not answer within 58 seconds.",
+        ),
+        (Reason(Code.UNREACHABLE, service="Slack", errno=113), "Slack could not be reached: No route to host."),
+        (
+            Reason(Code.LIMIT_HOST, service="Webhook", amount=1_000, seconds=300.0, until=""),
+            "Webhook takes 1,000 messages in 5 minutes to one host; this one waits.",
+        ),
+        (
+            Reason(Code.LIMIT_PERSON, amount=1, seconds=86_400.0, until="09:00 on 2 June"),
+            "You may be sent 1 message a day; this one waits until 09:00 on 2 June.",
+        ),
+        (
+            Reason(Code.LIMIT_SERVICE, service="Telegram", amount=30, seconds=1.0, until=None),
+            "Telegram takes 30 messages a second; before its turn it will be stale.",
+        ),
+        (
+            Reason(Code.BLOCKED).then(Reason(Code.QUIET_HOURS, until="07:00")),
+            "The bot was blocked or removed from the chat. Waits until 07:00: your quiet hours.",
+        ),
+        (
+            Reason(Code.BEFORE_FAILED, label="Chat", why=Reason(Code.DISABLED, why=Reason(Code.UNSUBSCRIBED))),
+            "Chat failed: The channel is disabled: You unsubscribed, by the link in a message.",
+        ),
+        (Reason(Code.NOT_ACKNOWLEDGED, minutes=1, label="Chat"), "nobody acknowledged it within 1 minute of Chat."),
+        (Reason(Code.NOTE, said="{said} {0} {said.x}"), "{said} {0} {said.x}"),
+    ],
+)
+def test_a_sentence_shows_its_parameters(reason: Reason, text: str) -> None:
+    assert str(reason) == text
+
+
+@pytest.mark.parametrize(
+    ("code", "params", "text"),
+    [
+        ("", {}, ""),
+        ("of-a-newer-release", {}, "of-a-newer-release"),
+        ("of-a-newer-release", {"said": "Hm."}, "Hm."),
+        (Code.HTTP, {}, "… answered …."),
+        (Code.HTTP, ["damaged"], "… answered …."),
+        (Code.HTTP, {"service": 1, "status": {"code": 7}}, "1 answered 7."),
+        (Code.UNREACHABLE, {"service": "Slack", "errno": "x"}, "Slack could not be reached: x."),
+        (
+            Code.LIMIT_PERSON,
+            {"amount": None, "seconds": "x", "until": 1},
+            "You may be sent None x; this one waits until 1.",
+        ),
+    ],
+)
+def test_an_unknown_code_and_damaged_parameters_are_readable(code: str, params: object, text: str) -> None:
+    assert sentence(code, params) == text
+
+
+def test_a_reason_survives_its_row() -> None:
+    reason = Reason(Code.BEFORE_FAILED, label="A\0\ud800", why=Reason(Code.HTTP, service="Slack", status=404))
+    assert Reason.read(reason.code, reason.json) == reason
+    assert "\\u0000" not in reason.json
+    nested = reason
+    for _ in range(50):
+        nested = Reason(Code.DISABLED, why=nested)
+    assert str(nested).endswith("…")
