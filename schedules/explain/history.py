@@ -15,8 +15,11 @@ from schedules.explain.causes import Cause, Code
 from schedules.explain.gaps import gaps
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.rules import InvalidRule, Timetable, Work, civil
+from schedules.rules.invalid import BUDGET
 
 PAGE = 100
+# For all that one page asks of its rules, old ones included; what costs more is left out.
+_WORK = 10 * BUDGET
 # A slot that fires later than this has its lateness explained.
 PUNCTUAL = timedelta(seconds=2)
 # How far before the oldest slot outages are read: what is late may be late because of one that has ended.
@@ -49,8 +52,9 @@ def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, li
     recorded = schedule.occurrences.filter(scheduled_for__gte=since, scheduled_for__lt=until)
     rows = list(recorded.order_by("-scheduled_for")[:limit])
     oldest = rows[-1].scheduled_for if len(rows) == limit else since
-    found = {one.slot: one for one in _in_gaps(schedule, oldest, until, now, limit)}
-    found |= _explain(schedule, rows, now)
+    work = Work(_WORK)
+    found = {one.slot: one for one in _in_gaps(schedule, oldest, until, now, limit, work)}
+    found |= _explain(schedule, rows, now, work)
     return [found[slot] for slot in sorted(found, reverse=True)[:limit]]
 
 
@@ -59,26 +63,27 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[Explained
     if schedule.deleted_at is not None or schedule.state not in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         return []
     skipped = list(schedule.occurrences.filter(scheduled_for__gt=now).order_by("scheduled_for")[:limit])
-    found = _explain(schedule, skipped, now)
+    work = Work(_WORK)
+    found = _explain(schedule, skipped, now, work)
     try:
-        timetable, upcoming = schedule.timetable(), slots.upcoming(schedule, limit, taken=found.keys())
+        timetable, upcoming = schedule.timetable(), slots.upcoming(schedule, limit, work, taken=found.keys())
     except InvalidRule:
         return []
     for slot in upcoming:
-        found[slot] = ExplainedSlot(slot, "coming", note=words.clock_note(timetable, slot))
+        found[slot] = ExplainedSlot(slot, "coming", note=words.clock_note(timetable, slot, work))
     shown = sorted(found)[:limit]
     if not shown:
         return []
     since = max(now, schedule.snoozed_until or now)
     with suppress(InvalidRule):
-        for slot in _on_excluded_dates(timetable, since, shown[-1]):
+        for slot in _on_excluded_dates(timetable, since, shown[-1], work):
             found[slot] = ExplainedSlot(slot, "skipped", [Cause(Code.EXCLUDED)])
     return [found[slot] for slot in sorted(found) if slot <= shown[-1]]
 
 
-def _on_excluded_dates(timetable: Timetable, since: datetime, until: datetime) -> Iterator[datetime]:
+def _on_excluded_dates(timetable: Timetable, since: datetime, until: datetime, work: Work) -> Iterator[datetime]:
     """The first slot of each excluded date, between `since` and `until`. Raises InvalidRule if it costs too much."""
-    everything, work = timetable.without_exclusions(), Work()
+    everything = timetable.without_exclusions()
     for first, end in timetable.excluded_days():
         slot = everything.next_after(max(first - civil.TICK, since), work)
         if slot is not None and slot < min(end, until):
@@ -86,7 +91,7 @@ def _on_excluded_dates(timetable: Timetable, since: datetime, until: datetime) -
 
 
 def _in_gaps(
-    schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int
+    schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int, work: Work
 ) -> Iterator[ExplainedSlot]:
     found: list[datetime] = []
     for gap in gaps(schedule, now):
@@ -96,15 +101,17 @@ def _in_gaps(
         if first >= last:
             continue
         try:
-            silent = gap.timetable.last_slots(first, last, limit)
+            silent = gap.timetable.last_slots(first, last, limit, work)
         except InvalidRule:
             continue
         found += silent
         for slot in silent:
-            yield ExplainedSlot(slot, "skipped", [gap.cause], note=words.clock_note(gap.timetable, slot))
+            yield ExplainedSlot(slot, "skipped", [gap.cause], note=words.clock_note(gap.timetable, slot, work))
 
 
-def _explain(schedule: Schedule, rows: Sequence[Occurrence], now: datetime) -> dict[datetime, ExplainedSlot]:
+def _explain(
+    schedule: Schedule, rows: Sequence[Occurrence], now: datetime, work: Work
+) -> dict[datetime, ExplainedSlot]:
     """The slots of these occurrences."""
     if not rows:
         return {}
@@ -121,7 +128,7 @@ def _explain(schedule: Schedule, rows: Sequence[Occurrence], now: datetime) -> d
             why.append(Cause(row.reason))
         if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
             why.append(causes.of_lateness(slot, row.fired_at, outages))
-        note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot)
+        note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot, work)
         found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id)
     return found
 
@@ -135,11 +142,11 @@ def _by_hand(schedule: Schedule) -> dict[str, str]:
     }
 
 
-def _note(schedule: Schedule, slot: datetime) -> str:
+def _note(schedule: Schedule, slot: datetime, work: Work) -> str:
     """Only for slots of the present rule: earlier rules may have treated the clock change differently."""
     try:
         timetable = schedule.timetable()
-        is_slot = timetable.next_after(slot - civil.TICK) == slot
+        is_slot = timetable.next_after(slot - civil.TICK, work) == slot
     except InvalidRule:
         return ""
-    return words.clock_note(timetable, slot) if is_slot else ""
+    return words.clock_note(timetable, slot, work) if is_slot else ""

@@ -70,15 +70,16 @@ class Timetable:
             first, end = (datetime.combine(shown, time()) for shown in (day, day + _DAY))
             yield civil.first_instant(self.rule.zone, first), civil.first_instant(self.rule.zone, end)
 
-    def last_slots(self, begin: datetime, end: datetime, count: int) -> list[datetime]:
+    def last_slots(self, begin: datetime, end: datetime, count: int, work: Work | None = None) -> list[datetime]:
         """The last `count` slots (at most a hundred) in [begin, end), both aware, in order.
 
         Rules only look ahead: this widens the time before `end` until it holds enough slots, and few enough to walk.
+        Raises InvalidRule where they cost more than `work` (None: a budget for each slot) has left.
         """
         few, step = end, timedelta(hours=1)
         while True:
             many = begin if end - begin <= step else end - step
-            found = self._walk(many, end)
+            found = self._walk(many, end, work)
             if len(found) > _WALK:
                 break
             if len(found) >= count or many == begin:
@@ -87,7 +88,7 @@ class Timetable:
         # Slots lie unevenly: too few from `few` on, too many from `many` on. Look between.
         while True:
             middle = many + (few - many) / 2
-            found = self._walk(middle, end)
+            found = self._walk(middle, end, work)
             if count <= len(found) <= _WALK:
                 return found[-count:]
             if len(found) < count:
@@ -95,11 +96,11 @@ class Timetable:
             else:
                 many = middle
 
-    def _walk(self, begin: datetime, end: datetime) -> list[datetime]:
+    def _walk(self, begin: datetime, end: datetime, work: Work | None) -> list[datetime]:
         """The slots in [begin, end); one more than `_WALK` if there are more."""
         slots: list[datetime] = []
-        slot = self.next_after(begin - civil.TICK)
+        slot = self.next_after(begin - civil.TICK, work)
         while slot is not None and slot < end and len(slots) <= _WALK:
             slots.append(slot)
-            slot = self.next_after(slot)
+            slot = self.next_after(slot, work)
         return slots

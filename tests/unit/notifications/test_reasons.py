@@ -11,7 +11,7 @@ import pytest
 
 from notifications.reasons import Code, Reason, sentence
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def uses() -> Iterator[tuple[str, str, set[str] | None]]:
