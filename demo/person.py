@@ -44,7 +44,7 @@ class Person:
 
     def confirm(self, label: str, read_code: Callable[[], str | None]) -> None:
         """Enter the code that has arrived on the channel, as soon as `read_code` finds it."""
-        page = self._browser.open(self._browser.open("/channels/").link(f"Confirm {label}"))
+        page = self._browser.open(self._browser.open("/channels/").link(f"Verify {label}"))
         self._browser.send(page, page.form("code").fill(code=wait_until(read_code, f"the code for “{label}”", 20)))
 
     def remind(self, title: str, at: datetime) -> None:

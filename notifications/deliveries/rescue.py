@@ -30,7 +30,7 @@ class Rescued:
 
 
 def rescue() -> Rescued:
-    """Settle, then publish. Each part is a statement of its own, so that none holds up another."""
+    """Settle, then publish. Each part is its own statement, so that none holds up another."""
     expired = persist(partial(deliveries.expire, BATCH))
     rules = [
         LostRule(provider.kind, provider.recognises_repeats, provider.policy.tries) for provider in providers.all()
