@@ -25,7 +25,7 @@ def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
 
 
 def rows_within(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Those of `rows` that whoever is signed in may act on, as `may_act_on` says of one."""
+    """Those of `rows` that the signed-in user may act on, as `may_act_on` decides for one."""
     actor = cast(AbstractUser, request.user)
     if actor.is_active and actor.is_superuser:
         return rows

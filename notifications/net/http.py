@@ -106,7 +106,7 @@ def probe(url: str, deadline: float) -> None:
     if not address_checks.may_look(host):
         return
     if not connection.in_atomic_block:
-        connection.close()  # back to the pool: whoever waits for a stranger must not keep it from other pages
+        connection.close()  # back to the pool: other pages need it while this one waits for a stranger
     with within(deadline), suppress(OSError):
         try:
             with _connect(host, port) as reached:

@@ -59,7 +59,7 @@ def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -
     chosen = set(typed.getlist("channels"))
     there = [channel for channel in Channel.objects.for_user(request.user) if str(channel.id) in chosen]
     escalates = bool(typed.get("one_by_one") and typed.get("escalate_after", "").strip())
-    zone = form.timetable.rule.timezone if form.timetable and coming else request.user.time_zone or "UTC"
+    zone = form.timetable.rule.timezone if form.timetable and coming else request.user.zone.key
     slot = coming[0] if coming else form.now
     return text_preview.read(request.user, typed["title"], typed.get("body", ""), slot, zone, there, escalates)
 
