@@ -64,11 +64,13 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         return columns.to_row("schedules.schedule", occurrence.schedule_id, cells.short(occurrence.schedule.title))
 
     person = columns.column("owner", "schedule", cells.person)
-    fired = columns.instant_column("fired at", "fired_at")
+    fired = columns.instant_column("recorded", "fired_at")
 
     @admin.display(description="lateness")
     def lateness(self, occurrence: Occurrence) -> str:
         late = occurrence.fired_at - occurrence.scheduled_for
+        if late < timedelta(0):
+            return columns.NONE  # a person skipped it ahead of its time
         if late < timedelta(minutes=1):
             return f"{late.total_seconds():.3f}\N{NO-BREAK SPACE}s"
         return str(timedelta(seconds=round(late.total_seconds())))
