@@ -1,6 +1,6 @@
 """`script/bench idle [--schedules N] [--rounds N] [--json]`: the cost of beat while nothing is due.
 
-Each size has a database of its own and is measured in processes of its own: its start until the first
+Each size has its own database and is measured in its own processes: its start until the first
 tick is done, the median tick, its memory, and the median edit of a schedule. The sizes take turns, since the
 speed of the machine drifts, and each value is the median of the rounds. The million takes a minute or two to write.
 """

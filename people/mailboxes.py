@@ -37,7 +37,7 @@ MAILS_A_DAY = 5
 _RATES = dict.fromkeys(Purpose, f"{MAILS_A_DAY}/d/key") | {Purpose.NOTICE: "30/d/key"}
 
 
-# Gmail ignores dots: without this, a mailbox there has thousands of addresses, each with limits of its own.
+# Gmail ignores dots: without this, a mailbox there has thousands of addresses, each with separate limits.
 _WITHOUT_DOTS = {"gmail.com", "googlemail.com"}
 
 

@@ -99,7 +99,7 @@ def _judge(response: Response) -> Answer:
     if response.status == 200:
         return Delivered()
     error = response.body[:100].decode("ascii", "replace").strip()
-    # Before 2016 some of these came with the status 500; they are final all the same.
+    # Before 2016 some of these came with the status 500; they are final too.
     if error in _GONE:
         return Rejected(Reason(_GONE[error], service="Slack"), gone=True)
     if error in _REFUSED:

@@ -48,7 +48,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
     list_display = ("title_short", "person", "words", "state_label", "next_slot", "last_fired", "fired_count", "rows")
     list_select_related = ("user",)
     list_filter = (ScheduleState,)
-    list_disable_select_all = True  # each is paused in a transaction of its own
+    list_disable_select_all = True  # each is paused in its own transaction
     ordering = ("-id",)
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
