@@ -109,12 +109,12 @@ def test_one_persons_many_at_a_window_for_all_cost_another_ones_few_a_turn_or_tw
 
 def test_whatever_passes_here_the_moving_window_of_limits_lets_pass_too(settings: Settings) -> None:
     window, rate, chance = make_window(amount=7, seconds=1.0), RateLimitItemPerSecond(7), random.Random(1)
-    witness = MovingWindowRateLimiter(RedisStorage(settings.REDIS_URL))
+    reference = MovingWindowRateLimiter(RedisStorage(settings.REDIS_URL))
     passed, until = 0, time.monotonic() + 2.5
     while time.monotonic() < until:
         if take([window], "ada", chance.choice((0, 1, 2))) is None:
             passed += 1
-            assert witness.hit(rate, window.key)
+            assert reference.hit(rate, window.key)
         time.sleep(chance.expovariate(40.0))
     assert 7 < passed <= 21
 

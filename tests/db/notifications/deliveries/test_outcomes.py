@@ -1,4 +1,4 @@
-"""The outcome of a notification follows from its deliveries, whoever ends them and however many at once."""
+"""The outcome of a notification follows from its deliveries, also when several end at once."""
 
 from __future__ import annotations
 
