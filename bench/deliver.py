@@ -41,8 +41,9 @@ def main() -> None:
 def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: int) -> None:
     from bench import bare
     from bench.rows import make_channel, make_deliveries, make_user
-    from notifications.deliveries import outbox, publisher
+    from notifications.deliveries import outbox
     from notifications.models import Delivery
+    from work import publisher
 
     sink = Sink(options.latency / 1000)
     channel = make_channel(make_user(), "webhook", {"url": sink.url}, {"secret": bare.SECRET})

@@ -47,7 +47,7 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     from bench.rows import WEBHOOK_SECRET, make_channel, make_deliveries, make_user
     from demo.receivers import HTTPReceiver
     from demo.receivers.telegram import TOKEN, answer
-    from notifications.deliveries import fair_queue
+    from work import fair_queue
 
     few = fair_queue.FEW
     rows: dict[str, dict[str, Any]] = {}
@@ -152,8 +152,8 @@ def _forget(app: Any) -> None:
     """Remove what a run has left, before the next one."""
     from django.db.models.functions import Now
 
-    from notifications.deliveries import fair_queue
     from notifications.models import Delivery
+    from work import fair_queue
 
     with app.connection_for_write() as broker:
         for name in ("deliveries", fair_queue.QUEUE):

@@ -91,6 +91,7 @@ WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # per host
 INSTALLED_APPS = [
     "common",
     "people",
+    "work",
     "notifications",
     "schedules",
     "unfold",

@@ -28,9 +28,9 @@ def _wished() -> list[str]:
 
 def _shorten() -> None:
     from common import postgres
-    from notifications import retry
     from notifications.deliveries import claims, wakes
     from notifications.providers.webhook import Webhook
+    from work import retry
 
     claims.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
     postgres.PATIENCE = claims.LEASE / 2
@@ -76,7 +76,7 @@ def _exhaust_memory() -> None:
 
 
 def _publish_fourfold() -> None:
-    from notifications.deliveries import publisher
+    from work import publisher
 
     publish = publisher.publish
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from notifications import providers, retry
+from notifications import providers
 from notifications.deliveries.claims import Claim
 from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
 from notifications.models import Attempt, Channel, Delivery
 from notifications.reasons import Code, Reason
 from people import quiet
+from work import retry
 
 _STATE = Delivery.State
 _OUTCOME = Attempt.Outcome

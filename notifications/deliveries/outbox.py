@@ -19,10 +19,11 @@ from common import fault_points
 from common.postgres import column, query
 from common.uuid7 import uuid7
 from notifications import providers
-from notifications.deliveries import fair_queue, publisher, wakes
+from notifications.deliveries import wakes
 from notifications.models import Channel, Notification
 from notifications.reasons import Code, Reason
 from people import quiet
+from work import fair_queue, publisher
 
 log = logging.getLogger(__name__)
 

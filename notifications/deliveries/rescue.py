@@ -12,7 +12,8 @@ from functools import partial
 
 from common.postgres import persist
 from notifications import deliveries, providers
-from notifications.deliveries import LostRule, Recovered, broker, fair_queue, fallback, outbox, wakes
+from notifications.deliveries import LostRule, Recovered, fallback, outbox, wakes
+from work import broker, fair_queue
 
 log = logging.getLogger(__name__)
 

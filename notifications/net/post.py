@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from notifications import retry
 from notifications.message import Ambiguous, Answer, Rejected, Retryable
 from notifications.net import http
 from notifications.net.http import Response
 from notifications.reasons import Code, Reason
+from work import retry
 
 _RETRY_STATUSES = (408, 425, 429)
 

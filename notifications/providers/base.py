@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from django import forms
 
-from notifications import retry
 from notifications.message import Answer, Destination, Message
 from notifications.text import Fitted, fit, utf8
+from work import retry
 
 
 @dataclass(frozen=True, slots=True)

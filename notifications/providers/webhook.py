@@ -15,7 +15,6 @@ import standardwebhooks
 from django import forms
 from django.conf import settings
 
-from notifications import retry
 from notifications.message import Answer, Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import AddressField
@@ -23,6 +22,7 @@ from notifications.net.address_policy import EXAMPLE
 from notifications.net.http import SERVICE, Response
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import Code, Reason
+from work import retry
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 

@@ -9,11 +9,12 @@ import redis
 
 from common.uuid7 import uuid7
 from notifications import tasks
-from notifications.deliveries import broker as broker_module
-from notifications.deliveries import fair_queue, outbox, rescue
+from notifications.deliveries import outbox, rescue
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user
+from work import broker as broker_module
+from work import fair_queue
 
 pytestmark = pytest.mark.django_db
 

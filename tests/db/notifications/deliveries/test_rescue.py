@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from common.uuid7 import uuid7
 from config.celery import app
-from notifications.deliveries import broker as broker_module
 from notifications.deliveries import outbox, rescue
 from notifications.models import Channel, Delivery, Notification
 from tests.make import NOON, make_channel, make_delivery, make_user
+from work import broker as broker_module
 
 pytestmark = pytest.mark.django_db
 
