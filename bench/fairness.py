@@ -87,15 +87,16 @@ def run_load(
     from bench.rows import make_deliveries
     from notifications.deliveries import outbox
     from notifications.models import Delivery
+    from work import wakes
 
     for start in range(0, len(flood), BATCH):
-        outbox.publish([outbox.Wake(key, 0.0, owner) for key in flood[start : start + BATCH]])
+        wakes.publish([wakes.Wake(outbox.DELIVER, key, 0.0, owner) for key in flood[start : start + BATCH]])
     singles, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
         time.sleep(chance.expovariate(5.0))
         other = chance.choice(others)
         [single] = make_deliveries(other, 1)
-        outbox.publish([outbox.Wake(single, 0.0, other.user_id)])
+        wakes.publish([wakes.Wake(outbox.DELIVER, single, 0.0, other.user_id)])
         singles.append(single)
     waiting = Delivery.objects.filter(id__in=singles, settled_at=None)
     while waiting.exists():
@@ -111,7 +112,7 @@ def rescued(app: Any) -> Iterator[None]:
 
     def rescue() -> None:
         while not over.wait(5.0):
-            app.send_task("notifications.rescue", ignore_result=True)
+            app.send_task("work.rescue", ignore_result=True)
 
     clock = threading.Thread(target=rescue)
     clock.start()
