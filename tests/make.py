@@ -14,7 +14,7 @@ from django.db import connection
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
-from notifications.message import Destination
+from notifications.message import Destination, Rejected
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from people.models import User
@@ -144,10 +144,12 @@ def finish(claim: Claim, answer: Answer) -> None:
         runner.finish(DELIVERY, claim, answer, jitter=0.0)
 
 
-def settle(claim: Claim, state: str, reason: str = "Said.", **fields: Any) -> bool:
-    """Settle a claim as a decision for `state` does."""
+def settle(claim: Claim, state: str, reason: str | Rejected = "Said.", **fields: Any) -> bool:
+    """Settle a claim as a decision for `state` does; `reason` is a text, or the answer of its provider."""
     outcomes = {"delivered": "delivered", "dead": "rejected", "unknown": "ambiguous", "pending": "retryable"}
-    return settlement.settle(DELIVERY, claim, Decision(state, outcomes[state], noted(reason), **fields))
+    answer = reason if isinstance(reason, Rejected) else None
+    said = noted(reason) if isinstance(reason, str) else reason.reason
+    return settlement.settle(DELIVERY, claim, Decision(state, outcomes[state], said, **fields), answer)
 
 
 def drop_check(table: str, name: str) -> None:

@@ -66,7 +66,7 @@ def operator() -> Client:
 def test_a_row_that_holds_one_is_given_up_with_a_reason_and_sends_nothing(ada: User, address: str) -> None:
     channel = make_channel(ada, "email", address={"address": address})
     delivery = make_delivery(channel)
-    send_now(delivery.id, "host:1")
+    send_now(delivery.id)
     after = Delivery.objects.get(id=delivery.id)
     assert (after.state, after.reason_code) == ("dead", "damaged")
     assert mail.outbox == []
@@ -74,7 +74,7 @@ def test_a_row_that_holds_one_is_given_up_with_a_reason_and_sends_nothing(ada: U
 
 def test_one_operator_with_a_damaged_address_keeps_the_summary_from_nobody(ada: User) -> None:
     delivery = make_delivery(make_channel(ada, "webhook"))
-    claim = take(delivery.id, "host:1")
+    claim = take(delivery.id)
     assert claim is not None
     settle(claim, "dead", "It answered 404 Not Found.")
     for address in (ADDRESSES[0], "fine@example.org"):

@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
+import work.reasons
 from notifications import dead_letters
 from notifications.dead_letters import Which
 from notifications.deliveries.kind import DELIVERY
@@ -64,7 +65,7 @@ def test_a_mail_servers_reply_is_grouped_by_its_status_alone(status: int, text: 
 
 
 def test_a_cause_is_of_one_provider_one_code_and_one_end() -> None:
-    assert cause_of("email", Reason(Code.LOST), "unknown") == "email-lost-unknown"
+    assert cause_of("email", Reason(work.reasons.Code.LOST), "unknown") == "email-lost-unknown"
     assert cause_of("Pi/geon\n", Reason("?"), "unknown") == "pi-geon----unknown"
     assert len(cause_of("x" * 500, Reason("y"), "unknown")) == 64
 
@@ -117,7 +118,8 @@ def test_a_channel_that_cannot_be_used_gives_its_own_code(unusable: dict[str, ob
     [("email", False, "email-lost-unknown"), ("email", True, "email-lost"), ("pigeon", False, "pigeon-lost-unknown")],
 )
 def test_a_lost_worker_gives_a_cause(provider: str, repeatable: bool, cause: str) -> None:
-    delivery = make_delivery(make_channel(make_user(), "email"), provider=provider, tries=5)
+    channel = make_channel(make_user(), "email", on_unknown="retry" if repeatable else "")
+    delivery = make_delivery(channel, provider=provider, tries=5)
     take(delivery.id, "worker")
     Delivery.objects.update(lease_until=NOON - timedelta(days=9999))
     recovery.recover(DELIVERY, 10)

@@ -128,7 +128,7 @@ def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPRec
     claim = take(make_delivery(hook).id, "worker")
     assert claim is not None
     changes.disable([hook.id], "By an operator.")
-    settle(claim, "dead", "410 Gone", gone=True)
+    settle(claim, "dead", Rejected(noted("410 Gone"), gone=True))
     hook.refresh_from_db()
     assert hook.disabled_reason == "By an operator."
 
@@ -145,7 +145,7 @@ def test_a_late_writer_says_nothing_about_the_channel(hook: Channel) -> None:
     claim = take(make_delivery(hook).id, "worker")
     assert claim is not None
     Delivery.objects.update(state="pending", lease_token=None, lease_until=None)
-    assert not settle(claim, "dead", "410 Gone", gone=True)
+    assert not settle(claim, "dead", Rejected(noted("410 Gone"), gone=True))
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (None, None)
 
@@ -159,7 +159,7 @@ def test_a_delivery_costs_two_statements_whatever_the_channels_record(ada: User)
         with CaptureQueriesContext(connection) as captured:
             send_now(delivery.id)
         assert len(captured) == 2
-        assert ("failing_since = NULL" in captured[1]["sql"]) is (length is not None)
+        assert ("notifications_channel c\n       SET failing_since" in captured[1]["sql"]) is (length is not None)
 
 
 def answering_after(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], answer: Answer) -> None:
