@@ -41,14 +41,15 @@ def main() -> None:
 def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: int) -> None:
     from bench import bare
     from bench.rows import make_channel, make_deliveries, make_user
-    from notifications.deliveries import outbox, publisher
+    from notifications.deliveries.kind import DELIVERY
     from notifications.models import Delivery
+    from work import publisher, wakes
 
     sink = Sink(options.latency / 1000)
     channel = make_channel(make_user(), "webhook", {"url": sink.url}, {"secret": bare.SECRET})
 
     def ours(ids: list[UUID]) -> Callable[[], bool]:
-        outbox.publish(outbox.Wake(delivery_id) for delivery_id in ids)
+        wakes.publish(wakes.Wake(DELIVERY.task, delivery_id) for delivery_id in ids)
         return lambda: not Delivery.objects.filter(state__in=Delivery.OPEN).exists()
 
     def peer(ids: list[UUID]) -> Callable[[], bool]:
@@ -93,35 +94,35 @@ def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: 
 def beside_a_queue(queue: int, n: int) -> None:
     """Median milliseconds of one statement over a socket, beside 1,000 pending deliveries and beside `queue`."""
     from bench.rows import make_channel, make_deliveries, make_user, make_waiting
-    from notifications import deliveries, providers
-    from notifications.deliveries import LostRule, wakes
-    from notifications.deliveries.decision import Decision
-    from notifications.models import Attempt, Delivery
-    from notifications.reasons import Code, Reason
+    from notifications.deliveries.kind import DELIVERY
+    from notifications.reasons import Code
+    from work import recovery, wakes
+    from work.claim import claim
+    from work.decision import Decision
+    from work.reasons import Reason
+    from work.settlement import settle
 
     channel = make_channel(make_user(), "webhook", {"url": "https://example.org/hook"}, {"secret": "whsec_c2VjcmV0"})
-    rules = [LostRule(provider.kind, True, 5) for provider in providers.all()]
-
-    delivered = Decision(Delivery.State.DELIVERED, Attempt.Outcome.DELIVERED, Reason(Code.ACCEPTED, status=200))
+    delivered = Decision("delivered", "delivered", Reason(Code.ACCEPTED, status=200))
 
     def cost() -> dict[str, Any]:
         claims = []
         claiming, settling, rescuing = [], [], []
         for delivery_id in make_deliveries(channel, min(n, 2000)):
             started = time.perf_counter()
-            claim = deliveries.claim(delivery_id, "bench")
+            claimed = claim(DELIVERY, delivery_id, "bench")
             claiming.append(time.perf_counter() - started)
-            claims.append(claim)
-        for claim in claims:
+            claims.append(claimed)
+        for claimed in claims:
             started = time.perf_counter()
-            if claim:
-                deliveries.settle(claim, delivered)
+            if claimed:
+                settle(DELIVERY, claimed, delivered)
             settling.append(time.perf_counter() - started)
         for _ in range(50):
             started = time.perf_counter()
-            deliveries.expire(2000)
-            deliveries.recover_expired_leases(rules, 2000)
-            wakes.take_due(2000)
+            recovery.expire(DELIVERY, 2000)
+            recovery.recover(DELIVERY, 2000)
+            wakes.take_due(DELIVERY, 2000)
             rescuing.append(time.perf_counter() - started)
         times = {"claim ms": claiming, "settle ms": settling, "empty rescue ms": rescuing}
         return {name: round(statistics.median(taken) * 1000, 3) for name, taken in times.items()}
