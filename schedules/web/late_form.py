@@ -8,11 +8,6 @@ from django import forms
 
 from schedules.models import Schedule
 
-_CHOICES = [
-    (Schedule.Misfire.LATEST, "Send the newest missed one"),
-    (Schedule.Misfire.ALL, "Send every missed one, at most 100"),
-    (Schedule.Misfire.SKIP, "Send none of them"),
-]
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds
 LONGEST_STALE = 30 * 24 * 3600  # seconds
@@ -37,7 +32,7 @@ class LateForm(forms.Form):
 
     misfire = forms.ChoiceField(
         label="If it was missed",
-        choices=_CHOICES,
+        choices=Schedule.Misfire.choices,
         required=False,
         initial=Schedule.Misfire.LATEST,
         help_text="One-time reminders are always sent, even if late.",

@@ -19,6 +19,7 @@ from people.models import User
 from schedules import editing, words
 from schedules.editing import Draft
 from schedules.models import Schedule
+from schedules.web.differences import differences
 from schedules.web.late_form import LateForm
 from schedules.web.order_form import OrderForm
 from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
@@ -111,9 +112,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         if self._is_new and editing.limit_reached(self._user):
             self.add_error(None, words.limit_reached())
         if self._is_new and not self._is_fresh():
-            again = cast(QueryDict, self.data).copy()
-            again["made_as"] = str(uuid7())
-            self.data = again
+            self._retype("made_as", str(uuid7()))
             self.add_error(None, "This form was open for more than a day. Check it, then save again.")
         return cleaned
 
@@ -121,6 +120,24 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         """Whether the form was opened within the last day; a missing id is fine."""
         made_as = self.cleaned_data.get("made_as")
         return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
+
+    def reschedule(self, schedule: Schedule, now: datetime, by: User) -> list[tuple[str, str, str]] | None:
+        """Save a valid form; None. If somebody has changed the schedule since, save nothing and return the differences.
+
+        Then the form has the current version, so that saving again overwrites.
+        """
+        draft = self.draft()
+        try:
+            editing.reschedule(schedule.id, draft, now, self.cleaned_data["version"], by)
+        except editing.Conflict as conflict:
+            self._retype("version", str(conflict.current.version))
+            return differences(conflict.current, draft)
+        return None
+
+    def _retype(self, name: str, value: str) -> None:
+        again = cast(QueryDict, self.data).copy()
+        again[name] = value
+        self.data = again
 
     def draft(self) -> Draft:
         """The draft that a valid form describes."""

@@ -127,7 +127,9 @@ def test_a_snooze_is_shown_and_can_be_ended(browser: Client, ada: User, now: dat
     assert schedule.next_fire_at is not None
     assert schedule.next_fire_at > now + DAY
     assert "End snooze" in page
-    assert "End snooze" not in act(browser, schedule, "resume")
+    page = act(browser, schedule, "resume")
+    assert "“Stretch” is no longer snoozed." in page
+    assert "End snooze" not in page
     assert schedule.next_fire_at == now + HOUR
 
 
