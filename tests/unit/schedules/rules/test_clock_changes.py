@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -219,12 +221,14 @@ def test_a_microsecond_inside_a_repeated_hour_rings_the_first_time_only(at: str)
         assert rule.next_after(datetime(2026, 10, 25, 1, tzinfo=UTC) + timedelta(seconds=second_pass)) is None
 
 
-def test_every_clock_change_of_every_zone_is_resolved_to_the_second() -> None:
+def test_every_clock_change_of_a_zone_is_resolved_to_the_second() -> None:
+    """Of every zone if ORACLE_EXAMPLES is set; else of a quarter of them."""
+    zones = ZONES if "ORACLE_EXAMPLES" in os.environ else random.Random(1).sample(ZONES, len(ZONES) // 4)
     # Zones that change their clocks at the same instants are looked at once for each set of offsets.
     looked_at: set[tuple[object, ...]] = set()
     gaps = repeats = 0
     second = timedelta(seconds=1)
-    for timezone in ZONES:
+    for timezone in zones:
         zone = ZoneInfo(timezone)
         for change in clock_changes(timezone):
             before, after = civil.local(zone, change - second) + second, civil.local(zone, change)
@@ -247,4 +251,4 @@ def test_every_clock_change_of_every_zone_is_resolved_to_the_second() -> None:
                 assert civil.first_instant(zone, before) == change + (before - after)
                 assert civil.high_water(zone, change + (before - after)) == before
             assert civil.first_instant(zone, before - second) == change - second
-    assert gaps > 4_000 and repeats > 4_000
+    assert min(gaps, repeats) > 8 * len(zones)
