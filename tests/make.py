@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 from django.db import connection
+from django.test import Client
 
 from common.uuid7 import uuid7
 from notifications import deliveries
@@ -32,6 +33,13 @@ def make_user(**overrides: Any) -> User:
         "time_zone": "Europe/Berlin",
     } | overrides
     return User.objects.create_user(**fields)
+
+
+def signed_in(user: User | None = None, **overrides: Any) -> Client:
+    """A client of `user`, or of a new one with these fields."""
+    client = Client()
+    client.force_login(user or make_user(**overrides))
+    return client
 
 
 def make_channel(

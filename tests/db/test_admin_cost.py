@@ -12,8 +12,6 @@ from common.admin import base, filters
 from tests.db.conftest import Story
 from tests.db.test_admin_pages import ROWS
 
-pytestmark = pytest.mark.django_db
-
 LISTS = [*ROWS, "django_celery_beat.periodictask", "account.emailaddress"]
 
 # 10,000 of each kind of row, every one with a person, a schedule and a channel of its own; without triggers and checks
@@ -41,8 +39,8 @@ SELECT schedule, person, 'Many', '', 'daily', '{"time": "09:00"}', 'UTC', 0, 'la
        now() + interval '1 day', task FROM many;
 INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
 SELECT occurrence, schedule, now(), 'fired', '', 1 FROM many;
-INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
-SELECT notification, occurrence, person, 'schedule', schedule, now(), 'Many', '' FROM many;
+INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, outcome)
+SELECT notification, occurrence, person, 'schedule', schedule, now(), 'Many', '', 'failed' FROM many;
 INSERT INTO notifications_delivery
        (id, notification_id, channel_id, provider, state, cause, wakes, tries, replays, settled_at)
 SELECT delivery, notification, channel, 'email', 'dead', 'email-refused', 0, 1, 0, now() FROM many;

@@ -15,8 +15,6 @@ from notifications.models import Channel
 from tests.db.conftest import Story
 from tests.make import drop_check, make_user
 
-pytestmark = pytest.mark.django_db
-
 ROWS = {
     "notifications.deadletter": "dead",
     "notifications.delivery": "delivered",

@@ -25,8 +25,6 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NOON, drop_check, make_channel, make_delivery, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 NINE = NOON.replace(hour=9) + timedelta(days=1)
 MOST = 2**31 - 1
 

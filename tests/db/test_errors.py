@@ -8,8 +8,6 @@ from django.test import Client
 
 from people.models import User
 
-pytestmark = pytest.mark.django_db
-
 
 def test_an_unknown_address_has_a_page_of_ours(client: Client) -> None:
     answer = client.get("/nowhere/")
@@ -19,7 +17,7 @@ def test_an_unknown_address_has_a_page_of_ours(client: Client) -> None:
 
 def test_a_form_without_its_token_is_refused_in_words(ada: User) -> None:
     strict = Client(enforce_csrf_checks=True)
-    strict.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    strict.force_login(ada)
     answer = strict.post("/settings/", {"name": "Eve", "time_zone": "UTC"})
     assert answer.status_code == 403
     assert "This form has expired" in answer.content.decode()

@@ -9,8 +9,6 @@ from django.test import Client
 from people.models import User
 from tests.make import make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def policy(client: Client, path: str) -> dict[str, str]:
     header = client.get(path)["Content-Security-Policy"]
@@ -28,7 +26,7 @@ def test_our_own_pages_run_nothing_inline_and_nothing_from_elsewhere(browser: Cl
 
 def test_the_admin_gets_what_its_face_needs_and_no_more(client: Client) -> None:
     staff = make_user(is_staff=True, is_superuser=True)
-    client.force_login(staff, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(staff)
     told = policy(client, "/admin/")
     assert told["script-src"] == "'self' 'unsafe-eval'"
     assert (told["style-src"], told["style-src-attr"]) == ("'self'", "'unsafe-inline'")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from django.test import Client
 
 from tests.db.conftest import Story
 from tests.db.walking import Page, walk
-
-pytestmark = pytest.mark.django_db
+from tests.make import signed_in
 
 
 def complaints(pages: dict[str, Page], styled: bool = False) -> dict[str, list[str]]:
@@ -23,8 +21,7 @@ def test_no_page_of_a_stranger_holds_anything_inline() -> None:
 
 
 def test_no_page_of_a_person_holds_anything_inline(story: Story) -> None:
-    client = Client()
-    client.force_login(story.person, backend="django.contrib.auth.backends.ModelBackend")
+    client = signed_in(story.person)
     pages = dict(walk(client, "/", "/account/second-factor/", "/account/password/change/", "/account/logout/"))
     assert {"/settings/", "/history/", "/inbox/", "/channels/", "/reminders/new/", "/account/email/"} <= pages.keys()
     assert f"/reminders/{story.schedule.id}/" in pages

@@ -11,8 +11,6 @@ from people.models import User
 from schedules.models import Schedule
 from tests.make import make_channel, make_schedule
 
-pytestmark = pytest.mark.django_db
-
 # Beside its own: the session and the person; the number of unread messages; the beat's last sign of life.
 PAGES = {
     "/reminders/": 8,
@@ -38,8 +36,8 @@ SELECT id, %(channel)s FROM schedules_schedule WHERE id <> %(schedule)s;
 INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
 SELECT gen_random_uuid(), %(schedule)s, now() - n * interval '1 minute', 'fired', '', 1
   FROM generate_series(1, %(rows)s) n;
-INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
-SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for, 'Water the plants', ''
+INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, outcome)
+SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for, 'Water the plants', '', 'full'
   FROM schedules_occurrence;
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, settled_at)
 SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'delivered', 0, 1, 0, now() FROM notifications_notification;

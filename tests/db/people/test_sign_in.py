@@ -15,10 +15,8 @@ from pytest_django import Settings
 
 from people import mailboxes
 from people.models import User
-from tests.make import make_user
+from tests.make import make_user, signed_in
 from tests.network import closed_port
-
-pytestmark = pytest.mark.django_db
 
 PASSWORD = "bell-tower-42"
 
@@ -65,7 +63,7 @@ def test_the_admin_has_no_door_of_its_own(client: Client, anna: User) -> None:
 
 
 def test_somebody_who_is_not_staff_is_not_let_into_the_admin(client: Client, anna: User) -> None:
-    client.force_login(anna, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(anna)
     assert client.get("/admin/", follow=True).status_code == 403
 
 
@@ -225,8 +223,7 @@ def test_signing_in_leads_to_no_other_house(client: Client) -> None:
 
 
 def test_whoever_an_operator_enters_in_capitals_signs_in_and_is_one_with_their_address(settings: Settings) -> None:
-    staff = Client()
-    staff.force_login(make_user(is_staff=True, is_superuser=True))
+    staff = signed_in(is_staff=True, is_superuser=True)
     fields = {"email": "Grace@Example.ORG", "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
     staff.post("/admin/people/user/add/", fields)
     assert User.objects.filter(email="grace@example.org").exists()

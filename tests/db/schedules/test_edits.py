@@ -16,8 +16,6 @@ from schedules.models import Schedule
 from tests.db.schedules.test_editing import draft_of
 from tests.make import NOON, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 NINE = NOON.replace(hour=9) + timedelta(days=1)
 DAY = timedelta(days=1)
 

@@ -13,8 +13,6 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def explained(*arguments: str) -> list[str]:
     out = StringIO()

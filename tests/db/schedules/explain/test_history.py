@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
 from schedules import editing
 from schedules.explain import history
 from schedules.explain.causes import Cause
@@ -16,8 +14,6 @@ from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
 from tests.db.schedules.test_editing import draft_of
 from tests.make import NOON, make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

@@ -16,8 +16,6 @@ from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 NINE = NOON.replace(hour=9) + timedelta(days=1)
 
 

@@ -18,8 +18,6 @@ from schedules.web.timing_form import TimingForm
 from tests.db.schedules.web.typed import typed
 from tests.make import NOON, make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 START = "DTSTART:20260105T090000\n"
 # It took 40 s of CPU to read.
 COSTLY = (

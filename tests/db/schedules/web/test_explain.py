@@ -19,15 +19,8 @@ from schedules.models import Schedule
 from tests.db.schedules.test_editing import draft_of
 from tests.make import make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(name="Ada")
 
 
 @pytest.fixture

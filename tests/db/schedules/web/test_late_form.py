@@ -10,8 +10,6 @@ from schedules.models import Schedule
 from tests.db.schedules.web.typed import typed
 from tests.make import make_channel, make_schedule
 
-pytestmark = pytest.mark.django_db
-
 
 def late(schedule: Schedule) -> tuple[str, int, int]:
     return schedule.misfire, schedule.grace, schedule.spread
