@@ -37,7 +37,6 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         ),
         ("Its row", {"fields": (("id", "version"),)}),
     )
-    readonly_fields = ("id", "to_schedule", "person", "slot", "fired", "lateness", "outcome_label", "why", "said")
     search_fields = ("id",)
     search_help_text = "A batch (the id of an occurrence), or a schedule's id."
     empty_text = "No occurrences yet. Each slot of a schedule records one."

@@ -82,23 +82,6 @@ class ScheduleAdmin(ReadOnlyAdmin):
         ("Sends to", {"fields": ("to_channels", "how_many")}),
         ("Its row", {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
     )
-    readonly_fields = (
-        "id",
-        "person",
-        "state_label",
-        "rows",
-        "words",
-        "starts",
-        "ends",
-        "next_slot",
-        "last_fired",
-        "snoozed",
-        "to_channels",
-        "how_many",
-        "made",
-        "changed",
-        "deleted",
-    )
     search_fields = ("title",)
     search_help_text = "Words of a title, the beginning of the owner's email address, or a schedule's id."
     inlines = (EventInline,)

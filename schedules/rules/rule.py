@@ -31,11 +31,10 @@ class ClockChange:
 class Rule(ABC):
     """When something is due. Immutable; equal rules have equal `data()`.
 
-    `timezone` is an IANA name. `parameters` are the keys of `data()`; `label` is the kind's name for people.
+    `timezone` is an IANA name. `parameters` are the keys of `data()`.
     """
 
     kind: ClassVar[str]
-    label: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]]
 
     timezone: str

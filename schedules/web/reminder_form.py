@@ -25,6 +25,9 @@ from schedules.web.order_form import OrderForm
 from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
 from schedules.web.timing_form import TimingForm, typed
 
+# Fields that a form, a draft and a schedule hold alike.
+_PLAIN = ("title", "body", "urgent", "escalate_after", "grace", "spread", "stale_after")
+
 
 class TemplateField(forms.CharField):
     """A text with placeholders, which are checked only if the text is not too long."""
@@ -88,18 +91,8 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         else:
             attached = set(schedule.channels.values_list("id", flat=True))
             usable |= Q(id__in=attached)
-            initial = typed(schedule) | {
-                "title": schedule.title,
-                "body": schedule.body,
-                "urgent": schedule.urgent,
-                "one_by_one": "order" if schedule.channel_order else "",
-                "escalate_after": schedule.escalate_after,
-                "misfire": schedule.misfire,
-                "grace": schedule.grace,
-                "spread": schedule.spread,
-                "stale_after": schedule.stale_after,
-                "version": schedule.version,
-            }
+            initial = typed(schedule) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
+            initial["one_by_one"] = "order" if schedule.channel_order else ""
         own = Channel.objects.for_user(user).filter(usable)
         initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
@@ -143,10 +136,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         """The draft that a valid form describes."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
-        misfire, grace, spread = self.late()
         return Draft(
-            title=cleaned["title"],
-            body=cleaned["body"],
             kind=rule.kind,
             rule=rule.data(),
             time_zone=rule.timezone,
@@ -155,11 +145,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             ends_at=self.timetable.ends,
             excluded=cleaned["excluded"],
             max_count=cleaned["max_count"],
-            urgent=cleaned["urgent"],
             in_order=self.in_order(),
-            escalate_after=cleaned["escalate_after"],
-            misfire=misfire,
-            grace=grace,
-            spread=spread,
-            stale_after=cleaned["stale_after"],
+            misfire=Schedule.Misfire(cleaned["misfire"]),
+            **{name: cleaned[name] for name in _PLAIN},
         )
