@@ -37,8 +37,7 @@ class OwnerForm(forms.Form):
     """The owner of the new schedule."""
 
     email = forms.EmailField(
-        label="Owner’s email address",
-        error_messages={"required": "Enter the address of the owner."},
+        label="Owner’s email address", error_messages={"required": "Enter the address of the owner."}
     )
 
     def clean_email(self) -> User:

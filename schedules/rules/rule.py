@@ -48,8 +48,7 @@ class Rule(ABC):
         for key in data:
             if key not in cls.parameters:
                 raise InvalidRule(
-                    str(key),
-                    f"A rule of kind “{cls.kind}” has no “{key}”: it takes {words.listed(cls.parameters)}.",
+                    str(key), f"A rule of kind “{cls.kind}” has no “{key}”: it takes {words.listed(cls.parameters)}."
                 )
         return cls.read(data, timezone)
 

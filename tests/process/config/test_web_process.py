@@ -24,6 +24,7 @@ from notifications.net import address_checks
 from people.models import User
 from tests.broken_line import Line
 from tests.make import make_channel, make_schedule, make_user, signed_in
+from tests.process.conftest import free_port, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,9 +47,7 @@ class Web:
         self.redis = Line(url.path)
         for line in (self.database, self.redis):
             line.mend()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self.lines: list[str] = []
         environment = {
             "DATABASE_URL": f"postgresql://{held['USER']}@127.0.0.1:{self.database.port}/{held['NAME']}",
@@ -82,10 +81,8 @@ class Web:
                 line.cut()
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline and self.child.exit_status() is None, "\n".join(self.lines)
-            time.sleep(0.05)
+        wait_until(lambda: condition() or self.child.exit_status() is not None)
+        assert self.child.exit_status() is None, "\n".join(self.lines)
 
     def _answers(self) -> bool:
         with suppress(OSError):

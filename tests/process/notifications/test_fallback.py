@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from notifications.deliveries import rescue
-from tests.fallback import first_of, make_fired, tried
+from tests.make import first_of, make_fired, tried
 
 _WORKER = (
     "import sys, django; django.setup()\n"

@@ -17,8 +17,7 @@ from notifications.deliveries import Claim, LostRule, fallback, outbox
 from notifications.models import Delivery, Notification
 from notifications.reasons import Code
 from tests.db.notifications.dead_letters.test_races import together
-from tests.fallback import deliver_first, make_fired
-from tests.make import NOON, make_channel, make_user, noted, settle
+from tests.make import NOON, deliver_first, make_channel, make_fired, make_user, noted, settle
 
 OPERATOR = Who(None, "operator")
 

@@ -23,11 +23,6 @@ SCHEDULES, TASKS = "/admin/schedules/schedule/", "/admin/django_celery_beat/peri
 
 
 @pytest.fixture
-def schedule() -> Schedule:
-    return make_schedule(make_user())
-
-
-@pytest.fixture
 def stock() -> PeriodicTask:
     every = IntervalSchedule.objects.create(every=5, period="minutes")
     return PeriodicTask.objects.create(name="tidy", task="notifications.rescue", interval=every)

@@ -120,9 +120,7 @@ def test_an_entry_that_no_broker_would_take_is_disabled_and_stops_no_other(monke
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"kwargs": "[1]"}, {"headers": "[1]"}, {"interval": too_long}, {"args": "{}"}],
-    ids=" ".join,
+    "change", [{"kwargs": "[1]"}, {"headers": "[1]"}, {"interval": too_long}, {"args": "{}"}], ids=" ".join
 )
 def test_rescue_gets_its_definition_back(change: dict[str, Any]) -> None:
     beat = make_beat()
