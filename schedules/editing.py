@@ -8,7 +8,7 @@ who is signed in).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import cast
 from uuid import UUID
@@ -30,8 +30,8 @@ from work.wakes import publish_after_commit
 What = ScheduleEvent.What
 
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
-_SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "channel_order", "escalate_after")
-_OF_A_COPY = (*_TIMING, *_SENDING, "user_id", "title", "body")
+_OF_A_DRAFT = (*_TIMING, "title", "body", "spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
+_OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
 
 
 class Conflict(Exception):
@@ -58,7 +58,7 @@ class Draft:
     channels: Sequence[Channel]
     starts_at: datetime | None = None
     ends_at: datetime | None = None
-    excluded: Sequence[date] = ()
+    excluded: list[date] = field(default_factory=list)
     max_count: int | None = None
     urgent: bool = False
     in_order: bool = False
@@ -238,14 +238,9 @@ def _lock(schedule_id: UUID, now: datetime) -> Schedule:
 
 
 def _apply(schedule: Schedule, draft: Draft) -> None:
-    schedule.title, schedule.body = draft.title, draft.body
-    schedule.kind, schedule.rule, schedule.time_zone = draft.kind, draft.rule, draft.time_zone
-    schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
-    schedule.excluded = list(draft.excluded)
-    schedule.misfire, schedule.grace, schedule.spread = draft.misfire, draft.grace, draft.spread
-    schedule.stale_after, schedule.urgent = draft.stale_after, draft.urgent
+    for name in _OF_A_DRAFT:
+        setattr(schedule, name, getattr(draft, name))
     schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
-    schedule.escalate_after = draft.escalate_after
 
 
 def set_next_slot(schedule: Schedule, now: datetime) -> None:

@@ -43,15 +43,15 @@ class Schedule(models.Model):
     """
 
     class State(models.TextChoices):
-        ACTIVE = "active", "active"
-        PAUSED = "paused", "paused"
-        FINISHED = "finished", "finished"
-        BROKEN = "broken", "broken"
+        ACTIVE = "active"
+        PAUSED = "paused"
+        FINISHED = "finished"
+        BROKEN = "broken"
 
     class Misfire(models.TextChoices):
-        LATEST = "latest", "send the newest missed one"
-        ALL = "all", "send every missed one (at most 100)"
-        SKIP = "skip", "send none of them"
+        LATEST = "latest", "Send the newest missed one"
+        ALL = "all", "Send every missed one, at most 100"
+        SKIP = "skip", "Send none of them"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No separate index, nor on an occurrence's schedule: others begin with it, and each costs time at every firing.
@@ -182,17 +182,17 @@ class Occurrence(models.Model):
     """
 
     class Outcome(models.TextChoices):
-        FIRED = "fired", "fired"
-        SKIPPED = "skipped", "skipped"
+        FIRED = "fired"
+        SKIPPED = "skipped"
 
     class Reason(models.TextChoices):
-        NONE = "", ""
-        LATE = "late", "fired late: nobody was watching the clock at the time"
-        MISFIRE = "misfire", "missed, and the schedule sends only the newest missed one or none"
-        NO_CHANNEL = "no-channel", "no channel to send to"
-        BROKEN = "broken", "the rule could not be read"
-        ASKED = "asked", "skipped by a person"
-        MANUAL = "manual", "fired by a person, outside of the timetable"
+        NONE = ""
+        LATE = "late"
+        MISFIRE = "misfire"
+        NO_CHANNEL = "no-channel"
+        BROKEN = "broken"
+        ASKED = "asked"  # a person skipped it
+        MANUAL = "manual"  # a person ran it
 
     id = models.UUIDField("batch", primary_key=True, default=uuid7, editable=False)
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="occurrences", db_index=False)
@@ -221,17 +221,17 @@ class ScheduleEvent(models.Model):
     """
 
     class What(models.TextChoices):
-        CREATED = "created", "created"
-        EDITED = "edited", "edited"
-        PAUSED = "paused", "paused"
-        RESUMED = "resumed", "resumed"
-        SNOOZED = "snoozed", "snoozed"
-        SKIPPED = "skipped", "next one skipped"
-        UNSKIPPED = "unskipped", "skip undone"
-        RUN = "run", "run now"
-        DELETED = "deleted", "deleted"
-        RESTORED = "restored", "restored"
-        RECLOCKED = "reclocked", "moved by a change of the zone database"
+        CREATED = "created"
+        EDITED = "edited"
+        PAUSED = "paused"
+        RESUMED = "resumed"
+        SNOOZED = "snoozed"
+        SKIPPED = "skipped"
+        UNSKIPPED = "unskipped"
+        RUN = "run"
+        DELETED = "deleted"
+        RESTORED = "restored"
+        RECLOCKED = "reclocked"
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
     what = models.CharField(max_length=12, choices=What.choices)

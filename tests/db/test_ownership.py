@@ -7,9 +7,7 @@ from django.test import Client
 
 from people.models import User
 from tests.db.every_url import Url, delete_schedules, every_url, values_of
-from tests.make import make_channel, make_delivery, make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
+from tests.make import make_channel, make_delivery, make_schedule, make_user, signed_in
 
 # What opens without signing in, and why.
 OPEN = {
@@ -42,9 +40,7 @@ def named(urls: list[Url]) -> pytest.MarkDecorator:
 
 @pytest.fixture
 def stranger() -> Client:
-    client = Client()
-    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return signed_in()
 
 
 def test_the_list_of_what_is_open_names_only_what_there_is() -> None:
@@ -90,7 +86,7 @@ def test_whoever_is_no_staff_sees_nothing_of_the_admin(client: Client, stranger:
                 assert answer.status_code in {302, 403, 404, 405}, (url.name, answer.status_code)
                 assert ada.email not in shown
             if url.name == "admin:logout":
-                stranger.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
+                stranger.force_login(make_user())
     assert len(OF_STAFF) > 100
 
 

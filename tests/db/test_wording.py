@@ -11,8 +11,7 @@ from pytest_django import Settings
 
 from people.models import User
 from tests.db.every_url import every_url, values_of
-
-pytestmark = pytest.mark.django_db
+from tests.make import signed_in
 
 ANNA = {"name": "Anna", "email": "anna@example.org", "password1": "bell-tower-42", "time_zone": "Europe/Rome"}
 
@@ -28,8 +27,7 @@ def test_no_page_writes_email_with_a_hyphen(client: Client, ada: User) -> None:
     values = values_of(ada)
     ada.is_staff = ada.is_superuser = True
     ada.save()
-    staff = Client()
-    staff.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    staff = signed_in(ada)
     pages, wrong = 0, []
     # Not the names of permissions, which Django keeps in rows.
     for url in [url for url in every_url() if not url.name.endswith("logout") and "auth_group" not in url.name]:

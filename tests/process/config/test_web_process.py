@@ -16,7 +16,6 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import Client
 from django.utils import timezone
 from redis import Redis
 
@@ -24,7 +23,8 @@ from config.processes import Child, web_command
 from notifications.net import address_checks
 from people.models import User
 from tests.broken_line import Line
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import make_channel, make_schedule, make_user, signed_in
+from tests.process.conftest import free_port, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,9 +47,7 @@ class Web:
         self.redis = Line(url.path)
         for line in (self.database, self.redis):
             line.mend()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self.lines: list[str] = []
         environment = {
             "DATABASE_URL": f"postgresql://{held['USER']}@127.0.0.1:{self.database.port}/{held['NAME']}",
@@ -83,10 +81,8 @@ class Web:
                 line.cut()
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline and self.child.exit_status() is None, "\n".join(self.lines)
-            time.sleep(0.05)
+        wait_until(lambda: condition() or self.child.exit_status() is not None)
+        assert self.child.exit_status() is None, "\n".join(self.lines)
 
     def _answers(self) -> bool:
         with suppress(OSError):
@@ -94,7 +90,7 @@ class Web:
         return False
 
     def ask(self, method: str, path: str, body: Any = None, cookie: str = "", **headers: str) -> Answer:
-        """One request, with the `cookie` of who is `signed_in`."""
+        """One request, with the `cookie` of `cookie_of`."""
         if cookie:
             headers |= {"Cookie": f"{cookie}; csrftoken={'x' * 32}", "X-CSRFToken": "x" * 32}
         if isinstance(body, dict):
@@ -119,10 +115,9 @@ class Answer:
         self.status, self.headers, self.text, self.took = status, headers, text, took
 
 
-def signed_in(user: User) -> str:
+def cookie_of(user: User) -> str:
     """The cookie of a new session."""
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client = signed_in(user)
     return f"sessionid={client.cookies['sessionid'].value}"
 
 
@@ -175,8 +170,8 @@ def test_a_forwarded_address_is_believed_only_behind_a_proxy() -> None:
 
 
 def test_forms_that_look_at_silent_addresses_hold_up_no_page() -> None:
-    cookies = [signed_in(make_user()) for _ in range(12)]
-    reader = signed_in(make_user())
+    cookies = [cookie_of(make_user()) for _ in range(12)]
+    reader = cookie_of(make_user())
     with silent_server() as (port, taken), Web() as web, ThreadPoolExecutor(60) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
         sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, cookie) for cookie in cookies * 4]
@@ -189,7 +184,7 @@ def test_forms_that_look_at_silent_addresses_hold_up_no_page() -> None:
 
 
 def test_one_person_has_two_addresses_looked_at_at_the_same_time() -> None:
-    ada = signed_in(make_user())
+    ada = cookie_of(make_user())
     with silent_server() as (port, taken), Web() as web, ThreadPoolExecutor(10) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
         sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, ada) for _ in range(8)]
@@ -200,7 +195,7 @@ def test_one_person_has_two_addresses_looked_at_at_the_same_time() -> None:
 
 @pytest.mark.parametrize("how", ["cut", "silence"])
 def test_while_the_database_is_away_a_page_says_so_within_five_seconds(how: str) -> None:
-    cookie = signed_in(make_user())
+    cookie = cookie_of(make_user())
     with Web() as web:
         assert web.ask("GET", "/reminders/", cookie=cookie).status == 200
         getattr(web.database, how)()
@@ -218,7 +213,7 @@ def test_while_the_database_is_away_a_page_says_so_within_five_seconds(how: str)
 
 def test_while_redis_is_silent_what_a_person_sends_is_taken_within_five_seconds() -> None:
     ada = make_user()
-    schedule, cookie = make_schedule(ada, [make_channel(ada)], timezone.now()), signed_in(ada)
+    schedule, cookie = make_schedule(ada, [make_channel(ada)], timezone.now()), cookie_of(ada)
     with Web() as web:
         assert web.ask("GET", "/reminders/", cookie=cookie).status == 200
         web.redis.silence()

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from tests.fallback import first_of, make_fired, tried
+from tests.make import first_of, make_fired, tried
 from work import rescue
 
 _WORKER = (

@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from people.models import User
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.web.preview import Changes, compare
-from tests.make import NOON, make_schedule, make_user
+from tests.make import NOON, make_schedule, make_user, signed_in
 
 HOURS = [NOON + timedelta(hours=n) for n in range(9)]
 
@@ -46,10 +45,8 @@ def datetime_in(now: datetime, days: int) -> datetime:
 
 
 def preview(user: User, of: object, **typed: Any) -> str:
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     fields = {"kind": "weekly", "time": "09:00", "days": ["0"], "time_zone": "UTC"} | typed
-    return client.post(f"/reminders/preview/?of={of}", fields).content.decode()
+    return signed_in(user).post(f"/reminders/preview/?of={of}", fields).content.decode()
 
 
 def ends(schedule: Schedule) -> dict[str, str]:

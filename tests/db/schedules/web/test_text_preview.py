@@ -16,8 +16,6 @@ from people.models import User
 from schedules.firing import fire
 from tests.make import NOON, make_channel, make_schedule, make_user, take
 
-pytestmark = pytest.mark.django_db
-
 
 def preview(browser: Client, **fields: object) -> str:
     timing = {"kind": "daily", "time": "09:00", "time_zone": "Europe/Berlin"}
