@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django import forms
@@ -19,9 +19,10 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 
 from common.admin import columns
 from notifications import dead_letters, providers
-from notifications.admin import cells, replay_forms
+from notifications.admin import cells
 from notifications.admin.confirm import Reason
-from notifications.dead_letters import Done, Group, Which
+from notifications.admin.intervention import intervene
+from notifications.dead_letters import Done, Group, Which, Who
 from notifications.models import Intervention
 
 _NEWEST = 20
@@ -120,7 +121,8 @@ def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 @_method(require_POST)
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    return _done(admin, request, cause, replay_forms.try_one(request, Which(cause=cause)))
+    act = partial(dead_letters.try_one, Which(cause=cause))
+    return _done(admin, request, cause, intervene(request, act, "Replayed to test."))
 
 
 @_method(require_POST)
@@ -129,7 +131,13 @@ def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     if not form.is_valid():
         return _show(admin, request, cause, form, Reason())
     per_minute, max_age = form.cleaned_data["per_minute"], form.cleaned_data["max_age"]
-    return _done(admin, request, cause, replay_forms.replay_cause(request, Which(cause=cause), per_minute, max_age))
+    which = Which(cause=cause)
+
+    def act(who: Who) -> Done:
+        skip = dead_letters.stale(max_age)
+        return dead_letters.replay(which.rows(), str(which), who, cause=cause, per_minute=per_minute, skip=skip)
+
+    return _done(admin, request, cause, intervene(request, act, f"Replayed, {per_minute} a minute."))
 
 
 @_method(require_POST)
@@ -137,9 +145,12 @@ def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Reason(request.POST)
     if not form.is_valid():
         return _show(admin, request, cause, Rate(), form)
-    which = Which(cause=cause)
-    done = replay_forms.discard(request, which.rows(), str(which), form.cleaned_data["reason"], cause)
-    return _done(admin, request, cause, done)
+    which, reason = Which(cause=cause), form.cleaned_data["reason"]
+
+    def act(who: Who) -> Done:
+        return dead_letters.discard(which.rows(), str(which), who, reason, cause=cause)
+
+    return _done(admin, request, cause, intervene(request, act, f"Discarded: {reason}"))
 
 
 def _done(admin: Any, request: HttpRequest, cause: str, done: Done) -> HttpResponse:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from django.contrib import admin
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -13,7 +16,9 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from notifications import dead_letters
 from notifications.admin import cells
-from notifications.models import Intervention
+from notifications.dead_letters import Done, Who
+from notifications.models import Delivery, Intervention
+from people.models import User
 
 _RELOAD = 5  # seconds
 _SHOWN = 20
@@ -27,23 +32,7 @@ class InterventionAdmin(ReadOnlyAdmin):
     list_display_links = ("when",)
     ordering = ("-id",)
     link_lookups = ("cause",)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    ("what", "count"),
-                    "progress",
-                    "letters",
-                    ("who", "when"),
-                    ("which", "of_cause"),
-                    "speed",
-                    "reason",
-                )
-            },
-        ),
-    )
-    readonly_fields = ("when", "progress", "letters", "of_cause", "speed")
+    fields = (("what", "count"), "progress", "letters", ("who", "when"), ("which", "of_cause"), "speed", "reason")
     empty_text = "No dead letter was replayed or discarded yet."
 
     def search(self, rows: Any, term: str) -> Any:
@@ -91,6 +80,15 @@ class InterventionAdmin(ReadOnlyAdmin):
         return format_html_join("", "<div>{} {} {}</div>", lines)
 
 
+@transaction.atomic
+def intervene(request: HttpRequest, act: Callable[[Who], Done], log_message: str) -> Done:
+    """Let the operator act on dead letters, and write it to the log of each delivery."""
+    operator = cast(User, request.user)
+    done = act(Who(operator.pk, operator.email))
+    LogEntry.objects.log_actions(operator.pk, [Delivery(pk=key) for key in done.changed], CHANGE, log_message)
+    return done
+
+
 class InterventionInline(ReadOnlyInline):
     """Interventions on one delivery."""
 
@@ -106,14 +104,6 @@ class InterventionInline(ReadOnlyInline):
     def when(self, row: Any) -> SafeString:
         return columns.to_row("notifications.intervention", row.intervention_id, columns.instant(row.intervention.at))
 
-    @admin.display(description="who")
-    def who(self, row: Any) -> str:
-        return str(row.intervention.who)
-
-    @admin.display(description="what")
-    def what(self, row: Any) -> str:
-        return str(row.intervention.get_what_display())
-
-    @admin.display(description="reason")
-    def reason(self, row: Any) -> str:
-        return row.intervention.reason or columns.NONE
+    who = columns.column("who", "intervention.who")
+    what = columns.column("what", "intervention.what", lambda what: Intervention.What(what).label)
+    reason = columns.column("reason", "intervention.reason", lambda reason: reason or columns.NONE)

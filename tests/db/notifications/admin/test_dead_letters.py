@@ -129,7 +129,7 @@ def test_the_buttons_of_a_row_ask_and_change_nothing_by_themselves(
     row = f"{LIST}{dead[0].pk}/"
     assert f'href="{row}{button}/"' in operator.get(f"{row}change/").content.decode()
     page = operator.get(f"{row}{button}/").content.decode()
-    assert words in page
+    assert words in page and "“Water the plants” to “Email” of" in page
     assert f'action="{LIST}"' in page
     assert f'name="action" value="{button}"' in page
     assert f'name="_selected_action" value="{dead[0].pk}"' in page
