@@ -54,12 +54,9 @@ class Discord(IncomingWebhook):
     recognises_repeats = False
     # Of an embed's title and description; together they stay under the 6,000 of a whole embed.
     limits = Limits(subject=256, body=4096, measure=utf16)
+    # A webhook's X-RateLimit headers; the documentation names no numbers.
+    rates = (Rate("discord-webhook", 5, 2.0, "channel"),)
     form: ClassVar[type[forms.Form]] = DiscordForm
-
-    @property
-    def rates(self) -> tuple[Rate, ...]:
-        """A webhook's X-RateLimit headers; the documentation names no numbers."""
-        return (Rate("discord-webhook", 5, 2.0, "channel"),)
 
     def webhook_id(self, webhook: str) -> str:
         """Return the digits before the token."""

@@ -85,12 +85,9 @@ class Ntfy(Provider):
     # A longer body would arrive as an attached file.
     limits = Limits(subject=1024, body=4096, measure=utf8)
     option_fields = frozenset({"priority"})
+    # https://docs.ntfy.sh/publish/#limitations for one sender: 60, then one in 5 seconds
+    rates = (Rate("ntfy-host", 60, 300.0, "host"),)
     form: ClassVar[type[forms.Form]] = NtfyForm
-
-    @property
-    def rates(self) -> tuple[Rate, ...]:
-        """https://docs.ntfy.sh/publish/#limitations for one sender: 60, then one in 5 seconds."""
-        return (Rate("ntfy-host", 60, 300.0, "host"),)
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"url", "beginning", "priority"}, secrets {"topic"} and, if there is one, {"token"}.

@@ -62,12 +62,9 @@ class Slack(IncomingWebhook):
     recognises_repeats = False
     # Slack accepts ten times as much, and splits it into several messages.
     limits = Limits(body=4000, measure=utf16, joined=True)
+    # https://docs.slack.dev/apis/web-api/rate-limits, incoming webhooks
+    rates = (Rate("slack-webhook", 1, 1.0, "channel"),)
     form: ClassVar[type[forms.Form]] = SlackForm
-
-    @property
-    def rates(self) -> tuple[Rate, ...]:
-        """https://docs.slack.dev/apis/web-api/rate-limits, incoming webhooks."""
-        return (Rate("slack-webhook", 1, 1.0, "channel"),)
 
     def webhook_id(self, webhook: str) -> str:
         """Return the middle part."""

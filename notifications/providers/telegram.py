@@ -56,12 +56,9 @@ class Telegram(Provider):
     position = 30
     recognises_repeats = False
     limits = Limits(body=4096, measure=utf16, joined=True)
+    # https://core.telegram.org/bots/faq, "My bot is hitting limits"
+    rates = (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
     form: ClassVar[type[forms.Form]] = TelegramForm
-
-    @property
-    def rates(self) -> tuple[Rate, ...]:
-        """https://core.telegram.org/bots/faq, "My bot is hitting limits"."""
-        return (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"chat"}, secrets {"token"}."""
