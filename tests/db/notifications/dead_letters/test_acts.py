@@ -15,7 +15,7 @@ from notifications.dead_letters import Which
 from notifications.deliveries import outbox, wakes
 from notifications.models import Channel, Delivery, Intervention, Notification
 from people.models import User
-from tests.db.notifications.dead_letters.conftest import OPERATOR, state_after_a_try
+from tests.db.notifications.conftest import OPERATOR, state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db

@@ -13,18 +13,12 @@ from django.urls import reverse
 
 from demo.receivers import HTTPReceiver, Reply
 from notifications.models import Channel, Delivery, Intervention
-from tests.db.notifications.dead_letters.conftest import state_after_a_try
+from tests.db.notifications.conftest import state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
 
 CAUSES = "/admin/notifications/deadletter/causes/"
-
-
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(make_user(email="operator@example.org", is_staff=True, is_superuser=True))
-    return client
 
 
 @pytest.fixture

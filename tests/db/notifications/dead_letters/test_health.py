@@ -18,7 +18,7 @@ from notifications.message import Answer, Destination, Message, Rejected, Retrya
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from people.models import User
-from tests.db.notifications.dead_letters.conftest import state_after_a_try
+from tests.db.notifications.conftest import state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, noted, settle
 
 pytestmark = pytest.mark.django_db

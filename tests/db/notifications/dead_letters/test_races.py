@@ -13,7 +13,7 @@ from notifications import dead_letters, deliveries
 from notifications.dead_letters import Done, Which
 from notifications.deliveries import sender
 from notifications.models import Attempt, Delivery, Intervention
-from tests.db.notifications.dead_letters.conftest import OPERATOR
+from tests.db.notifications.conftest import OPERATOR
 from tests.make import make_channel, make_delivery, make_user, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,6 +10,7 @@ from django.test import Client
 from notifications.models import Channel, Delivery
 from notifications.providers.base import Provider
 from people.models import User
+from tests.db.notifications.conftest import fresh
 from tests.make import NOON, make_channel, make_user
 from tests.unit.notifications.providers.test_contract import PROVIDERS, module_of
 
@@ -37,10 +38,6 @@ def as_shown(browser: Client, channel: Channel) -> dict[str, Any]:
 
 def change(browser: Client, channel: Channel, **typed: str) -> Any:
     return browser.post(f"/channels/{channel.id}/change/", as_shown(browser, channel) | typed)
-
-
-def fresh(channel: Channel) -> Channel:
-    return Channel.objects.get(id=channel.id)
 
 
 @pytest.mark.parametrize("provider", ASKING, ids=lambda provider: provider.kind)

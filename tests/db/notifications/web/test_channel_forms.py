@@ -8,17 +8,9 @@ from django.test import Client
 from notifications import providers
 from notifications.models import Channel
 from notifications.providers.base import Provider
-from tests.make import make_user
 from tests.unit.notifications.providers.test_contract import PROVIDERS, module_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def browser() -> Client:
-    client = Client()
-    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 def test_every_kind_is_offered_with_its_own_form(browser: Client) -> None:
