@@ -21,6 +21,14 @@ from notifications.models import Delivery, Intervention
 from people.models import User
 
 _RELOAD = 5  # seconds
+_STATE = Delivery.State
+_PROGRESS = {
+    "waiting": [_STATE.PENDING],
+    "being sent": [_STATE.SENDING],
+    "delivered": [_STATE.DELIVERED],
+    "failed again": [_STATE.DEAD, _STATE.UNKNOWN],
+    "cancelled or expired": [_STATE.CANCELLED, _STATE.EXPIRED],
+}
 _SHOWN = 20
 
 
@@ -41,7 +49,7 @@ class InterventionAdmin(ReadOnlyAdmin):
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
         row = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
-        if row is not None and dead_letters.progress(row).under_way:
+        if row is not None and row.deliveries.filter(state__in=Delivery.OPEN).exists():
             page["Refresh"] = str(_RELOAD)
         return page
 
@@ -59,16 +67,10 @@ class InterventionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="now")
     def progress(self, row: Intervention) -> str:
-        progress = dead_letters.progress(row)
-        parts = {
-            "waiting": progress.waiting,
-            "being sent": progress.sending,
-            "delivered": progress.delivered,
-            "failed again": progress.failed,
-            "cancelled or expired": progress.dropped,
-        }
+        counts = dead_letters.progress(row)
+        parts = {name: sum(counts.get(state, 0) for state in states) for name, states in _PROGRESS.items()}
         words = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
-        return f"{words}." + (f" This page reloads every {_RELOAD} s." if progress.under_way else "")
+        return f"{words}." + (f" This page reloads every {_RELOAD} s." if counts.keys() & set(Delivery.OPEN) else "")
 
     @admin.display(description="deliveries")
     def letters(self, row: Intervention) -> SafeString:
