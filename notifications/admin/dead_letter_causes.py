@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -57,23 +57,21 @@ class Rate(forms.Form):
 def urls(admin: Any) -> list[Any]:
     """URLs of these pages: viewing needs the view permission, actions the change permission."""
 
-    def allowed(view: View, permitted: Callable[[HttpRequest], bool]) -> View:
-        @wraps(view)
+    def page(route: str, name: str, view: View, allowed: Callable[[HttpRequest], bool], method: Any) -> Any:
         def checked(request: HttpRequest, **named: str) -> HttpResponse:
-            if not permitted(request):
+            if not allowed(request):
                 raise PermissionDenied
             return view(admin, request, **named)
 
-        protected: View = admin.admin_site.admin_view(checked)
-        return protected
+        return path(f"causes/{route}", admin.admin_site.admin_view(method(checked)), name=name)
 
     view, act = admin.has_view_permission, admin.has_act_permission
     return [
-        path("causes/", allowed(_causes, view), name="notifications_deadletter_causes"),
-        path("causes/<slug:cause>/", allowed(_cause, view), name="notifications_deadletter_cause"),
-        path("causes/<slug:cause>/try/", allowed(_try, act), name="notifications_deadletter_try"),
-        path("causes/<slug:cause>/replay/", allowed(_replay, act), name="notifications_deadletter_replay"),
-        path("causes/<slug:cause>/discard/", allowed(_discard, act), name="notifications_deadletter_discard"),
+        page("", "notifications_deadletter_causes", _causes, view, require_safe),
+        page("<slug:cause>/", "notifications_deadletter_cause", _cause, view, require_safe),
+        page("<slug:cause>/try/", "notifications_deadletter_try", _try, act, require_POST),
+        page("<slug:cause>/replay/", "notifications_deadletter_replay", _replay, act, require_POST),
+        page("<slug:cause>/discard/", "notifications_deadletter_discard", _discard, act, require_POST),
     ]
 
 
@@ -82,20 +80,6 @@ def _page(admin: Any, request: HttpRequest, template: str, title: str, **context
     return TemplateResponse(request, f"admin/notifications/{template}.html", context)
 
 
-def _method(only: Callable[[View], View]) -> Callable[[View], View]:
-    """Apply a Django method decorator to a view whose first argument is the admin."""
-
-    def decorate(view: View) -> View:
-        @wraps(view)
-        def ordered(admin: Any, request: HttpRequest, **named: str) -> HttpResponse:
-            return only(lambda request: view(admin, request, **named))(request)
-
-        return ordered
-
-    return decorate
-
-
-@_method(require_safe)
 def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
     table = {
         "headers": ["Reason", "Count", "Provider", "State", "First", "Last"],
@@ -114,18 +98,15 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
     return _page(admin, request, "causes", "Dead letters by cause", table=table)
 
 
-@_method(require_safe)
 def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     return _show(admin, request, cause, Rate(), Reason())
 
 
-@_method(require_POST)
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     act = partial(dead_letters.try_one, Which(cause=cause))
     return _done(admin, request, cause, intervene(request, act, "Replayed to test."))
 
 
-@_method(require_POST)
 def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Rate(request.POST)
     if not form.is_valid():
@@ -140,7 +121,6 @@ def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     return _done(admin, request, cause, intervene(request, act, f"Replayed, {per_minute} a minute."))
 
 
-@_method(require_POST)
 def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Reason(request.POST)
     if not form.is_valid():
