@@ -21,7 +21,7 @@ from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
 from notifications.net import address_checks
 from notifications.providers.base import Provider
-from notifications.web import signing_secret, verify
+from notifications.web import channel_check, signing_secret
 from people.requests import PersonRequest
 
 _USES = 20
@@ -70,7 +70,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
             details.add_error(None, str(refusal))
             return _add_page(request, provider, details, label)
         if channel.verified_at is None:
-            verify.send(request, channel)
+            channel_check.send_code(request, channel)
         if provider.revealed:
             return signing_secret.to_page(request, channel)
         if channel.verified_at is None:
