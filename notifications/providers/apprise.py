@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 
@@ -69,7 +69,7 @@ class Apprise(Provider):
     icon = "apprise"
     position = 90
     recognises_repeats = False
-    form: ClassVar[type[forms.Form]] = AppriseForm
+    form = AppriseForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"service"}, its name, and secrets {"url"}, which may hold tokens anywhere."""

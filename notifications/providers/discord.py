@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from django import forms
 from django.conf import settings
@@ -56,7 +55,7 @@ class Discord(IncomingWebhook):
     limits = Limits(subject=256, body=4096, measure=utf16)
     # A webhook's X-RateLimit headers; the documentation names no numbers.
     rates = (Rate("discord-webhook", 5, 2.0, "channel"),)
-    form: ClassVar[type[forms.Form]] = DiscordForm
+    form = DiscordForm
 
     def webhook_id(self, webhook: str) -> str:
         """Return the digits before the token."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from email.errors import MessageError
 from email.utils import parseaddr
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
@@ -64,7 +64,7 @@ class Email(Provider):
     recognises_repeats = False
     unsubscribes = True
     deadline = 60.0
-    form: ClassVar[type[forms.Form]] = EmailForm
+    form = EmailForm
 
     @property
     def rates(self) -> tuple[Rate, ...]:

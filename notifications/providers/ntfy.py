@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
@@ -87,7 +87,7 @@ class Ntfy(Provider):
     option_fields = frozenset({"priority"})
     # https://docs.ntfy.sh/publish/#limitations for one sender: 60, then one in 5 seconds
     rates = (Rate("ntfy-host", 60, 300.0, "host"),)
-    form: ClassVar[type[forms.Form]] = NtfyForm
+    form = NtfyForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"url", "beginning", "priority"}, secrets {"topic"} and, if there is one, {"token"}.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from django import forms
 from django.conf import settings
@@ -64,7 +63,7 @@ class Slack(IncomingWebhook):
     limits = Limits(body=4000, measure=utf16, joined=True)
     # https://docs.slack.dev/apis/web-api/rate-limits, incoming webhooks
     rates = (Rate("slack-webhook", 1, 1.0, "channel"),)
-    form: ClassVar[type[forms.Form]] = SlackForm
+    form = SlackForm
 
     def webhook_id(self, webhook: str) -> str:
         """Return the middle part."""

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -58,7 +58,7 @@ class Telegram(Provider):
     limits = Limits(body=4096, measure=utf16, joined=True)
     # https://core.telegram.org/bots/faq, "My bot is hitting limits"
     rates = (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
-    form: ClassVar[type[forms.Form]] = TelegramForm
+    form = TelegramForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"chat"}, secrets {"token"}."""

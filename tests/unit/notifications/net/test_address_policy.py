@@ -75,9 +75,9 @@ def test_only_public_addresses_are_permitted() -> None:
 
 def test_no_address_is_permitted_that_python_calls_private() -> None:
     chance = random.Random(20261120)
-    addresses = [IPv4Address(chance.getrandbits(32)) for _ in range(20_000)]
-    sixes = [IPv6Address(chance.getrandbits(128) >> chance.randrange(90)) for _ in range(20_000)]
-    near = [IPv6Address((0x2000 + chance.getrandbits(12) << 112) + chance.getrandbits(112)) for _ in range(20_000)]
+    addresses = [IPv4Address(chance.getrandbits(32)) for _ in range(10_000)]
+    sixes = [IPv6Address(chance.getrandbits(128) >> chance.randrange(90)) for _ in range(10_000)]
+    near = [IPv6Address((0x2000 + chance.getrandbits(12) << 112) + chance.getrandbits(112)) for _ in range(10_000)]
     for address in [*addresses, *sixes, *near]:
         if permitted(str(address), []):
             assert address.is_global or getattr(address, "ipv4_mapped", None), address

@@ -33,7 +33,8 @@ def what_a_module_uses(source: str) -> set[str]:
     """Return what a plugin's source uses besides the guarded client and harmless modules."""
     used: set[str] = set()
     modules: dict[str, str] = {}
-    for node in ast.walk(ast.parse(source)):
+    nodes = list(ast.walk(ast.parse(source)))
+    for node in nodes:
         match node:
             case ast.Import(names):
                 modules |= {alias.asname or alias.name: alias.name for alias in names}
@@ -51,7 +52,7 @@ def what_a_module_uses(source: str) -> set[str]:
                 used |= {"." * level + str(module)} - HELPERS
             case ast.Call(ast.Name(name)) | ast.Call(ast.Attribute(_, "urlopen" | "sleep" as name)):
                 used |= {name} & DANGEROUS_CALLS
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         match node:
             case ast.Attribute(ast.Name(name), attribute) if modules.get(name) in OF_MODULES:
                 used |= {f"{modules[name]}.{attribute}"} if attribute not in OF_MODULES[modules[name]] else set()
