@@ -26,8 +26,6 @@ _OWN = {"mailto", "mailtos", "discord", "tgram", "slack", "ntfy", "ntfys", "json
 
 
 class AppriseForm(forms.Form):
-    """The Apprise URL."""
-
     url = forms.CharField(
         label="Apprise URL",
         max_length=1000,
@@ -41,7 +39,6 @@ class AppriseForm(forms.Form):
     )
 
     def clean_url(self) -> str:
-        """Return the URL."""
         url: str = self.cleaned_data["url"]
         scheme = _scheme(url)
         if scheme in _OWN:
@@ -76,7 +73,6 @@ class Apprise(Provider):
         return Destination({"service": _name(_scheme(cleaned["url"]))}, {"url": cleaned["url"]})
 
     def summary(self, destination: Destination) -> str:
-        """Return the service's name."""
         return str(destination.address.get("service", ""))
 
     def limits_for(self, destination: Destination) -> Limits:

@@ -30,8 +30,6 @@ _REFUSED = {220001: Code.FORUM, 200000: Code.MODERATED, 200001: Code.MODERATED}
 
 
 class DiscordForm(forms.Form):
-    """The webhook's URL."""
-
     url = PatternField(
         _URL,
         f"This is not the URL of a Discord webhook. Enter one like {EXAMPLE}",

@@ -34,8 +34,6 @@ QUIT_SECONDS = 2.0
 
 
 class EmailForm(forms.Form):
-    """The address to write to."""
-
     address = forms.EmailField(
         label="Email address",
         widget=forms.EmailInput(attrs={"placeholder": "ada@example.org", "autocomplete": "email"}),
@@ -77,7 +75,6 @@ class Email(Provider):
         return Destination(address={"address": cleaned["address"]})
 
     def summary(self, destination: Destination) -> str:
-        """Return the address itself."""
         return str(destination.address.get("address", ""))
 
     def notice(self) -> str:

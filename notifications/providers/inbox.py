@@ -32,7 +32,6 @@ class Inbox(Provider):
         return Destination(address={})
 
     def summary(self, destination: Destination) -> str:
-        """Return where the messages appear."""
         return "On your inbox page"
 
     def send(self, message: Message, destination: Destination) -> Answer:

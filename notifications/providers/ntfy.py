@@ -25,8 +25,6 @@ _PRIORITIES = {"1": "lowest: no sound", "2": "low", "3": "normal", "4": "high", 
 
 
 class NtfyForm(forms.Form):
-    """The server, the topic, the priority, and the token of a protected topic."""
-
     server = AddressField(
         label="Server",
         example=PUBLIC,
@@ -99,15 +97,12 @@ class Ntfy(Provider):
         return Destination({"url": cleaned["server"], "beginning": cleaned["topic"][:3], "priority": priority}, secrets)
 
     def form_initial(self, destination: Destination) -> dict[str, Any]:
-        """Return the server and the priority."""
         return {"server": destination.address.get("url", ""), "priority": destination.address.get("priority", 3)}
 
     def summary(self, destination: Destination) -> str:
-        """Return the server and the start of the topic."""
         return f"{self.host(destination)}/{destination.address.get('beginning', '')}…"
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Publish the message."""
         topic, token = destination.secrets.get("topic", ""), destination.secrets.get("token", "")
         priority = destination.address.get("priority", 3)
         if not _TOPIC.fullmatch(topic) or priority not in range(1, 6) or not self.host(destination):

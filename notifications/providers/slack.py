@@ -38,8 +38,6 @@ _REFUSED = {
 
 
 class SlackForm(forms.Form):
-    """The webhook's URL."""
-
     url = PatternField(
         _URL,
         f"This is not the URL of an incoming webhook. Enter one like {EXAMPLE}",

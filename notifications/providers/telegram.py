@@ -23,8 +23,6 @@ _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
 
 
 class TelegramForm(forms.Form):
-    """The bot, and the chat that it writes to."""
-
     token = PatternField(
         _TOKEN,
         "A bot token is a number, a colon and at least 30 letters, digits, - or _, such as 123456:ABC-DEF1234…",
@@ -65,7 +63,6 @@ class Telegram(Provider):
         return Destination(address={"chat": cleaned["chat"]}, secrets={"token": cleaned["token"]})
 
     def summary(self, destination: Destination) -> str:
-        """Return the chat's id."""
         return f"Chat {destination.address.get('chat', '')}"
 
     def escape(self, text: str) -> str:

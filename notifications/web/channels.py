@@ -49,7 +49,6 @@ def channel_list(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_safe
 def choose(request: PersonRequest) -> HttpResponse:
-    """Choose the kind of channel to add."""
     inbox = Channel.objects.for_user(request.user).filter(provider="inbox").exists()
     offered = [provider for provider in providers.all() if not (inbox and provider.kind == "inbox")]
     return render(request, "notifications/channel_choose.html", {"providers": offered})

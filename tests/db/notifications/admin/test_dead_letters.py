@@ -12,9 +12,9 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.messages import get_messages
 from django.test import Client
 
-from notifications.models import Channel, Delivery
+from notifications.models import Channel, Delivery, Intervention
 from people.models import User
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -85,15 +85,20 @@ def test_discard_asks_for_a_reason_first_and_gives_up_the_selected_only(operator
     assert sorted(kept()) == sorted(("operator@example.org", str(row.pk), said) for row in dead[:2])
 
 
-def test_all_that_a_filter_matches_are_replayed_page_or_not(operator: Client, channel: Channel) -> None:
+def test_all_that_a_filter_matches_are_replayed_page_or_not_but_for_the_stale(
+    operator: Client, channel: Channel
+) -> None:
+    stale = make_delivery(channel, state="dead", expires_at=NOON)
     for _ in range(60):
         make_delivery(channel, state="dead")
     other = make_delivery(make_channel(make_user(), "webhook"), state="dead")
     shown = operator.get(LIST, {"provider": "email"}).context["cl"].result_list
     assert len(shown) == 50
     told = act(operator, "replay", shown[:1], f"{LIST}?provider=email", select_across="1")
-    assert told == "60 will be sent again."
-    assert Delivery.objects.filter(state="dead").get() == other
+    assert told == "60 will be sent again. 1 is stale and skipped."
+    assert Intervention.objects.get().which == "provider email"
+    assert set(Delivery.objects.filter(state="dead")) == {other, stale}
+    assert act(operator, "replay", [stale]) == "1 will be sent again."  # it was chosen itself
 
 
 def test_all_that_a_filter_matches_are_discarded_after_asking(operator: Client, dead: list[Delivery]) -> None:

@@ -134,16 +134,6 @@ def test_who_may_only_look_cannot_act_and_nobody_else_looks(client: Client, lett
     assert set(Delivery.objects.values_list("state", flat=True)) == {"dead"}
 
 
-def test_all_that_a_filter_matches_are_replayed_without_the_stale(operator: Client, letters: list[Delivery]) -> None:
-    Delivery.objects.filter(pk=letters[0].pk).update(expires_at=NOON)
-    fields = {"action": "replay", "_selected_action": str(letters[0].pk), "select_across": "1"}
-    page = operator.post("/admin/notifications/deadletter/?provider=webhook", fields, follow=True).content.decode()
-    assert "3 will be sent again. 1 is stale and skipped." in page
-    assert Intervention.objects.get().which == "provider webhook"
-    operator.post("/admin/notifications/deadletter/", fields | {"select_across": "0"})
-    assert set(Delivery.objects.values_list("state", flat=True)) == {"pending"}
-
-
 def test_a_search_by_idempotency_key_leads_to_every_attempt_that_carried_it(
     operator: Client, hook: Channel, receiver: HTTPReceiver
 ) -> None:
