@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import standardwebhooks
@@ -105,7 +105,7 @@ class Webhook(Provider):
     policy = retry.SLOW
     recognises_repeats = True
     separate_answer_url = True
-    form: ClassVar[type[forms.Form]] = WebhookForm
+    form = WebhookForm
     revealed = "secret"
     overlap = timedelta(hours=24)
 

@@ -55,6 +55,10 @@ def test_every_list_and_every_page_answers(operator: Client, story: Story) -> No
         assert "Carillon" in text(operator, url), url
 
 
+def test_the_search_field_of_a_list_has_a_label(operator: Client) -> None:
+    assert '<label for="searchbar"' in text(operator, reverse("admin:notifications_delivery_changelist"))
+
+
 def test_each_list_shows_its_row(operator: Client, story: Story) -> None:
     for model, name in ROWS.items():
         row = getattr(story, name)
