@@ -141,6 +141,7 @@ def _queues(app: Any, python: str, stack: ExitStack) -> list[Queue]:
     from bench import bare
     from bench.rows import make_channel, make_deliveries, make_user
     from notifications.deliveries import outbox
+    from work import wakes
 
     variables = {
         **children_environment(),
@@ -187,7 +188,7 @@ def _queues(app: Any, python: str, stack: ExitStack) -> list[Queue]:
         return stack.enter_context(worker("threads", 64, 2, sink))
 
     def publish_ours(count: int) -> None:
-        outbox.publish(outbox.Wake(delivery_id) for delivery_id in make_deliveries(channels[-1], count))
+        wakes.publish(wakes.Wake(outbox.DELIVER, delivery_id) for delivery_id in make_deliveries(channels[-1], count))
 
     ended = "SELECT count(*) FROM notifications_delivery WHERE settled_at IS NOT NULL"
     celery = ["-m", "celery", "-A", "bench.peers.plain_celery", "worker", "--concurrency", "4", "--loglevel", "ERROR"]
