@@ -25,6 +25,7 @@ INSERT INTO django_celery_beat_periodictask
        (name, task, args, kwargs, headers, enabled, one_off, total_run_count, date_changed, description, crontab_id)
 SELECT 'many ' || n, 'schedules.fire', '[]', '{}', '{}', true, false, 0, now(), '', (SELECT min(id) FROM
        django_celery_beat_crontabschedule) FROM generate_series(1, 10000) n;
+ANALYZE people_user, django_celery_beat_periodictask;
 CREATE TEMPORARY TABLE many ON COMMIT DROP AS
 SELECT u.id AS person, t.id AS task, uuidv7() AS schedule, uuidv7() AS channel, uuidv7() AS occurrence,
        uuidv7() AS notification, uuidv7() AS delivery
@@ -48,7 +49,7 @@ INSERT INTO django_celery_results_taskresult
        (task_id, task_name, status, content_type, content_encoding, date_created, date_done)
 SELECT 'many' || n, 'notifications.deliveries.rescue', 'SUCCESS', '', '', now(), now() FROM generate_series(1, 10000) n;
 ANALYZE people_user, schedules_schedule, schedules_occurrence, notifications_channel, notifications_notification,
-        notifications_delivery;
+        notifications_delivery, django_celery_results_taskresult, account_emailaddress;
 """
 
 

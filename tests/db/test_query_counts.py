@@ -41,6 +41,8 @@ SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for,
   FROM schedules_occurrence;
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, settled_at)
 SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'delivered', 0, 1, 0, now() FROM notifications_notification;
+ANALYZE schedules_schedule, schedules_schedule_channels, schedules_occurrence, notifications_notification,
+        notifications_delivery;
 """
 
 

@@ -66,4 +66,4 @@ def test_signing_up_says_where_the_mail_is_when_no_server_sends_it(
 
 def test_signing_up_says_nothing_of_files_where_a_server_sends_mail(client: Client) -> None:
     page = client.post("/account/signup/", ANNA, follow=True).content.decode()
-    assert "We sent a confirmation link" in page and "written to" not in page
+    assert "We sent a confirmation link" in page and "emails are saved" not in page
