@@ -43,6 +43,7 @@ SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for,
   FROM schedules_occurrence;
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays)
 SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'pending', 0, 1, 0 FROM notifications_notification;
+ANALYZE notifications_notification, notifications_delivery;  -- or the triggers keep plans for a few rows
 UPDATE notifications_delivery SET state = 'sending', lease_token = id, lease_until = now();
 UPDATE notifications_delivery SET state = 'delivered', lease_token = NULL, lease_until = NULL, settled_at = now();
 """
