@@ -15,6 +15,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import OperationalError
 
+from work import transport
+
 
 def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Report a wrong setup in one line, without a traceback."""
@@ -31,6 +33,7 @@ def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 sys.excepthook = _report_in_one_line
 
+transport.install()
 app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

@@ -229,13 +229,10 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a long outage of the broker must 
 CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": "carillon:",
-    "visibility_timeout": 1800,  # longer than any countdown (10 s) and any lease (90 s)
     "socket_timeout": 5,  # a silent broker must not block a web request or beat
     "socket_connect_timeout": 3,
     "socket_keepalive": True,
     "health_check_interval": 10,
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
 }
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
