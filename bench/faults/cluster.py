@@ -22,7 +22,7 @@ from config.embedded.redis import Redis as RedisEngine
 from config.processes import Child
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]
-_QUEUES = ["-Q", "deliveries,bulk,maintenance", "--concurrency", "2"]
+_QUEUES = ["-Q", "deliveries,bulk,maintenance", "--pool", "prefork", "--concurrency", "2"]
 # Without messages between workers, which take a second at each start.
 _WORKER = [*_CELERY, "worker", *_QUEUES, "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
 _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
