@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from celery import Task, shared_task
-from celery.exceptions import Ignore, Retry
+from celery.exceptions import Retry
 from django.utils import timezone
 
 from notifications import operator_summary, owner_notices
@@ -31,7 +31,7 @@ class DeliveryTask(Task[[str], None]):
     ) -> Retry:
         if isinstance(exc, SendAgain):
             if not wakes.is_published(exc.wait):
-                raise Ignore()  # rescue publishes it when the wait is nearly over
+                return Retry(exc=exc, when=exc.wait)  # rescue publishes it when the wait is nearly over
             countdown = exc.wait
         return super().retry(args, kwargs, exc=exc, countdown=countdown, **options)
 

@@ -95,7 +95,10 @@ class Server:
     def child(self, name: str) -> int:
         """The process id of web, a worker or beat."""
         listed = subprocess.run(
-            ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(self.process.pid)], capture_output=True, text=True, check=True
+            ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(self.process.pid)],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         (pid,) = [int(line.split()[0]) for line in listed.stdout.splitlines() if f" {name}" in line]
         return pid
