@@ -47,7 +47,7 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     from bench.rows import WEBHOOK_SECRET, make_channel, make_deliveries, make_user
     from demo.receivers import HTTPReceiver
     from demo.receivers.telegram import TOKEN, answer
-    from notifications.deliveries import fair_queue
+    from work import fair_queue
 
     few = fair_queue.FEW
     rows: dict[str, dict[str, Any]] = {}
@@ -87,15 +87,16 @@ def run_load(
     from bench.rows import make_deliveries
     from notifications.deliveries import outbox
     from notifications.models import Delivery
+    from work import wakes
 
     for start in range(0, len(flood), BATCH):
-        outbox.publish([outbox.Wake(key, 0.0, owner) for key in flood[start : start + BATCH]])
+        wakes.publish([wakes.Wake(outbox.DELIVER, key, 0.0, owner) for key in flood[start : start + BATCH]])
     singles, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
         time.sleep(chance.expovariate(5.0))
         other = chance.choice(others)
         [single] = make_deliveries(other, 1)
-        outbox.publish([outbox.Wake(single, 0.0, other.user_id)])
+        wakes.publish([wakes.Wake(outbox.DELIVER, single, 0.0, other.user_id)])
         singles.append(single)
     waiting = Delivery.objects.filter(id__in=singles, settled_at=None)
     while waiting.exists():
@@ -111,7 +112,7 @@ def rescued(app: Any) -> Iterator[None]:
 
     def rescue() -> None:
         while not over.wait(5.0):
-            app.send_task("notifications.rescue", ignore_result=True)
+            app.send_task("work.rescue", ignore_result=True)
 
     clock = threading.Thread(target=rescue)
     clock.start()
@@ -152,8 +153,8 @@ def _forget(app: Any) -> None:
     """Remove what a run has left, before the next one."""
     from django.db.models.functions import Now
 
-    from notifications.deliveries import fair_queue
     from notifications.models import Delivery
+    from work import fair_queue
 
     with app.connection_for_write() as broker:
         for name in ("deliveries", fair_queue.QUEUE):

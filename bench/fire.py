@@ -53,12 +53,12 @@ def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
     from django_celery_beat.models import PeriodicTask
 
     from bench.rows import clear, make_schedules
-    from notifications.deliveries import fair_queue
     from notifications.models import Delivery
     from schedules import mirror
     from schedules.beat.scheduler import Scheduler
     from schedules.firing import fire
     from schedules.models import Occurrence, Schedule
+    from work import fair_queue
 
     clear()
     now = fire.read_clock().now

@@ -144,7 +144,7 @@ def make_deliveries(channel: Channel, count: int) -> list[UUID]:
             )
             for _ in range(min(1000, count - start))
         ]
-        made += [wake.delivery_id for wake in outbox.record(notifications)]
+        made += [wake.id for wake in outbox.record(notifications)]
     return made
 
 

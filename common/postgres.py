@@ -31,12 +31,13 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     UUID: lambda value: value.hex,
     datetime: datetime.isoformat,
     int: str,
+    float: repr,
     bool: str,
     str: _quoted,
 }
 
 
-def column(values: Iterable[UUID | datetime | int | bool | str | None]) -> str:
+def column(values: Iterable[UUID | datetime | float | bool | str | None]) -> str:
     """The literal of an array of `values`, for `unnest(%s::uuid[], …)`; all of one type or None; datetimes are aware.
 
     psycopg writes a list item by item, with a dumper and a search for what to quote. For the thousands of values of a

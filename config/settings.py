@@ -93,6 +93,7 @@ WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # per host
 INSTALLED_APPS = [
     "common",
     "people",
+    "work",
     "notifications",
     "schedules",
     "unfold",
@@ -239,7 +240,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
-CELERY_TASK_ROUTES = {"notifications.deliver": {"queue": "deliveries"}}
+CELERY_TASK_ROUTES = ["work.kinds.route"]
 CELERY_TASK_ACKS_LATE = True  # the message of a killed worker is delivered again, earlier than rescue
 CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the tries in the row stop poison messages
 CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
@@ -262,7 +263,7 @@ CELERY_BEAT_SCHEDULER = "schedules.beat.scheduler:Scheduler"
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "rescue": {
-        "task": "notifications.rescue",
+        "task": "work.rescue",
         "schedule": 5.0,
         "options": {"expire_seconds": 30},
     },

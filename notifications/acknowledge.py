@@ -13,10 +13,12 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
-from notifications import deliveries
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
+from work.manual import cancel
+from work.reasons import Reason
+from work.wakes import publish_after_commit
 
 LINK_LIFE = timedelta(days=30)
 """How long after its notification was recorded a link to answer it is good for."""
@@ -53,7 +55,7 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
         escalate_after=said.escalate_after,
     )
     if again.channels:
-        outbox.publish_after_commit(outbox.record([again]))
+        publish_after_commit(outbox.record([again]))
     return True
 
 
@@ -62,7 +64,7 @@ def _answer(notification_id: UUID, code: Code, until: datetime | None = None) ->
         acknowledged_at=Now(), snoozed_until=until, advance_at=None
     )
     waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)
-    deliveries.cancel(waiting.values_list("id", flat=True), Reason(code))
+    cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
     return first == 1
 
 

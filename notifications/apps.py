@@ -8,4 +8,7 @@ class NotificationsConfig(AppConfig):
 
     def ready(self) -> None:
         from notifications.channels import changes  # noqa: F401 - connects its receiver
-        from notifications.deliveries import preload  # noqa: F401 - connects its receiver
+        from notifications.deliveries import (
+            kind,  # noqa: F401 - registers the deliveries
+            preload,  # noqa: F401 - connects its receiver
+        )

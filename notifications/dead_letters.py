@@ -16,10 +16,11 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
 
 from common.postgres import change, column, query
-from notifications import deliveries
 from notifications.deliveries import outbox
 from notifications.models import Delivery, Intervention
-from notifications.reasons import Code, Reason
+from work import manual
+from work.reasons import Code, Reason
+from work.wakes import Wake, publish_after_commit
 
 _STATE = Delivery.State
 _WHAT = Intervention.What
@@ -149,9 +150,9 @@ def replay(
     chosen = rows if skip is None else rows.exclude(skip)
     held = _locked(chosen)
     stale_ones = 0 if skip is None else rows.filter(skip).count()
-    changed = set(deliveries.replay(held, 60 / per_minute if per_minute else 0.0))
+    changed = set(manual.replay(Delivery, held, 60 / per_minute if per_minute else 0.0))
     again = [key for key in held if key in changed]
-    outbox.publish_after_commit(outbox.Wake(key) for key in again[: 1 if per_minute else PUBLISHED_AT_ONCE])
+    publish_after_commit(Wake(outbox.DELIVER, key) for key in again[: 1 if per_minute else PUBLISHED_AT_ONCE])
     return Done(again, stale_ones, _keep(who, what, which, cause, again, per_minute=per_minute))
 
 
@@ -165,7 +166,7 @@ def try_one(which: Which, who: Who) -> Done:
 def discard(rows: QuerySet[Delivery], which: str, who: Who, reason: str, *, cause: str = "") -> Done:
     """Discard them: nothing is sent, and each keeps the reason."""
     held = _locked(rows)
-    deliveries.discard(held, Reason(Code.DISCARDED, said=reason))
+    manual.discard(Delivery, held, Reason(Code.DISCARDED, said=reason))
     return Done(held, 0, _keep(who, _WHAT.DISCARDED, which, cause, held, reason=reason))
 
 

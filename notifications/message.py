@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from notifications.reasons import NO_REASON, Reason
+from work import answers
+from work.answers import Done
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +40,17 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(Done):
     """The service accepted the message. The channel's owner reads the receipt.
 
     `moved_to` holds the parts of the channel's address that the service has changed permanently.
     """
 
-    receipt: Reason = NO_REASON
     moved_to: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Retryable:
-    """Not sent, or the service asked to try later: in `retry_after` seconds from now, if it said when."""
-
-    reason: Reason
-    retry_after: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(answers.Rejected):
     """No retry can succeed. `gone`: the address no longer exists."""
 
-    reason: Reason
     gone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ambiguous:
-    """The request was sent and no answer came: the message may have arrived."""
-
-    reason: Reason
-
-
-Answer = Delivered | Retryable | Rejected | Ambiguous

@@ -23,6 +23,7 @@ from common.postgres import is_outage, query
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people import quiet
+from work.wakes import Wake, publish_after_commit
 
 log = logging.getLogger(__name__)
 
@@ -60,11 +61,11 @@ def tell_owners(now: datetime) -> int:
     """Record a notice for each new dead letter's cause and each disabled channel. Returns how many."""
     with transaction.atomic():
         wakes = record([*_deaths(), *_disabled()], now)
-        outbox.publish_after_commit(wakes)
+        publish_after_commit(wakes)
     return len(wakes)
 
 
-def record(notices: Collection[Notice], now: datetime) -> list[outbox.Wake]:
+def record(notices: Collection[Notice], now: datetime) -> list[Wake]:
     """Record those notices that were not before, within the caller's transaction; returns what to publish after it.
 
     Each goes to a working channel of its person, the inbox last, and not to the channel that it is about. A notice
@@ -83,7 +84,7 @@ def record(notices: Collection[Notice], now: datetime) -> list[outbox.Wake]:
     return [wake for notice in new for wake in _record_alone(notice, now)]
 
 
-def _record_alone(notice: Notice, now: datetime) -> list[outbox.Wake]:
+def _record_alone(notice: Notice, now: datetime) -> list[Wake]:
     try:
         return _record([notice], now)
     except Exception as error:
@@ -94,7 +95,7 @@ def _record_alone(notice: Notice, now: datetime) -> list[outbox.Wake]:
 
 
 @transaction.atomic
-def _record(notices: Collection[Notice], now: datetime) -> list[outbox.Wake]:
+def _record(notices: Collection[Notice], now: datetime) -> list[Wake]:
     if not notices:
         return []
     working = _working_channels({notice.user_id for notice in notices})

@@ -17,8 +17,7 @@ from django.conf import settings
 from django.db import Error, transaction
 
 from common.uuid7 import uuid7
-from notifications import deliveries
-from notifications.deliveries import fallback, outbox
+from notifications.deliveries import fallback, withdrawal
 from notifications.models import Channel
 from notifications.reasons import Code
 from people.models import User
@@ -26,6 +25,7 @@ from schedules import mirror, slots
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.rules.civil import TICK
+from work.wakes import publish_after_commit
 
 What = ScheduleEvent.What
 
@@ -120,7 +120,7 @@ def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Fire nothing until `resume`, and cancel what is not sent yet."""
     schedule = _lock(schedule_id, now)
     schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
-    deliveries.cancel_unsent(schedule.id, Code.PAUSED)
+    withdrawal.cancel_unsent(schedule.id, Code.PAUSED)
     fallback.stop(schedule.id)
     _record_event(_save(schedule, now), What.PAUSED, now, by)
     return schedule
@@ -203,7 +203,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
     schedule.timetable()
     if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
         return schedule
-    outbox.publish_after_commit(fire.fire_now(schedule_id, now, occurrence_id or uuid7()))
+    publish_after_commit(fire.fire_now(schedule_id, now, occurrence_id or uuid7()))
     _record_event(schedule, What.RUN, now, by)
     return schedule
 
@@ -213,7 +213,7 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     """Mark as deleted: its history stays, and `restore` undoes it."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
-    deliveries.cancel_unsent(schedule.id, Code.DELETED)
+    withdrawal.cancel_unsent(schedule.id, Code.DELETED)
     fallback.stop(schedule.id)
     _record_event(_save(schedule, now), What.DELETED, now, by)
     return schedule

@@ -17,9 +17,9 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from notifications.deliveries import fair_queue
 from people.models import User
 from tests.make import make_user
+from work import fair_queue
 
 
 @pytest.fixture(autouse=True)

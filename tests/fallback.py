@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from notifications.deliveries import sender
-from notifications.message import Answer, Delivered, Destination, Message
+from notifications.message import Delivered, Destination, Message
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers import inbox
 from schedules.firing import fire
-from tests.make import NOON, make_channel, make_schedule, make_user
+from tests.make import NOON, make_channel, make_schedule, make_user, send_now
+from work.answers import Answer
 
 NINE = NOON.replace(hour=9) + timedelta(days=1)
 
@@ -46,7 +46,7 @@ def first_of(notification: Notification) -> Delivery:
 def deliver_first(notification: Notification, monkeypatch: pytest.MonkeyPatch, answer: Answer | None = None) -> None:
     """Send the first delivery; the inbox answers with `answer`."""
     answers(monkeypatch, answer or Delivered())
-    sender.send(first_of(notification).id, "worker")
+    send_now(first_of(notification).id)
 
 
 def tried(notification: Notification) -> list[tuple[str, str]]:

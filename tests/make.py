@@ -7,19 +7,25 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 from django.db import connection
 
 from common.uuid7 import uuid7
-from notifications import deliveries
-from notifications.deliveries import Claim, outbox, sender
-from notifications.deliveries.decision import Decision
-from notifications.message import Answer, Destination
-from notifications.models import Attempt, Channel, Delivery, Notification
-from notifications.reasons import Code, Reason, cause_of
+from notifications.deliveries import outbox
+from notifications.deliveries.kind import DELIVERY, Claim
+from notifications.message import Destination, Rejected
+from notifications.models import Channel, Delivery, Notification
+from notifications.reasons import Code
 from people.models import User
 from schedules import editing
 from schedules.models import Schedule
+from work import claim as claiming
+from work import runner, settlement
+from work.answers import Answer
+from work.decision import Decision
+from work.reasons import Reason, cause_of
+from work.runner import TryAgain
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 _numbers = itertools.count(1)
@@ -91,14 +97,14 @@ def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
     saying |= {name: overrides.pop(name) for name in list(overrides) if name in outbox.NewNotification.__slots__}
     [new] = outbox.record([outbox.NewNotification(**saying)])
     if overrides.get("state", "pending") not in {"pending", "sending", "cancelled", "expired"}:
-        Delivery.objects.filter(id=new.delivery_id).update(state="sending", lease_token=uuid7(), lease_until=NOON)
+        Delivery.objects.filter(id=new.id).update(state="sending", lease_token=uuid7(), lease_until=NOON)
         ended: dict[str, Any] = {"lease_token": None, "lease_until": None, "settled_at": NOON}
         if overrides["state"] in {"dead", "unknown"}:
             ended["cause"] = cause_of(channel.provider, noted(""), overrides["state"])
         overrides = ended | overrides
     if overrides:
-        Delivery.objects.filter(id=new.delivery_id).update(**overrides)
-    return Delivery.objects.get(id=new.delivery_id)
+        Delivery.objects.filter(id=new.id).update(**overrides)
+    return Delivery.objects.get(id=new.id)
 
 
 def noted(text: str) -> Reason:
@@ -110,13 +116,23 @@ def disabled(text: str) -> dict[str, Any]:
     return {"disabled_code": Code.NOTE, "disabled_params": {"said": text}}
 
 
+def take(delivery_id: UUID, worker: str = "worker") -> Claim | None:
+    """Claim a delivery as a worker does."""
+    return claiming.claim(DELIVERY, delivery_id, worker)
+
+
+def send_now(delivery_id: UUID) -> None:
+    """Try a delivery once, as a worker does."""
+    runner.run(DELIVERY, delivery_id, "worker")
+
+
 def try_once(delivery: Delivery, random: float = 0.5) -> float | None:
     """Send as the task does; `random` is the jitter. Returns the wait of a next try, if one follows."""
     with patch("random.random", lambda: random):
         try:
-            sender.send(delivery.id, "worker")
+            send_now(delivery.id)
             wait = None
-        except sender.SendAgain as again:
+        except TryAgain as again:
             wait = again.wait
     delivery.refresh_from_db()
     return wait
@@ -124,15 +140,16 @@ def try_once(delivery: Delivery, random: float = 0.5) -> float | None:
 
 def finish(claim: Claim, answer: Answer) -> None:
     """End a claim with the answer of its provider; a next try is due at once."""
-    with suppress(sender.SendAgain):
-        sender.finish(claim, answer, jitter=0.0)
+    with suppress(TryAgain):
+        runner.finish(DELIVERY, claim, answer, jitter=0.0)
 
 
-def settle(claim: Claim, state: str, reason: str = "Said.", **fields: Any) -> bool:
-    """Settle a claim as a decision for `state` does."""
+def settle(claim: Claim, state: str, reason: str | Rejected = "Said.", **fields: Any) -> bool:
+    """Settle a claim as a decision for `state` does; `reason` is a text, or the answer of its provider."""
     outcomes = {"delivered": "delivered", "dead": "rejected", "unknown": "ambiguous", "pending": "retryable"}
-    outcome = Attempt.Outcome(outcomes[state])
-    return deliveries.settle(claim, Decision(Delivery.State(state), outcome, noted(reason), **fields))
+    answer = reason if isinstance(reason, Rejected) else None
+    said = noted(reason) if isinstance(reason, str) else reason.reason
+    return settlement.settle(DELIVERY, claim, Decision(state, outcomes[state], said, **fields), answer)
 
 
 def drop_check(table: str, name: str) -> None:

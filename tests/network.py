@@ -20,7 +20,8 @@ from demo.receivers.http import Answer
 from notifications.message import Message
 from notifications.net import http
 from notifications.net.http import Response
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
+from work.reasons import Reason
 
 KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8057")
 DEADLINE = 0.4

@@ -1,0 +1,1 @@
+"""Durable work on tables, carried by Celery: the one engine of every kind of work."""

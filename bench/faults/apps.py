@@ -28,12 +28,11 @@ def _wished() -> list[str]:
 
 def _shorten() -> None:
     from common import postgres
-    from notifications import retry
-    from notifications.deliveries import claims, wakes
     from notifications.providers.webhook import Webhook
+    from work import claim, retry, wakes
 
-    claims.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
-    postgres.PATIENCE = claims.LEASE / 2
+    claim.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
+    postgres.PATIENCE = claim.LEASE / 2
     wakes.CLAIM_WITHIN = 2.0
     Webhook.deadline = 1.5
     Webhook.policy = retry.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
@@ -41,8 +40,9 @@ def _shorten() -> None:
 
 def _misbehave() -> None:
     """Make the provider fail on payloads that name a failure."""
-    from notifications.message import Answer, Destination, Message
+    from notifications.message import Destination, Message
     from notifications.providers.webhook import Webhook
+    from work.answers import Answer
 
     send = Webhook.send
 
@@ -76,7 +76,7 @@ def _exhaust_memory() -> None:
 
 
 def _publish_fourfold() -> None:
-    from notifications.deliveries import publisher
+    from work import publisher
 
     publish = publisher.publish
 
@@ -88,20 +88,22 @@ def _publish_fourfold() -> None:
 
 def _mutate(mutation: str) -> None:
     """Remove one guarantee. The matrix must turn red."""
-    from notifications.deliveries import Recovered, claims, rescue, settlement
+    from work import claim, rescue, settlement
 
     match mutation:
         case "":
             return
         case "no-rescue":
-            rescue.rescue = lambda: rescue.Rescued(0, Recovered(0, 0, 0), 0, 0)
+            rescue.rescue = dict
         case "no-fence":
-            settlement._SETTLE = _without(settlement._SETTLE, "AND lease_token = %(token)s\n RETURNING", "\n RETURNING")
+            settlement._PLAIN = _without(
+                settlement._PLAIN, "AND d.lease_token = asked.token\n RETURNING", "\n RETURNING"
+            )
         case "unconditional-claim":
-            claims._CLAIM = _without(
-                claims._CLAIM,
-                "AND state = 'pending' AND available_at <= now()\n",
-                "AND state IN ('pending', 'sending')\n",
+            claim._CLAIM = _without(
+                claim._CLAIM,
+                "AND d.state = 'pending' AND d.available_at <= now()\n",
+                "AND d.state IN ('pending', '$working')\n",
             )
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")

@@ -20,15 +20,17 @@ from django.utils import timezone
 
 from common import encryption
 from common.uuid7 import uuid7
-from notifications import deliveries, providers
+from notifications import providers
 from notifications.channels import verification
 from notifications.deliveries import outbox
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
-from notifications.reasons import NO_REASON, Code, Reason
+from notifications.reasons import Code
 from people import codes, mailboxes
 from people.models import User
 from people.user_lock import lock_user
+from work.manual import cancel
+from work.reasons import NO_REASON, Reason
 
 MOST_OLD_SECRETS = 4
 """How many replaced secrets may sign beside the newest."""
@@ -151,7 +153,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
     codes.forget(channel.id)
     tests = Delivery.objects.filter(channel=channel, notification__origin__in=Notification.OF_CHANNELS)
     pending = tests.filter(state=Delivery.State.PENDING).values_list("id", flat=True)
-    deliveries.cancel(pending, Reason(Code.CHANGED))
+    cancel(Delivery, pending, Reason(Code.CHANGED))
     tests.update(channel=former)
     LogEntry.objects.log_actions(channel.user_id, [channel], CHANGE, "Changed the address or a secret.")
 
@@ -180,7 +182,7 @@ def remove(channel: Channel) -> None:
     """Remove the channel: cancel what is pending, erase the secrets, keep the history."""
     Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
     pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
-    deliveries.cancel(pending, Reason(Code.REMOVED))
+    cancel(Delivery, pending, Reason(Code.REMOVED))
 
 
 def disable(ids: Iterable[UUID], note: str) -> list[UUID]:

@@ -7,44 +7,54 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
-from notifications.deliveries.claims import Claim
-from notifications.deliveries.decision import Decision
-from notifications.models import Delivery
-from notifications.reasons import Code, Reason
+from notifications.message import Rejected
+from notifications.reasons import Code
+from work.answers import Answer, Done, NotStarted, OwnFault
+from work.reasons import Reason
 
 # A channel with nothing but failures for so long is disabled when the next delivery to it dies.
 PATIENCE = timedelta(days=5)
 
-ARRIVED = """, health AS (
-    UPDATE notifications_channel SET failing_since = NULL
-     WHERE id = (SELECT channel_id FROM settled) AND failing_since IS NOT NULL AND disabled_at IS NULL
-)"""
+VALUES = {
+    "arrived": "bool",
+    "gone": "bool",
+    "died": "bool",
+    "link_id": "uuid",
+    "disabled_code": "text",
+    "disabled_params": "jsonb",
+}
 
 # `gone`: the service said that the address no longer exists. `died`: the delivery will not be tried again. `link_id`:
-# failures at the address that the channel had before do not count for the one it has.
-_ENDED = "(%(gone)s OR (%(died)s AND failing_since <= now() - %(patience)s))"
-FAILED = """, health AS (
-    UPDATE notifications_channel
-       SET failing_since = coalesce(failing_since, now()),
+# failures at the address that the channel had before do not count for the one it has. Of several tries for one
+# channel, the worst counts.
+_ENDED = f"(tried.gone OR (tried.died AND c.failing_since <= now() - interval '{PATIENCE.days} days'))"
+WRITE = """, tried AS (
+    SELECT DISTINCT ON (channel_id, link_id) channel_id, asked.*
+      FROM settled JOIN asked USING (id) WHERE arrived IS NOT NULL
+     ORDER BY channel_id, link_id, gone DESC, died DESC, arrived DESC
+), health AS (
+    UPDATE notifications_channel c
+       SET failing_since = CASE WHEN tried.arrived THEN NULL ELSE coalesce(c.failing_since, now()) END,
            disabled_at = CASE WHEN ended THEN now() END,
-           disabled_code = CASE WHEN ended THEN %(disabled_code)s ELSE '' END,
-           disabled_params = CASE WHEN ended THEN %(disabled_params)s::jsonb ELSE '{}' END
-     WHERE id = (SELECT channel_id FROM settled) AND disabled_at IS NULL AND (failing_since IS NULL OR ended)
-       AND coalesce(link_id, id) = %(link_id)s
+           disabled_code = CASE WHEN ended THEN tried.disabled_code ELSE '' END,
+           disabled_params = CASE WHEN ended THEN tried.disabled_params ELSE '{}' END
+      FROM tried
+     WHERE c.id = tried.channel_id AND c.disabled_at IS NULL
+       AND CASE WHEN tried.arrived THEN c.failing_since IS NOT NULL
+                ELSE coalesce(c.link_id, c.id) = tried.link_id AND (c.failing_since IS NULL OR ended) END
 )""".replace("ended", _ENDED)
 
 
-def parameters(claim: Claim, decision: Decision) -> dict[str, Any]:
-    """The values of `FAILED`, with the reason that the channel's owner reads if it is disabled now."""
-    why = Reason(Code.ADDRESS_GONE, why=decision.reason)
-    if not decision.gone:
-        why = Reason(Code.SILENT, days=PATIENCE.days, why=decision.reason)
-    return {
-        "gone": decision.gone,
-        "died": decision.state == Delivery.State.DEAD,
-        "patience": PATIENCE,
-        "link_id": claim.link_id,
-        "disabled_code": why.code,
-        "disabled_params": why.json,
-    }
+def values(failing: bool, link_id: UUID, answer: Answer, state: str) -> tuple[Any, ...] | None:
+    """Those of `VALUES`, with the reason that the channel's owner reads if it is disabled now. None: no change."""
+    if isinstance(answer, Done):
+        return (True, False, False, link_id, "", "{}") if failing else None
+    if isinstance(answer, NotStarted | OwnFault):
+        return None
+    gone = isinstance(answer, Rejected) and answer.gone
+    why = Reason(Code.SILENT, days=PATIENCE.days, why=answer.reason)
+    if gone:
+        why = Reason(Code.ADDRESS_GONE, why=answer.reason)
+    return False, gone, state == "dead", link_id, why.code, why.json

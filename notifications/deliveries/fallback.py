@@ -19,9 +19,12 @@ from django.db import transaction
 from common import fault_points
 from common.postgres import column, query
 from common.uuid7 import uuid7
-from notifications.deliveries import outbox, wakes
+from notifications.deliveries import outbox
 from notifications.models import Delivery, Notification
-from notifications.reasons import NO_REASON, Code, Reason
+from notifications.reasons import Code
+from work import wakes
+from work.reasons import NO_REASON, Reason
+from work.wakes import Wake, publish_after_commit
 
 BATCH = 500
 
@@ -145,7 +148,7 @@ def advance(limit: int = BATCH) -> int:
         )
         fault_points.reach("advancing")
         people = {standing.notification_id: standing.person_id for standing in taken}
-        outbox.publish_after_commit(outbox.Wake(row.id, 0.0, people[row.notification_id]) for row in rows)
+        publish_after_commit(Wake(outbox.DELIVER, row.id, 0.0, people[row.notification_id]) for row in rows)
     return len(rows)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from common import civil_time, rate_limiter, zones
 from common.rate_limiter import Window
 from notifications import providers
-from notifications.deliveries import Claim
 from notifications.message import Destination
 from notifications.providers.base import Provider, Rate
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
+from work.reasons import Reason
+
+if TYPE_CHECKING:
+    from notifications.deliveries.kind import Claim
 
 _DAY = 86_400.0
 # A shorter wait is over before anybody reads a time.

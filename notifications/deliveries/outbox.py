@@ -1,30 +1,23 @@
-"""Record notifications with their deliveries, and publish them.
-
-The rows are the outbox. A Celery message only says "look at delivery X": losing one costs time, never a delivery,
-because rescue publishes again what nobody has claimed.
-"""
+"""Record notifications with their deliveries. The rows are the outbox; `work.wakes` publishes them."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from celery import current_app
 from django.db import transaction
 
-from common import fault_points
 from common.postgres import column, query
 from common.uuid7 import uuid7
 from notifications import providers
-from notifications.deliveries import fair_queue, publisher, wakes
 from notifications.models import Channel, Notification
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from people import quiet
-
-log = logging.getLogger(__name__)
+from work import wakes
+from work.reasons import Reason
+from work.wakes import Wake, publish_after_commit
 
 DELIVER = "notifications.deliver"
 
@@ -51,15 +44,6 @@ class NewNotification:
     quiet_hours: quiet.Wait | None = None
     in_order: bool = False
     escalate_after: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wake:
-    """A delivery to publish, with a countdown of `wait` seconds. `person_id` is whose it is, None where not known."""
-
-    delivery_id: UUID
-    wait: float = 0.0
-    person_id: int | None = None
 
 
 # Inserts the deliveries of the rows `new`, and returns what to publish. Its statement gets `wakes.parameters()`.
@@ -135,7 +119,7 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
         },
     )
     people = {key: one.user_id for key, one in new}
-    return [Wake(row.id, row.wait, people[row.notification_id]) for row in rows]
+    return [Wake(DELIVER, row.id, row.wait, people[row.notification_id]) for row in rows]
 
 
 def _order(new: NewNotification) -> str:
@@ -149,34 +133,6 @@ def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetim
         return new.available_at, new.expires_at, "", "{}"
     reason = Reason(Code.QUIET_HOURS, until=new.quiet_hours.shown)
     return new.quiet_hours.until, new.expires_at, str(reason.code), reason.json
-
-
-def publish(due: Iterable[Wake]) -> bool:
-    """Publish one task a delivery, in one pipeline a queue. False when the broker is away: rescue publishes them."""
-    near = [wake for wake in due if wakes.is_published(wake.wait)]
-    if not near:
-        return True
-    fault_points.reach("waking")
-    queues: dict[str | None, list[tuple[UUID, float]]] = {}
-    for wake in near:
-        queues.setdefault(fair_queue.queue_for(wake.person_id), []).append((wake.delivery_id, wake.wait))
-    try:
-        for queue, calls in queues.items():
-            publisher.publish(current_app, DELIVER, calls, queue)
-    except publisher.Unreachable as error:
-        log.warning("The broker cannot be reached; %d deliveries wait for rescue: %s", len(near), error)
-        return False
-    return True
-
-
-def publish_after_commit(due: Iterable[Wake]) -> None:
-    """Publish once the current transaction is committed; an error in it cannot harm what was committed."""
-    committed = list(due)
-
-    def publish_them() -> None:  # not a partial: Django names a robust hook that failed by its __qualname__
-        publish(committed)
-
-    transaction.on_commit(publish_them, robust=True)
 
 
 def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, origin: Notification.Origin) -> UUID:

@@ -16,8 +16,8 @@ from common import encryption
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.message import Destination
-from notifications.reasons import sentence
 from people.models import READABLE
+from work.reasons import sentence
 
 if TYPE_CHECKING:
     from people.models import User

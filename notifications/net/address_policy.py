@@ -15,7 +15,8 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 import idna
 from django.conf import settings
 
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
+from work.reasons import Reason
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

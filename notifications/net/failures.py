@@ -7,7 +7,8 @@ import socket
 import ssl
 
 from notifications.net.proxy import ProxyRefused
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
+from work.reasons import Reason
 
 # The first entry that matches an exception in the chain decides.
 _CODES: tuple[tuple[type[BaseException], Code], ...] = (

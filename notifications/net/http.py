@@ -27,7 +27,8 @@ from notifications.net.address_policy import RefusedURL, allowed_networks, check
 from notifications.net.deadline import DeadlineSocket, RefusedAddress, tls_context, within
 from notifications.net.failures import describe
 from notifications.net.proxy import open_connection
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
+from work.reasons import Reason
 
 MAX_BODY = 64 * 1024
 SERVICE = "the receiver"

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from notifications import retry
-from notifications.message import Ambiguous, Answer, Rejected, Retryable
+from notifications.message import Rejected
 from notifications.net import http
 from notifications.net.http import Response
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
+from work import retry
+from work.answers import Ambiguous, Answer, Retryable
+from work.reasons import Reason
 
 _RETRY_STATUSES = (408, 425, 429)
 

@@ -10,15 +10,17 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import PROBE_SECONDS
 from notifications.net.http import Unanswered
 from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import SERVICES
 from notifications.providers.base import Limits, Provider, Rendered, render
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from notifications.text import fit
+from work.answers import Ambiguous, Answer
+from work.reasons import Reason
 
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 from django import forms
 
-from notifications import retry
-from notifications.message import Answer, Destination, Message
+from notifications.message import Destination, Message
 from notifications.text import Fitted, fit, utf8
+from work import retry
+from work.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ from typing import ClassVar
 from django import forms
 from django.conf import settings
 
-from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, PatternField, Rate
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from notifications.text import utf16
+from work.answers import Answer
+from work.reasons import Reason
 
 EXAMPLE = "https://discord.com/api/webhooks/1234567890/…"
 

@@ -19,12 +19,14 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
 
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import deadline, post
 from notifications.net.failures import describe
 from notifications.providers.base import Provider, Rate
-from notifications.reasons import NO_REASON, Code, Reason
+from notifications.reasons import Code
 from people.models import validate_printable
+from work.answers import Ambiguous, Answer, Retryable
+from work.reasons import NO_REASON, Reason
 
 # Errors of the operator's password or server, not of the person's address: worth another try.
 _CONFIGURATION_ERRORS = (530, 534, 535, 538)

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from notifications.message import Answer, Delivered, Destination, Message
+from notifications.message import Delivered, Destination, Message
 from notifications.providers.base import Provider
+from work.answers import Answer
 
 
 class InboxForm(forms.Form):

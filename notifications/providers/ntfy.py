@@ -9,13 +9,15 @@ from urllib.parse import urlsplit
 
 from django import forms
 
-from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import AddressField
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from notifications.text import utf8
+from work.answers import Answer
+from work.reasons import Reason
 
 PUBLIC = "https://ntfy.sh"
 

@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
-from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from notifications.text import utf16
+from work.answers import Answer
+from work.reasons import Reason
 
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,60}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")

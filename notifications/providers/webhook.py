@@ -15,14 +15,16 @@ import standardwebhooks
 from django import forms
 from django.conf import settings
 
-from notifications import retry
-from notifications.message import Answer, Delivered, Destination, Message, Rejected
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import AddressField
 from notifications.net.address_policy import EXAMPLE
 from notifications.net.http import SERVICE, Response
 from notifications.providers.base import Provider, Rate
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
+from work import retry
+from work.answers import Answer
+from work.reasons import Reason
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 

@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
-from notifications import deliveries
 from notifications.models import Delivery
 from people.requests import PersonRequest
 
@@ -42,14 +41,13 @@ def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     """One message; opening it marks it as read."""
     found = get_object_or_404(Delivery.objects.inbox(request.user).select_related("notification"), id=delivery_id)
     if found.read_at is None:
-        deliveries.mark_read([found.id], timezone.now())
+        Delivery.objects.filter(id=found.id).mark_read(timezone.now())
     return render(request, "notifications/message.html", {"delivery": found})
 
 
 @login_required
 @require_POST
 def read_all(request: PersonRequest) -> HttpResponse:
-    unread = Delivery.objects.inbox(request.user).filter(read_at=None).values_list("id", flat=True)
-    count = deliveries.mark_read(unread, timezone.now())
+    count = Delivery.objects.inbox(request.user).mark_read(timezone.now())
     messages.success(request, "One message marked as read." if count == 1 else f"{count} messages marked as read.")
     return redirect("notifications:inbox")

@@ -21,7 +21,7 @@ from common.postgres import change, column, is_outage, query
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.deliveries import outbox
-from notifications.deliveries.outbox import NewNotification, Wake
+from notifications.deliveries.outbox import NewNotification
 from notifications.models import Notification, sort_channels
 from notifications.owner_notices import Notice
 from schedules import mirror, slots
@@ -29,6 +29,7 @@ from schedules.firing import due, quarantine
 from schedules.firing.due import Due
 from schedules.firing.misfire import Decision, decide
 from schedules.models import Occurrence, Schedule
+from work.wakes import Wake, publish_after_commit
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +92,7 @@ def fire_due(
     try:
         with transaction.atomic():
             taken = due.take(now, only, limit)
-            outbox.publish_after_commit(_fire(taken, now, policy))
+            publish_after_commit(_fire(taken, now, policy))
             fault_points.reach("recorded")
             return len(taken)
     except Exception as error:

@@ -18,11 +18,11 @@ from django.urls import reverse
 from common.postgres import is_outage, query
 from common.uuid7 import uuid7
 from notifications import owner_notices
-from notifications.deliveries import outbox
 from notifications.owner_notices import Notice
 from people.models import READABLE
 from schedules import mirror
 from schedules.models import Schedule
+from work.wakes import publish_after_commit
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ def notify(found: Collection[Notice]) -> None:
         return
     try:
         with transaction.atomic():
-            outbox.publish_after_commit(owner_notices.record(found, datetime.now(UTC)))
+            publish_after_commit(owner_notices.record(found, datetime.now(UTC)))
     except Exception as error:
         if is_outage(error):
             raise

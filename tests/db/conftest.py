@@ -10,12 +10,11 @@ from django.test import Client
 from django_celery_results.models import TaskResult
 from pytest_django import Settings
 
-from notifications import deliveries
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NOON, make_channel, make_schedule, make_user, settle
+from tests.make import NOON, make_channel, make_schedule, make_user, settle, take
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +52,7 @@ def story() -> Story:
     fire.fire_due(NOON.replace(hour=9) + timedelta(days=1))
     notification = Notification.objects.get()
     for delivery in notification.deliveries.all():
-        claim = deliveries.claim(delivery.id, "host:1")
+        claim = take(delivery.id, "host:1")
         assert claim is not None
         if delivery.provider == "inbox":
             settle(claim, "delivered")
@@ -68,5 +67,5 @@ def story() -> Story:
         notification=notification,
         delivered=Delivery.objects.get(provider="inbox"),
         dead=Delivery.objects.get(provider="webhook"),
-        result=TaskResult.objects.create(task_id="t-1", task_name="notifications.rescue", status="SUCCESS"),
+        result=TaskResult.objects.create(task_id="t-1", task_name="work.rescue", status="SUCCESS"),
     )

@@ -133,7 +133,7 @@ def test_links_to_narrowed_lists_show_those_rows_and_no_others(operator: Client,
         ("people/user", "ada", 1),
         ("django_celery_beat/periodictask", "{schedule.pk}", 1),
         ("django_celery_beat/periodictask", "Water", 1),
-        ("django_celery_results/taskresult", "notifications.rescue", 1),
+        ("django_celery_results/taskresult", "work.rescue", 1),
     ],
 )
 def test_a_search_finds_what_is_meant(operator: Client, story: Story, where: str, term: str, found: int) -> None:
@@ -213,12 +213,12 @@ def test_a_question_that_no_page_asks_is_answered_all_the_same(operator: Client,
 
 def test_a_periodic_task_of_the_stock_loop_can_be_made_and_changed(operator: Client) -> None:
     every = IntervalSchedule.objects.create(every=5, period="minutes")
-    fields = {"name": "tidy", "regtask": "notifications.rescue", "task": "", "interval": every.pk, "enabled": "on"}
+    fields = {"name": "tidy", "regtask": "work.rescue", "task": "", "interval": every.pk, "enabled": "on"}
     fields |= {"args": "[]", "kwargs": "{}", "headers": "{}"}
     made = operator.post("/admin/django_celery_beat/periodictask/add/", fields)
     assert made.status_code == 302, made.context["errors"]
     task = PeriodicTask.objects.get(name="tidy")
-    assert (task.task, task.enabled) == ("notifications.rescue", True)
+    assert (task.task, task.enabled) == ("work.rescue", True)
     changed = operator.post(page_of("django_celery_beat.periodictask", task), fields | {"name": "tidy up"})
     assert changed.status_code == 302
     assert PeriodicTask.objects.get().name == "tidy up"

@@ -15,15 +15,14 @@ from django_celery_beat.models import PeriodicTask
 
 from common import zones
 from config.celery import app
-from notifications import deliveries, owner_notices
-from notifications.deliveries import sender
+from notifications import owner_notices
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.beat import zone_updates
 from schedules.beat.scheduler import Scheduler
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NOON, drop_check, make_channel, make_delivery, make_schedule, make_user
+from tests.make import NOON, drop_check, make_channel, make_delivery, make_schedule, make_user, send_now, take
 
 pytestmark = pytest.mark.django_db
 
@@ -131,7 +130,7 @@ def row_of(table: str, schedule: Schedule) -> Any:
 def states(schedule: Schedule) -> list[str]:
     found = Delivery.objects.filter(notification__origin_id=schedule.id)
     for key in found.filter(state="pending", available_at__lte=timezone.now()).values_list("id", flat=True):
-        sender.send(key, "worker")
+        send_now(key)
     return list(found.values_list("state", flat=True))
 
 
@@ -241,7 +240,7 @@ def test_a_damaged_address_ends_its_own_delivery_and_its_owner_is_told(
     damage("notifications_channel", f"provider = '{provider}', address = '{address}'", hook.id)
     damaged = make_delivery(Channel.objects.get(id=hook.id))
     for delivery in (damaged, sound):
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
         delivery.refresh_from_db()
     assert (damaged.state, sound.state) == ("dead", "delivered")
     owner_notices.tell_owners(timezone.now())
@@ -255,7 +254,7 @@ def test_a_damaged_address_ends_its_own_delivery_and_its_owner_is_told(
 def test_a_claimed_mail_of_somebody_whose_zone_is_damaged_is_sent(ada: User, change: str) -> None:
     delivery = make_delivery(ada.channels.get())
     damage("people_user", f"{change}, quiet_from = '00:00', quiet_until = '23:59'", ada.pk)
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
@@ -264,7 +263,7 @@ def test_what_cannot_be_read_after_its_claim_ends_as_not_sent(ada: User) -> None
     delivery = make_delivery(make_channel(ada, "webhook"))
     drop_check("people_user", "people_user_quiet_from")
     damage("people_user", "quiet_from = '24:00', quiet_until = '07:00'", ada.pk)
-    assert deliveries.claim(delivery.id, "worker") is None
+    assert take(delivery.id, "worker") is None
     delivery.refresh_from_db()
     assert (delivery.state, [row.outcome for row in delivery.history.all()]) == ("dead", ["rejected"])
 
@@ -320,9 +319,7 @@ def test_a_damaged_zone_is_said_on_each_page(client: Client, ada: User) -> None:
 def test_the_admin_opens_beside_a_crontab_whose_zone_is_gone(client: Client, hers: Schedule) -> None:
     assert hers.periodic_task is not None
     client.force_login(make_user(is_staff=True, is_superuser=True))
-    stock = PeriodicTask.objects.create(
-        name="tidy", task="notifications.rescue", crontab_id=hers.periodic_task.crontab_id
-    )
+    stock = PeriodicTask.objects.create(name="tidy", task="work.rescue", crontab_id=hers.periodic_task.crontab_id)
     damage("django_celery_beat_crontabschedule", "timezone = 'Mars/Olympus'", hers.periodic_task.crontab_id)
     for page in ("", f"{hers.periodic_task_id}/change/", f"{stock.pk}/change/"):
         assert client.get(f"/admin/django_celery_beat/periodictask/{page}").status_code == 200, page

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from notifications.deliveries import sender
 from notifications.models import Delivery
 from people.models import User
-from tests.make import make_channel, make_delivery, make_schedule
+from tests.make import make_channel, make_delivery, make_schedule, send_now
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +17,7 @@ def test_what_is_due_is_cancelled_and_says_why(ada: User) -> None:
     waiting = [make_delivery(chat), make_delivery(inbox), make_delivery(chat, origin="test")]
     User.objects.update(is_active=False)
     for delivery in waiting:
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
     rows = set(Delivery.objects.values_list("state", "reason_code", "tries"))
     assert rows == {("cancelled", "switched-off", 0)}
 
@@ -27,7 +26,7 @@ def test_switched_on_again_they_are_sent_what_is_due_from_then_on(ada: User) -> 
     inbox = make_channel(ada)
     for is_active in (False, True):
         User.objects.update(is_active=is_active)
-        sender.send(make_delivery(inbox).id, "worker")
+        send_now(make_delivery(inbox).id)
     assert list(Delivery.objects.order_by("id").values_list("state", flat=True)) == ["cancelled", "delivered"]
 
 

@@ -8,11 +8,10 @@ from django.core import mail
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from notifications import deliveries, operator_summary
-from notifications.deliveries import sender
+from notifications import operator_summary
 from notifications.models import Channel, Delivery
 from people.models import User
-from tests.make import NOON, make_channel, make_delivery, make_user, settle
+from tests.make import NOON, make_channel, make_delivery, make_user, send_now, settle, take
 
 pytestmark = pytest.mark.django_db
 
@@ -67,7 +66,7 @@ def operator() -> Client:
 def test_a_row_that_holds_one_is_given_up_with_a_reason_and_sends_nothing(ada: User, address: str) -> None:
     channel = make_channel(ada, "email", address={"address": address})
     delivery = make_delivery(channel)
-    sender.send(delivery.id, "host:1")
+    send_now(delivery.id)
     after = Delivery.objects.get(id=delivery.id)
     assert (after.state, after.reason_code) == ("dead", "damaged")
     assert mail.outbox == []
@@ -75,7 +74,7 @@ def test_a_row_that_holds_one_is_given_up_with_a_reason_and_sends_nothing(ada: U
 
 def test_one_operator_with_a_damaged_address_keeps_the_summary_from_nobody(ada: User) -> None:
     delivery = make_delivery(make_channel(ada, "webhook"))
-    claim = deliveries.claim(delivery.id, "host:1")
+    claim = take(delivery.id)
     assert claim is not None
     settle(claim, "dead", "It answered 404 Not Found.")
     for address in (ADDRESSES[0], "fine@example.org"):

@@ -16,13 +16,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from notifications.channels import verification
-from notifications.deliveries import sender
 from notifications.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
 from people import mailboxes
 from people.mailboxes import MAILS_A_DAY
 from people.models import User
-from tests.make import make_channel, make_user
+from tests.make import make_channel, make_user, send_now
 from tests.network import closed_port
 
 pytestmark = pytest.mark.django_db
@@ -146,7 +145,7 @@ def stopped_code() -> Channel:
     browser = signed_in(make_user())
     browser.post("/channels/new/email/", {"address": VICTIM})
     for delivery in Delivery.objects.filter(state="pending"):
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
     mail.outbox.clear()
     channel = Channel.objects.get(provider="email")
     Client().post(f"/unsubscribe/{UNSUBSCRIBE.token(channel.id)}/", {"act": "stop"})
@@ -170,7 +169,7 @@ def test_a_refusal_holds_for_every_account_and_every_way(no_minute_limits: None)
             assert list(client.post(path, fields).context[name].errors) == ["email"]
         Client().post("/account/password/reset/", {"email": address})
     for delivery in Delivery.objects.filter(state="pending"):
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
     assert mail.outbox == []
 
 

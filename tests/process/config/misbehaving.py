@@ -6,8 +6,9 @@ import os
 import re
 import time
 
-from notifications.message import Answer, Destination, Message
+from notifications.message import Destination, Message
 from notifications.providers.webhook import Webhook
+from work.answers import Answer
 
 _send, _kept = Webhook.send, list[bytes]()
 

@@ -14,10 +14,11 @@ from django.utils import timezone
 
 from config.processes import Child, worker_command
 from demo.receivers import HTTPReceiver, Reply
-from notifications.deliveries import outbox, rescue
+from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.test_limits import environment
+from work import rescue, wakes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -51,7 +52,7 @@ def start_worker() -> Iterator[Callable[..., Child]]:
 
 def publish(channel: Channel, *subjects: str) -> list[Delivery]:
     made = [make_delivery(channel, subject=subject) for subject in subjects]
-    outbox.publish(outbox.Wake(delivery.id) for delivery in made)
+    wakes.publish(wakes.Wake(outbox.DELIVER, delivery.id) for delivery in made)
     return made
 
 

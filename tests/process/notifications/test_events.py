@@ -15,6 +15,7 @@ from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.test_limits import environment
+from work import wakes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -76,7 +77,7 @@ def test_flower_sees_each_task_sent_received_started_and_succeeded_or_retried(
         worker = Child("worker", command, environment=environment(TASK_EVENTS="on"))
         worker.start()
         try:
-            outbox.publish([outbox.Wake(arrives.id), outbox.Wake(waits.id)])
+            wakes.publish(wakes.Wake(outbox.DELIVER, delivery.id) for delivery in (arrives, waits))
             watcher.wait_for(str(arrives.id), "task-sent", "task-received", "task-started", "task-succeeded")
             watcher.wait_for(str(waits.id), "task-sent", "task-received", "task-started", "task-retried")
         finally:

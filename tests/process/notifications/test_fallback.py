@@ -12,13 +12,14 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from notifications.deliveries import rescue
 from tests.fallback import first_of, make_fired, tried
+from work import rescue
 
 _WORKER = (
-    "import sys, django; django.setup()\n"
-    "from notifications.deliveries import sender\n"
-    "sender.send(sys.argv[1], 'doomed')"
+    "import sys, uuid, django; django.setup()\n"
+    "from notifications.deliveries.kind import DELIVERY\n"
+    "from work import runner\n"
+    "runner.run(DELIVERY, uuid.UUID(sys.argv[1]), 'doomed')"
 )
 
 
@@ -49,5 +50,5 @@ def test_a_worker_killed_after_the_death_leaves_the_next_channel_to_rescue(barri
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert tried(notification) == [("Inbox", "dead")]
-    assert [rescue.rescue().advanced for _ in range(3)] == [1, 0, 0]
+    assert [rescue.rescue()["followed"] for _ in range(3)] == [1, 0, 0]
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]

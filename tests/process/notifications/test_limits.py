@@ -21,16 +21,18 @@ from django.utils import timezone
 from config.processes import Child
 from demo.receivers import HTTPReceiver
 from demo.receivers.discord import WEBHOOK, answer
-from notifications.deliveries import outbox, rescue
+from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user
+from work import rescue, wakes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 _SEND = (
-    "import sys, django; django.setup()\n"
-    "from notifications.deliveries import sender\n"
-    "sender.send(sys.argv[1], 'doomed')"
+    "import sys, uuid, django; django.setup()\n"
+    "from notifications.deliveries.kind import DELIVERY\n"
+    "from work import runner\n"
+    "runner.run(DELIVERY, uuid.UUID(sys.argv[1]), 'doomed')"
 )
 
 
@@ -78,8 +80,8 @@ def workers(broker: redis.Redis, discord: HTTPReceiver) -> Iterator[list[Child]]
 @pytest.mark.usefixtures("workers")
 def test_two_workers_never_send_more_than_a_webhook_takes(discord: HTTPReceiver) -> None:
     channel = make_webhook()
-    wakes = [outbox.Wake(make_delivery(channel).id, 0.0, channel.user_id) for _ in range(15)]
-    outbox.publish(wakes)
+    wakes = [wakes.Wake(outbox.DELIVER, make_delivery(channel).id, 0.0, channel.user_id) for _ in range(15)]
+    wakes.publish(wakes)
     deadline = time.monotonic() + 60
     while Delivery.objects.exclude(state="delivered").exists():
         assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason_code"))

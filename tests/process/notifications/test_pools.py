@@ -18,6 +18,7 @@ from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.test_limits import environment
+from work import wakes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -59,7 +60,7 @@ def test_a_worker_holds_no_more_connections_than_fit_its_pool(
     worker.start()
     seen, deadline = 0, time.monotonic() + 60
     try:
-        outbox.publish(outbox.Wake(letter.id) for letter in letters)
+        wakes.publish(wakes.Wake(outbox.DELIVER, letter.id) for letter in letters)
         while Delivery.objects.exclude(state="delivered").exists():
             assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason_code"))
             seen = max(seen, connections_of_others())

@@ -9,7 +9,8 @@ from string import Formatter
 
 import pytest
 
-from notifications.reasons import Code, Reason, sentence
+from notifications.reasons import Code
+from work.reasons import Reason, sentence
 
 ROOT = Path(__file__).parents[3]
 

@@ -14,15 +14,15 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from notifications import deliveries, reasons
+from notifications import reasons
 from notifications.channels import changes, verification
-from notifications.deliveries import sender
 from notifications.links import UNSUBSCRIBE
 from notifications.message import Destination
 from notifications.models import Channel, Delivery, Notification
 from people import mailboxes
 from people.models import Code, User
-from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, settle
+from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, send_now, settle, take
+from work import manual
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,7 @@ def fresh(channel: Channel) -> Channel:
 
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
 
 
 def link_in(letter: int) -> str:
@@ -76,7 +76,7 @@ def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_t
     assert (waiting.state, waiting.reason) == ("dead", "The channel has not been verified.")
     assert [letter.to for letter in mail.outbox] == [[NEW]]
     assert verification.confirm(fresh(letters), code_in(0), timezone.now())
-    deliveries.replay([waiting.id])
+    manual.replay(Delivery, [waiting.id])
     send_all()
     assert [letter.to for letter in mail.outbox] == [[NEW], [NEW]]
 
@@ -194,7 +194,7 @@ def test_an_address_confirmed_at_sign_up_needs_no_code(ada: User, letters: Chann
 
 
 def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: Channel) -> None:
-    claim = deliveries.claim(make_delivery(letters).id, "worker")
+    claim = take(make_delivery(letters).id, "worker")
     assert claim is not None
     to(letters)
     settle(claim, "dead", "No such mailbox.", gone=True)

@@ -11,11 +11,10 @@ from pytest_django import Settings
 from demo.receivers import HTTPReceiver, telegram
 from notifications import providers
 from notifications.channels import changes
-from notifications.deliveries import sender
 from notifications.message import Message
 from notifications.models import Channel
 from people.models import User
-from tests.make import make_channel, make_delivery
+from tests.make import make_channel, make_delivery, send_now
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +37,7 @@ def test_the_channel_keeps_the_new_chat_and_the_next_message_goes_there_at_once(
     group: Channel, bots: HTTPReceiver
 ) -> None:
     delivery = make_delivery(group)
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
     group.refresh_from_db()

@@ -17,10 +17,9 @@ from standardwebhooks import WebhookVerificationError
 
 from demo.receivers import HTTPReceiver
 from notifications.channels import changes
-from notifications.deliveries import sender
 from notifications.models import Channel
 from people.models import User
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import make_channel, make_delivery, make_user, send_now
 
 OLD = "whsec_" + "c2VjcmV0" * 4
 
@@ -86,7 +85,7 @@ def test_the_new_secret_is_shown_once_and_both_sign(browser: Client, hook: Chann
     assert "Pager has a new secret" in page
     assert f'until <time datetime="{until.isoformat()[:15]}' in page
     assert new not in browser.get(f"/channels/{hook.id}/secret/").content.decode()
-    sender.send(make_delivery(hook).id, "worker")
+    send_now(make_delivery(hook).id)
     [request] = receiver.requests
     assert request.verified(new) == request.verified(OLD)
 
@@ -95,7 +94,7 @@ def test_the_new_secret_is_shown_once_and_both_sign(browser: Client, hook: Chann
 def test_a_day_later_the_old_one_signs_no_more(browser: Client, hook: Channel, receiver: HTTPReceiver) -> None:
     new = secret_in(press(browser, hook))
     age(hook, timedelta(hours=24, seconds=1))
-    sender.send(make_delivery(hook).id, "worker")
+    send_now(make_delivery(hook).id)
     [request] = receiver.requests
     assert request.verified(new)
     with pytest.raises(WebhookVerificationError):
@@ -107,12 +106,12 @@ def test_replaced_again_within_the_day_all_three_sign(browser: Client, hook: Cha
     second = secret_in(press(browser, hook))
     age(hook, timedelta(hours=20))
     third = secret_in(press(browser, hook))
-    sender.send(make_delivery(hook).id, "worker")
+    send_now(make_delivery(hook).id)
     [request] = receiver.requests
     for secret in (OLD, second, third):
         assert request.verified(secret)
     age(hook, timedelta(hours=5))
-    sender.send(make_delivery(hook).id, "worker")
+    send_now(make_delivery(hook).id)
     with pytest.raises(WebhookVerificationError):
         receiver.requests[1].verified(OLD)
     assert receiver.requests[1].verified(second)

@@ -18,14 +18,13 @@ from pytest_django import Settings
 from config import logs
 from notifications import owner_notices
 from notifications.channels import changes, unsubscribe
-from notifications.deliveries import sender
 from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message
 from notifications.models import Channel, Delivery
 from notifications.providers import ntfy
 from notifications.reasons import Code
 from people.models import User
-from tests.make import make_channel, make_delivery
+from tests.make import make_channel, make_delivery, send_now
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +50,7 @@ def fresh(channel: Channel) -> Channel:
 
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
 
 
 def test_a_mail_carries_the_link_beneath_its_text_and_in_its_headers(letters: Channel, settings: Settings) -> None:

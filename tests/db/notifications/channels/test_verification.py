@@ -13,12 +13,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from notifications.channels import changes, verification
-from notifications.deliveries import sender
 from notifications.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
 from people import codes, mailboxes
 from people.models import Code, User
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import make_channel, make_delivery, make_user, send_now
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +32,7 @@ def channel(browser: Client, ada: User) -> Channel:
 
 def send_all() -> None:
     for delivery in Delivery.objects.filter(state="pending"):
-        sender.send(delivery.id, "host:1")
+        send_now(delivery.id)
 
 
 def newest_code() -> str:
@@ -122,7 +121,7 @@ def test_the_code_of_another_channel_is_worth_nothing(browser: Client, channel: 
 
 def test_an_unverified_channel_gets_neither_reminders_nor_tests(browser: Client, channel: Channel) -> None:
     reminder = make_delivery(channel)
-    sender.send(reminder.id, "host:1")
+    send_now(reminder.id)
     assert Delivery.objects.get(id=reminder.id).reason == "The channel has not been verified."
     answer = browser.post(f"/channels/{channel.id}/test/")
     assert answer["Location"] == f"/channels/{channel.id}/verify/"
@@ -142,7 +141,7 @@ def test_an_address_confirmed_at_sign_up_counts(ada: User) -> None:
 
 def test_a_reminder_that_says_the_mark_is_sent_as_it_was_written(channel: Channel, ada: User) -> None:
     verification.accept(channel)
-    sender.send(make_delivery(channel, body=f"My code is {codes.MARK}").id, "host:1")
+    send_now(make_delivery(channel, body=f"My code is {codes.MARK}").id)
     assert str(mail.outbox[-1].body).startswith(f"My code is {codes.MARK}\n")
 
 

@@ -12,11 +12,12 @@ from django.utils import timezone
 from demo.receivers import HTTPReceiver, Reply
 from notifications import dead_letters
 from notifications.dead_letters import Which
-from notifications.deliveries import outbox, wakes
+from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Intervention, Notification
 from people.models import User
 from tests.db.notifications.dead_letters.conftest import OPERATOR, state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user
+from work import wakes
 
 pytestmark = pytest.mark.django_db
 
@@ -49,8 +50,8 @@ def test_a_replay_at_a_rate_makes_them_due_one_after_another_oldest_first(channe
 def test_what_waits_for_its_turn_is_not_sent_before_it(channel: Channel) -> None:
     first, second = make_dead(channel, 2)
     replay(Which(), per_minute=1)
-    assert dead_letters.deliveries.claim(second.id, "worker") is None
-    assert dead_letters.deliveries.claim(first.id, "worker") is not None
+    assert take(second.id, "worker") is None
+    assert take(first.id, "worker") is not None
 
 
 def test_what_is_stale_is_skipped_and_stays_a_dead_letter(channel: Channel) -> None:
@@ -101,7 +102,7 @@ def test_progress_says_what_has_become_of_them(hook: Channel, receiver: HTTPRece
     assert state_after_a_try(letters[0]) == "dead"
     receiver.answer = Reply(200)
     assert state_after_a_try(letters[1]) == "delivered"
-    dead_letters.deliveries.claim(letters[2].id, "worker")
+    take(letters[2].id, "worker")
     told = dead_letters.progress(done.intervention)
     assert (told.waiting, told.sending, told.delivered, told.failed) == (1, 1, 1, 1)
     assert told.under_way

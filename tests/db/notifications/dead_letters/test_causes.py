@@ -9,15 +9,19 @@ import pytest
 from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
-from notifications import dead_letters, deliveries
+import work.reasons
+from notifications import dead_letters
 from notifications.dead_letters import Which
-from notifications.deliveries import LostRule, sender
-from notifications.message import Ambiguous, Answer, Delivered, Rejected, Retryable
-from notifications.models import Attempt, Channel, Delivery
+from notifications.deliveries.kind import DELIVERY
+from notifications.message import Delivered, Rejected
+from notifications.models import Channel, Delivery
 from notifications.net import http, post
 from notifications.providers import discord, email, slack, telegram
-from notifications.reasons import Code, Reason, cause_of
-from tests.make import NOON, disabled, drop_check, finish, make_channel, make_delivery, make_user, noted
+from notifications.reasons import Code
+from tests.make import NOON, disabled, drop_check, finish, make_channel, make_delivery, make_user, noted, send_now, take
+from work import manual, recovery
+from work.answers import Ambiguous, Answer, Retryable
+from work.reasons import Reason, cause_of
 
 pytestmark = pytest.mark.django_db
 
@@ -61,14 +65,14 @@ def test_a_mail_servers_reply_is_grouped_by_its_status_alone(status: int, text: 
 
 
 def test_a_cause_is_of_one_provider_one_code_and_one_end() -> None:
-    assert cause_of("email", Reason(Code.LOST), "unknown") == "email-lost-unknown"
+    assert cause_of("email", Reason(work.reasons.Code.LOST), "unknown") == "email-lost-unknown"
     assert cause_of("Pi/geon\n", Reason("?"), "unknown") == "pi-geon----unknown"
     assert len(cause_of("x" * 500, Reason("y"), "unknown")) == 64
 
 
 def end(channel: Channel, answer: Answer, tries: int = 0) -> Delivery:
     delivery = make_delivery(channel, tries=tries)
-    claim = deliveries.claim(delivery.id, "worker")
+    claim = take(delivery.id, "worker")
     assert claim is not None
     finish(claim, answer)
     delivery.refresh_from_db()
@@ -104,23 +108,24 @@ def test_a_channel_that_cannot_be_used_gives_its_own_code(unusable: dict[str, ob
     delivery = make_delivery(channel, **{key: unusable[key] for key in unusable if key == "provider"})
     drop_check("notifications_channel", "channel_readable_address")
     Channel.objects.filter(id=channel.id).update(**unusable)
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.cause == f"{delivery.provider}-{code}"
 
 
 @pytest.mark.parametrize(
     ("provider", "repeatable", "cause"),
-    [("email", False, "email-lost-unknown"), ("email", True, "email-lost"), ("pigeon", False, "no-provider")],
+    [("email", False, "email-lost-unknown"), ("email", True, "email-lost"), ("pigeon", False, "pigeon-lost-unknown")],
 )
 def test_a_lost_worker_gives_a_cause(provider: str, repeatable: bool, cause: str) -> None:
-    delivery = make_delivery(make_channel(make_user(), "email"), provider=provider, tries=5)
-    deliveries.claim(delivery.id, "worker")
+    channel = make_channel(make_user(), "email", on_unknown="retry" if repeatable else "")
+    delivery = make_delivery(channel, provider=provider, tries=5)
+    take(delivery.id, "worker")
     Delivery.objects.update(lease_until=NOON - timedelta(days=9999))
-    deliveries.recover_expired_leases([LostRule("email", repeatable, 5)], 10)
+    recovery.recover(DELIVERY, 10)
     delivery.refresh_from_db()
     assert delivery.cause == cause
-    assert delivery.history.get().outcome == Attempt.Outcome.LOST
+    assert delivery.history.get().outcome == "lost"
 
 
 def test_no_dead_letter_is_without_a_cause() -> None:
@@ -132,7 +137,7 @@ def test_a_replay_leads_out_of_the_group() -> None:
     channel = make_channel(make_user(), "email")
     one, other = end(channel, Rejected(noted("No."))), end(channel, Rejected(Reason(Code.HTTP, status=404)))
     assert {group.cause for group in dead_letters.groups()} == {one.cause, other.cause}
-    deliveries.replay([one.id])
+    manual.replay(Delivery, [one.id])
     assert {group.cause for group in dead_letters.groups()} == {other.cause}
 
 

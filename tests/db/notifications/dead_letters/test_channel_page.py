@@ -7,12 +7,11 @@ from django.test import Client
 from django.utils import timezone
 
 from demo.receivers import HTTPReceiver, Reply
-from notifications import deliveries
 from notifications.channels import changes
 from notifications.models import Channel
 from people.models import User
 from tests.db.notifications.dead_letters.conftest import state_after_a_try
-from tests.make import disabled, make_delivery, settle
+from tests.make import disabled, make_delivery, settle, take
 
 pytestmark = pytest.mark.django_db
 
@@ -71,7 +70,7 @@ def test_a_message_that_was_on_its_way_does_not_hide_why_the_channel_is_disabled
     hook: Channel, receiver: HTTPReceiver
 ) -> None:
     Channel.objects.update(failing_since=timezone.now())
-    claim = deliveries.claim(make_delivery(hook).id, "worker")
+    claim = take(make_delivery(hook).id, "worker")
     assert claim is not None
     Channel.objects.update(disabled_at=timezone.now())
     assert settle(claim, "delivered")

@@ -11,15 +11,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from demo.receivers import HTTPReceiver, Reply
-from notifications import deliveries, providers
+from notifications import providers
 from notifications.channels import changes
-from notifications.deliveries import sender
-from notifications.message import Answer, Destination, Message, Rejected, Retryable
+from notifications.message import Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from people.models import User
 from tests.db.notifications.dead_letters.conftest import state_after_a_try
-from tests.make import NOON, make_channel, make_delivery, noted, settle
+from tests.make import NOON, make_channel, make_delivery, noted, send_now, settle, take
+from work.answers import Answer, Retryable
 
 pytestmark = pytest.mark.django_db
 
@@ -125,10 +125,10 @@ def test_a_providers_bug_begins_no_record(hook: Channel, monkeypatch: pytest.Mon
 
 
 def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPReceiver) -> None:
-    claim = deliveries.claim(make_delivery(hook).id, "worker")
+    claim = take(make_delivery(hook).id, "worker")
     assert claim is not None
     changes.disable([hook.id], "By an operator.")
-    settle(claim, "dead", "410 Gone", gone=True)
+    settle(claim, "dead", Rejected(noted("410 Gone"), gone=True))
     hook.refresh_from_db()
     assert hook.disabled_reason == "By an operator."
 
@@ -142,10 +142,10 @@ def test_enabling_begins_anew(hook: Channel, receiver: HTTPReceiver) -> None:
 
 
 def test_a_late_writer_says_nothing_about_the_channel(hook: Channel) -> None:
-    claim = deliveries.claim(make_delivery(hook).id, "worker")
+    claim = take(make_delivery(hook).id, "worker")
     assert claim is not None
     Delivery.objects.update(state="pending", lease_token=None, lease_until=None)
-    assert not settle(claim, "dead", "410 Gone", gone=True)
+    assert not settle(claim, "dead", Rejected(noted("410 Gone"), gone=True))
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (None, None)
 
@@ -157,9 +157,9 @@ def test_a_delivery_costs_two_statements_whatever_the_channels_record(ada: User)
             failing_for(box, length)
         delivery = make_delivery(box)
         with CaptureQueriesContext(connection) as captured:
-            sender.send(delivery.id, "worker")
+            send_now(delivery.id)
         assert len(captured) == 2
-        assert ("failing_since = NULL" in captured[1]["sql"]) is (length is not None)
+        assert ("notifications_channel c\n       SET failing_since" in captured[1]["sql"]) is (length is not None)
 
 
 def answering_after(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], answer: Answer) -> None:
@@ -194,6 +194,6 @@ def test_a_row_deleted_while_it_is_being_sent_harms_nobody(ada: User, monkeypatc
     box = make_channel(ada)
     delivery = make_delivery(box)
     answering_after(monkeypatch, box.delete, Rejected(noted("Gone."), gone=True))
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     assert not Delivery.objects.exists()
     assert not Attempt.objects.exists()

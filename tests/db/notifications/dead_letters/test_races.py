@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from notifications import dead_letters, deliveries
+from notifications import dead_letters
 from notifications.dead_letters import Done, Which
-from notifications.deliveries import sender
 from notifications.models import Attempt, Delivery, Intervention
 from tests.db.notifications.dead_letters.conftest import OPERATOR
-from tests.make import make_channel, make_delivery, make_user, settle
+from tests.make import make_channel, make_delivery, make_user, send_now, settle, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -105,7 +104,7 @@ def test_a_replay_while_workers_send_never_sends_a_letter_twice() -> None:
 
     def work() -> None:
         for letter in letters:
-            sender.send(letter.id, "worker")
+            send_now(letter.id)
 
     together(work, work, replay, discard)
     assert set(Delivery.objects.values_list("state", "replays")) == {("delivered", 1)}
@@ -115,7 +114,7 @@ def test_a_replay_while_workers_send_never_sends_a_letter_twice() -> None:
 def test_what_is_being_sent_is_neither_replayed_nor_discarded() -> None:
     [letter] = make_dead(1)
     replay()
-    claim = deliveries.claim(letter.id, "worker")
+    claim = take(letter.id, "worker")
     assert claim is not None
     assert replay().changed == discard().changed == []
     assert settle(claim, "delivered")

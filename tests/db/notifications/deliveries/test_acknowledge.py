@@ -11,16 +11,17 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from notifications import acknowledge, dead_letters, deliveries
+from notifications import acknowledge, dead_letters
 from notifications.dead_letters import Who
-from notifications.deliveries import fallback, sender
+from notifications.deliveries import fallback
 from notifications.links import ANSWER
-from notifications.message import Delivered, Rejected, Retryable
+from notifications.message import Delivered, Rejected
 from notifications.models import Delivery, Notification
 from notifications.web import answer_page
 from schedules import editing
 from tests.fallback import answers, deliver_first, first_of, make_fired, minutes_pass, tried
-from tests.make import finish, make_user, noted, settle
+from tests.make import finish, make_user, noted, send_now, settle, take
+from work.answers import Retryable
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +40,7 @@ def test_acknowledging_ends_the_escalation_and_cancels_what_waits(monkeypatch: p
 
 def test_a_delivery_that_dies_after_the_acknowledgement_is_not_followed() -> None:
     notification, _ = make_fired()
-    claim = deliveries.claim(first_of(notification).id, "worker")
+    claim = take(first_of(notification).id, "worker")
     assert claim is not None
     acknowledge.acknowledge(notification.id)
     settle(claim, "dead", "Gone.")
@@ -80,7 +81,7 @@ def test_a_message_carries_the_link_where_nobody_answering_has_consequences(mail
     for escalate_after in (None, 10):
         notification, channels = make_fired(escalate_after=escalate_after, title=f"After {escalate_after}")
         notification.deliveries.update(channel=channels[1], provider="email")
-        sender.send(first_of(notification).id, "worker")
+        send_now(first_of(notification).id)
     silent, speaking = mailoutbox
     assert "/answer/" not in silent.body  # type: ignore[attr-defined]
     found = re.search(r"Acknowledge or snooze: \S+(/answer/[0-9a-f]{96}/)", speaking.body)  # type: ignore[attr-defined]
@@ -162,12 +163,12 @@ def test_what_was_being_sent_when_its_person_answered_is_not_tried_again(
     client: Client, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
 ) -> None:
     notification, _ = make_fired()
-    claim = deliveries.claim(first_of(notification).id, "worker")
+    claim = take(first_of(notification).id, "worker")
     assert claim is not None
     client.post(link(notification), {"answer": answer})
     finish(claim, Retryable(noted("Later.")))
     sent = answers(monkeypatch, Delivered())
-    sender.send(claim.delivery_id, "worker")
+    send_now(claim.id)
     [cancelled] = notification.deliveries.all()
     assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", said)
     assert list(cancelled.history.values_list("outcome", flat=True)) == ["retryable", "released"]
@@ -178,19 +179,19 @@ def test_what_was_being_sent_when_its_reminder_was_stopped_is_not_tried_again(
     monkeypatch: pytest.MonkeyPatch, stop: Callable[..., Any], said: str
 ) -> None:
     notification, _ = make_fired()
-    claim = deliveries.claim(first_of(notification).id, "worker")
+    claim = take(first_of(notification).id, "worker")
     assert claim is not None
     stop(notification.origin_id, timezone.now())
     finish(claim, Retryable(noted("Later.")))
     sent = answers(monkeypatch, Delivered())
-    sender.send(claim.delivery_id, "worker")
+    send_now(claim.id)
     [cancelled] = notification.deliveries.all()
     assert (sent, cancelled.state, cancelled.reason) == ([], "cancelled", f"The reminder was {said}.")
 
 
 def test_a_dead_letter_of_a_stopped_reminder_can_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    claim = deliveries.claim(first_of(notification).id, "worker")
+    claim = take(first_of(notification).id, "worker")
     assert claim is not None
     assert notification.origin_id
     editing.pause(notification.origin_id, timezone.now())

@@ -9,11 +9,12 @@ import redis
 
 from common.uuid7 import uuid7
 from notifications import tasks
-from notifications.deliveries import broker as broker_module
-from notifications.deliveries import fair_queue, outbox, rescue
+from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user
+from work import broker as broker_module
+from work import fair_queue, rescue, wakes
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +25,7 @@ def test_one_persons_many_are_rung_in_bulk_and_another_ones_few_beside_them(ada:
     Delivery.objects.update(wake_at=NOON)
     Delivery.objects.filter(id__in=[one.id for one in few]).update(wake_at=NOON + timedelta(seconds=1))
     broker_module.mark()
-    assert rescue.rescue().published == len(many) + len(few)
+    assert rescue.rescue()["published"] == len(many) + len(few)
     assert broker.llen("carillon:deliveries") == fair_queue.FEW + len(few)
     assert broker.llen("carillon:bulk") == len(many) - fair_queue.FEW
 
@@ -33,10 +34,10 @@ def test_many_are_many_in_batches_too_and_few_again_after_a_while(
     ada: User, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(6):
-        outbox.publish([outbox.Wake(uuid7(), 0.0, ada.id) for _ in range(10)])
+        wakes.publish([wakes.Wake(outbox.DELIVER, uuid7(), 0.0, ada.id) for _ in range(10)])
     assert (broker.llen("carillon:deliveries"), broker.llen("carillon:bulk")) == (fair_queue.FEW, 60 - fair_queue.FEW)
     monkeypatch.setattr(fair_queue._Lately, "since", fair_queue._Lately.since - fair_queue.WITHIN)
-    outbox.publish([outbox.Wake(uuid7(), 0.0, ada.id)])
+    wakes.publish([wakes.Wake(outbox.DELIVER, uuid7(), 0.0, ada.id)])
     assert broker.llen("carillon:deliveries") == fair_queue.FEW + 1
 
 

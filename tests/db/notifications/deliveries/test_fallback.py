@@ -10,15 +10,16 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from notifications import deliveries
-from notifications.deliveries import fallback, rescue, sender
-from notifications.message import Ambiguous, Delivered, Rejected
+from notifications.deliveries import fallback
+from notifications.message import Delivered, Rejected
 from notifications.models import Channel, Delivery, Notification
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.fallback import NINE, answers, deliver_first, first_of, make_fired, minutes_pass, tried
-from tests.make import disabled, finish, make_channel, make_schedule, make_user, noted, settle
+from tests.make import disabled, finish, make_channel, make_schedule, make_user, noted, send_now, settle, take
+from work import manual, rescue
+from work.answers import Ambiguous
 
 pytestmark = pytest.mark.django_db
 
@@ -60,11 +61,11 @@ def test_one_whose_outcome_is_unknown_counts_as_failed_and_says_so(monkeypatch: 
 
 def test_tries_are_used_up_before_the_next_channel_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    claim = deliveries.claim(first_of(notification).id, "worker")
+    claim = take(first_of(notification).id, "worker")
     assert claim is not None
     settle(claim, "pending", wait=0.0)
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "pending")])
-    claim = deliveries.claim(first_of(notification).id, "worker")
+    claim = take(first_of(notification).id, "worker")
     assert claim is not None
     finish(replace(claim, tries=99), Ambiguous(noted("No answer came.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
@@ -80,7 +81,7 @@ def test_channels_that_cannot_be_used_are_passed_by(monkeypatch: pytest.MonkeyPa
 def test_a_disabled_first_channel_gives_way_and_the_reason_says_why() -> None:
     notification, [inbox, _, _] = make_fired()
     Channel.objects.filter(id=inbox.id).update(disabled_at=timezone.now(), **disabled("Its owner left."))
-    sender.send(first_of(notification).id, "worker")
+    send_now(first_of(notification).id)
     assert notification.deliveries.get(provider="email").because.endswith("The channel is disabled: Its owner left.")
 
 
@@ -99,7 +100,7 @@ def test_an_older_delivery_that_is_replayed_and_dies_again_asks_for_nothing(monk
     deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
     # Time stands still within a test's transaction; the second was recorded after the first.
     notification.deliveries.filter(provider="email").update(created_at=timezone.now() + timedelta(seconds=1))
-    deliveries.replay([first_of(notification).id])
+    manual.replay(Delivery, [first_of(notification).id])
     deliver_first(notification, monkeypatch, Rejected(noted("Gone again.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
 
@@ -141,11 +142,11 @@ def test_pausing_and_deleting_end_the_escalation(end: type[object], monkeypatch:
 
 def test_rescue_goes_on_where_a_crash_came_between_death_and_the_next_channel() -> None:
     notification, _ = make_fired()
-    claim = deliveries.claim(first_of(notification).id, "worker")
+    claim = take(first_of(notification).id, "worker")
     assert claim is not None
     settle(claim, "dead", "Gone.")  # and here the worker is killed
     assert tried(notification) == [("Inbox", "dead")]
-    assert (rescue.rescue().advanced, rescue.rescue().advanced) == (1, 0)
+    assert (rescue.rescue()["followed"], rescue.rescue()["followed"]) == (1, 0)
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
 
 
@@ -153,7 +154,7 @@ def test_rescue_goes_on_where_a_crash_came_between_death_and_the_next_channel() 
 def test_any_number_of_processes_advance_each_notification_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(6):
         notification, _ = make_fired()
-        claim = deliveries.claim(first_of(notification).id, "worker")
+        claim = take(first_of(notification).id, "worker")
         assert claim is not None
         settle(claim, "dead", "Gone.")
     start, counts = threading.Barrier(4), []
@@ -179,7 +180,7 @@ def test_a_fallen_back_message_reaches_the_next_provider(
 ) -> None:
     notification, _ = make_fired()
     sent = answers(monkeypatch, Rejected(noted("Gone.")))
-    sender.send(first_of(notification).id, "worker")
-    sender.send(notification.deliveries.get(provider="email").id, "worker")
+    send_now(first_of(notification).id)
+    send_now(notification.deliveries.get(provider="email").id)
     assert (len(sent), len(mailoutbox)) == (1, 1)
     assert tried(notification) == [("Inbox", "dead"), ("Email", "delivered")]

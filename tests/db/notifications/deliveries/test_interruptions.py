@@ -10,13 +10,15 @@ from uuid import UUID
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from notifications import deliveries, providers
-from notifications.deliveries import claims, sender, settlement
+from notifications import providers
+from notifications.deliveries.kind import DELIVERY
 from notifications.message import Delivered, Destination, Message
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox
-from notifications.reasons import Code
-from tests.make import make_channel, make_delivery, make_user, noted, settle
+from tests.make import make_channel, make_delivery, make_user, noted, send_now, settle, take
+from work import claim as claiming
+from work import settlement
+from work.reasons import Code
 
 
 @pytest.fixture
@@ -52,10 +54,10 @@ def test_a_worker_stopped_before_it_sent_gives_the_delivery_back_uncounted(
     delivery = make_delivery(channel)
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
         patch.setattr(providers, "get", stopped)
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries, delivery.released) == ("pending", 0, 1)
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("delivered", 1)
     assert attempts(delivery) == [(1, "released"), (2, "delivered")]
@@ -69,37 +71,37 @@ def test_a_worker_stopped_while_sending_says_that_nobody_knows(
     monkeypatch.setattr(inbox.Inbox, "send", stopped)
     delivery = make_delivery(channel)
     with pytest.raises(SystemExit):
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, attempts(delivery)) == (state, [(1, "ambiguous")])
     assert delivery.reason_code == Code.STOPPED
 
 
 def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:
-    claim = deliveries.claim(make_delivery(channel).id, "worker")
+    claim = take(make_delivery(channel).id, "worker")
     assert claim is not None
-    assert deliveries.release(claim.delivery_id, UUID(int=7), noted("no")) is False
+    assert settlement.release(DELIVERY, replace(claim, token=UUID(int=7)), noted("no")) is False
     assert Delivery.objects.get().state == "sending"
 
 
 def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> None:
     delivery = make_delivery(channel)
-    claim = deliveries.claim(delivery.id, "worker")
+    claim = take(delivery.id, "worker")
     assert claim is not None
-    assert deliveries.defer(claim, 60.0, noted("It waits.")) is True
-    assert deliveries.claim(delivery.id, "worker") is None
+    assert settlement.defer(DELIVERY, claim, 60.0, noted("It waits.")) is True
+    assert take(delivery.id, "worker") is None
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries, attempts(delivery)) == ("pending", 0, [(1, "released")])
     assert delivery.reason == delivery.history.get().reason == "It waits."
     assert delivery.available_at - delivery.wake_at == timedelta(seconds=6)
-    wait = deliveries.seconds_until_available(delivery.id)
+    wait = claiming.seconds_until_available(DELIVERY, delivery.id)
     assert wait is not None and 55 < wait <= 60
 
 
 def test_under_a_lost_lease_nothing_is_deferred(channel: Channel) -> None:
-    claim = deliveries.claim(make_delivery(channel).id, "worker")
+    claim = take(make_delivery(channel).id, "worker")
     assert claim is not None
-    assert deliveries.defer(replace(claim, token=UUID(int=7)), 60.0, noted("no")) is False
+    assert settlement.defer(DELIVERY, replace(claim, token=UUID(int=7)), 60.0, noted("no")) is False
     assert Delivery.objects.get().state == "sending"
 
 
@@ -116,8 +118,8 @@ def test_a_connection_that_ends_between_claim_and_settle_costs_nothing(
     monkeypatch.setattr(inbox.Inbox, "send", send)
     first, second = (make_delivery(make_channel(make_user())) for _ in range(2))
     end_connection()
-    sender.send(first.id, "worker")
-    sender.send(second.id, "worker")
+    send_now(first.id)
+    send_now(second.id)
     assert sent == [first.id, second.id]
     assert set(Delivery.objects.values_list("state", flat=True)) == {"delivered"}
     assert set(Attempt.objects.values_list("outcome", flat=True)) == {"delivered"}
@@ -128,8 +130,8 @@ def test_a_claim_committed_by_a_connection_that_broke_is_released_and_made_again
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     delivery = make_delivery(make_channel(make_user()))
-    monkeypatch.setattr(claims, "_claim", once_then_broken(claims._claim))
-    sender.send(delivery.id, "worker")
+    monkeypatch.setattr(claiming, "_claim", once_then_broken(claiming._claim))
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("delivered", 1)
     assert attempts(delivery) == [(1, "released"), (2, "delivered")]
@@ -138,17 +140,17 @@ def test_a_claim_committed_by_a_connection_that_broke_is_released_and_made_again
 @pytest.mark.django_db(transaction=True)
 def test_a_settling_committed_by_a_connection_that_broke_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     delivery = make_delivery(make_channel(make_user()))
-    claim = deliveries.claim(delivery.id, "worker")
+    claim = take(delivery.id, "worker")
     assert claim is not None
-    monkeypatch.setattr(settlement, "_write", once_then_broken(settlement._write))
+    monkeypatch.setattr(settlement, "_settle", once_then_broken(settlement._settle))
     assert settle(claim, "delivered") is True
 
 
 @pytest.mark.django_db(transaction=True)
 def test_within_a_transaction_nothing_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     delivery = make_delivery(make_channel(make_user()))
-    monkeypatch.setattr(claims, "_claim", once_then_broken(claims._claim))
+    monkeypatch.setattr(claiming, "_claim", once_then_broken(claiming._claim))
     with pytest.raises(OperationalError), transaction.atomic():
-        deliveries.claim(delivery.id, "worker")
+        take(delivery.id, "worker")
     delivery.refresh_from_db()
     assert (delivery.state, connection.in_atomic_block) == ("pending", False)

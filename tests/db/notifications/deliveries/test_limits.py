@@ -18,13 +18,15 @@ from pytest_django import Settings
 from common import rate_limiter
 from common.rate_limiter import Reservation
 from notifications import providers
-from notifications.deliveries import claims, rescue, sender, wakes
-from notifications.message import Answer, Delivered, Retryable
+from notifications.deliveries.kind import DELIVERY
+from notifications.message import Delivered
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers.base import Rate
 from notifications.providers.telegram import Telegram
 from people.models import User
-from tests.make import NOON, make_channel, make_delivery, make_user, noted, try_once
+from tests.make import NOON, make_channel, make_delivery, make_user, noted, send_now, try_once
+from work import rescue, settlement, wakes
+from work.answers import Answer, Retryable
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +52,7 @@ def make_chat(user: User, **overrides: Any) -> Channel:
 def send(*delivery: Delivery) -> list[str]:
     """Try each once; the states that they are in then."""
     for one in delivery:
-        sender.send(one.id, "worker")
+        send_now(one.id)
         one.refresh_from_db()
     return [str(one.state) for one in delivery]
 
@@ -79,7 +81,7 @@ def test_a_near_turn_is_published_at_once_and_a_far_one_by_rescue_in_time(
     assert near.wake_at - near.available_at == timedelta(seconds=wakes.CLAIM_WITHIN)
     assert far.wake_at < far.available_at
     Delivery.objects.filter(id=far.id).update(wake_at=NOON)
-    [(delivery_id, wait, person_id)] = wakes.take_due(10)
+    [(_, delivery_id, wait, person_id)] = wakes.take_due(DELIVERY, 10)
     assert (delivery_id, person_id) == (far.id, ada.id)
     assert 0 < wait < 12
     far.refresh_from_db()
@@ -96,7 +98,7 @@ def test_its_turn_survives_a_broker_that_forgets_everything(
     assert broker.llen("carillon:deliveries") == 1
     broker.flushdb()
     Delivery.objects.filter(id=second.id).update(available_at=NOON, wake_at=NOON)
-    assert rescue.rescue().published == 1
+    assert rescue.rescue()["published"] == 1
     assert broker.llen("carillon:deliveries") == 1
     assert send(second) == ["delivered"]
 
@@ -107,7 +109,7 @@ def test_deferring_is_one_statement_more(ada: User, monkeypatch: pytest.MonkeyPa
     send(make_delivery(chat))
     delivery = make_delivery(chat)
     with CaptureQueriesContext(connection) as queries:
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
     assert len(queries) == 2
 
 
@@ -118,7 +120,7 @@ def test_each_delivery_is_claimed_a_bounded_number_of_times(ada: User, monkeypat
     waiting = {make_delivery(chat).id for _ in range(100)}
     while waiting:
         for delivery_id in due_among(waiting):
-            sender.send(delivery_id, "worker")
+            send_now(delivery_id)
         waiting -= set(Delivery.objects.filter(state="delivered").values_list("id", flat=True))
     claims = [delivery.history.count() for delivery in Delivery.objects.all()]
     assert sum(claims) < 4 * len(claims)  # 5.5 if all came back whenever ten may pass
@@ -246,7 +248,7 @@ def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire
     chat = make_chat(ada)
     send(make_delivery(chat))
     delivery = make_delivery(chat)
-    give_back, failed = claims._give_back, []
+    give_back, failed = settlement._settle, []
 
     def breaking(*args: Any) -> bool:
         if not failed:
@@ -254,7 +256,7 @@ def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire
             raise OperationalError("server closed the connection unexpectedly")
         return give_back(*args)
 
-    monkeypatch.setattr(claims, "_give_back", breaking)
+    monkeypatch.setattr(settlement, "_settle", breaking)
     monkeypatch.setattr(
         "common.postgres.connection", SimpleNamespace(in_atomic_block=False, close=int, cursor=connection.cursor)
     )

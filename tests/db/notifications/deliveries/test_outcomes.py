@@ -10,15 +10,17 @@ import pytest
 from django.db import connection, transaction
 
 from common.uuid7 import uuid7
-from notifications import acknowledge, dead_letters, deliveries
+from notifications import acknowledge, dead_letters
 from notifications.channels import changes
 from notifications.dead_letters import Which, Who
-from notifications.deliveries import Claim, LostRule, fallback, outbox
-from notifications.models import Delivery, Notification
+from notifications.deliveries import fallback, outbox, withdrawal
+from notifications.deliveries.kind import DELIVERY, Claim
+from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from tests.db.notifications.dead_letters.test_races import together
 from tests.fallback import deliver_first, make_fired
-from tests.make import NOON, make_channel, make_user, noted, settle
+from tests.make import NOON, make_channel, make_user, noted, settle, take
+from work import manual, recovery
 
 OPERATOR = Who(None, "operator")
 
@@ -41,7 +43,7 @@ def make_notification(count: int = 3, **fields: Any) -> Notification:
 
 
 def claim_of(delivery: Delivery) -> Claim:
-    claim = deliveries.claim(delivery.id, "worker")
+    claim = take(delivery.id, "worker")
     assert claim is not None
     return claim
 
@@ -56,10 +58,10 @@ def end(delivery: Delivery, state: str) -> None:
         case "unknown":
             assert settle(claim_of(delivery), "unknown", "No answer came.")
         case "cancelled":
-            assert deliveries.cancel([delivery.id], noted("Not wanted."))
+            assert manual.cancel(Delivery, [delivery.id], noted("Not wanted."))
         case "expired":
             Delivery.objects.filter(id=delivery.id).update(expires_at=NOON)
-            assert deliveries.expire(10)
+            assert recovery.expire(DELIVERY, 10)
 
 
 def ended(*states: str) -> Notification:
@@ -109,9 +111,10 @@ def test_what_a_dead_worker_left_counts_once_its_lease_has_expired() -> None:
     notification = make_notification(2)
     first, second = notification.deliveries.order_by("id")
     end(first, "delivered")
+    Channel.objects.update(on_unknown="hold")
     claim_of(second)
     Delivery.objects.filter(id=second.id).update(lease_until=NOON)
-    assert deliveries.recover_expired_leases([LostRule("webhook", repeatable=False, tries=3)], 10).held == 1
+    assert recovery.recover(DELIVERY, 10)["held"] == 1
     assert outcome(notification) == "partial"
 
 
@@ -217,7 +220,7 @@ def test_a_pause_at_the_moment_of_a_claim_leaves_what_is_being_sent_alone() -> N
 
     def pause() -> int:
         assert claimed.wait(10)
-        return deliveries.cancel_unsent(origin_id, Code.PAUSED)
+        return withdrawal.cancel_unsent(origin_id, Code.PAUSED)
 
     _, cancelled = together(send, pause)
     assert (waited, cancelled) == ([True], 0)
@@ -278,7 +281,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
 
     def work() -> None:
         for delivery in rows[2::4]:
-            if claim := deliveries.claim(delivery.id, "worker"):
+            if claim := take(delivery.id, "worker"):
                 settle(claim, "delivered")
 
     def answer() -> None:
@@ -287,10 +290,10 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
 
     together(
         guarded(work),
-        guarded(lambda: [deliveries.expire(7) for _ in range(20)]),
+        guarded(lambda: [recovery.expire(DELIVERY, 7) for _ in range(20)]),
         guarded(answer),
         guarded(lambda: dead_letters.replay(Which().rows(), "all", OPERATOR)),
-        guarded(lambda: deliveries.cancel_unsent(origin_id, Code.PAUSED)),
+        guarded(lambda: withdrawal.cancel_unsent(origin_id, Code.PAUSED)),
         guarded(lambda: changes.remove(to[2])),
     )
     assert failures == []

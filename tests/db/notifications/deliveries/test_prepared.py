@@ -8,9 +8,8 @@ import psycopg
 import pytest
 from django.db import connection
 
-from notifications.deliveries import sender
 from notifications.models import Delivery
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import make_channel, make_delivery, make_user, send_now
 
 
 def prepared() -> list[str]:
@@ -30,7 +29,7 @@ def outside_parameters() -> dict[str, Any]:
 def test_a_connection_plans_a_claim_and_a_settling_once() -> None:
     connection.close()
     for _ in range(3):
-        sender.send(make_delivery(make_channel(make_user())).id, "worker")
+        send_now(make_delivery(make_channel(make_user())).id)
     claim, settling = prepared()
     assert "state = 'sending'" in claim
     assert "finished_at" in settling
@@ -40,11 +39,11 @@ def test_a_connection_plans_a_claim_and_a_settling_once() -> None:
 def test_a_migration_that_changes_a_column_costs_a_worker_a_connection_and_no_delivery() -> None:
     first, second = (make_delivery(make_channel(make_user())) for _ in range(2))
     change = "ALTER TABLE notifications_notification ALTER COLUMN subject TYPE {}"
-    sender.send(first.id, "worker")
+    send_now(first.id)
     try:
         with psycopg.connect(**outside_parameters()) as outside:
             outside.execute(change.format("text"))
-        sender.send(second.id, "worker")
+        send_now(second.id)
     finally:
         with connection.cursor() as cursor:
             cursor.execute(change.format("varchar(200)"))

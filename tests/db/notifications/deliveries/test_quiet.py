@@ -9,16 +9,18 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from notifications import dead_letters, deliveries
+from notifications import dead_letters
 from notifications.dead_letters import Who
-from notifications.deliveries import sender, wakes
-from notifications.message import Answer, Delivered, Retryable
+from notifications.deliveries.kind import DELIVERY
+from notifications.message import Delivered
 from notifications.models import Attempt, Delivery, Notification
 from notifications.providers import email
 from people.models import User
 from schedules import editing
 from schedules.firing import fire
-from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user, noted, try_once
+from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user, noted, send_now, try_once
+from work import recovery, wakes
+from work.answers import Answer, Retryable
 
 pytestmark = pytest.mark.django_db
 
@@ -44,20 +46,20 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
 def test_what_is_claimed_in_quiet_hours_waits_and_counts_no_try(answers: list[Answer]) -> None:
     user, end = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user, "email"))
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("pending", 0)
     assert abs(delivery.available_at - end) < timedelta(seconds=1)
     assert delivery.available_at - delivery.wake_at == timedelta(seconds=wakes.EARLY)
     assert delivery.reason == f"Waits until {end:%H:%M}: your quiet hours."
-    assert Attempt.objects.get().outcome == Attempt.Outcome.RELEASED
+    assert Attempt.objects.get().outcome == "released"
 
 
 def test_outside_of_quiet_hours_it_goes_out(answers: list[Answer]) -> None:
     user, _ = quiet_person(1, 2)
     delivery = make_delivery(make_channel(user, "email"))
     answers.append(Delivered())
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
@@ -67,7 +69,7 @@ def test_an_urgent_one_passes(answers: list[Answer]) -> None:
     delivery = make_delivery(make_channel(user, "email"))
     Notification.objects.update(urgent=True)
     answers.append(Delivered())
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
@@ -76,7 +78,7 @@ def test_a_test_that_the_person_asked_for_passes(answers: list[Answer]) -> None:
     user, _ = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user, "email"), origin=Notification.Origin.TEST)
     answers.append(Delivered())
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
@@ -93,7 +95,7 @@ def test_what_a_person_sends_again_passes_and_an_operators_replay_waits(
         Delivery.objects.exclude(state="dead").update(lease_token=None, lease_until=None, **ended)
         dead_letters.replay(Delivery.objects.all(), "", Who(by.pk, by.email))
     answers.append(Delivered())
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == state
 
@@ -104,14 +106,14 @@ def test_what_a_person_runs_now_passes(answers: list[Answer]) -> None:
     schedule = make_schedule(user, [make_channel(user, "email")], now=now)
     editing.run_now(schedule.id, now, user)
     answers.append(Delivered())
-    sender.send(Delivery.objects.get().id, "worker")
+    send_now(Delivery.objects.get().id)
     assert Delivery.objects.get().state == "delivered"
 
 
 def test_the_inbox_disturbs_nobody() -> None:
     user, _ = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user))
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == "delivered"
 
@@ -119,7 +121,7 @@ def test_the_inbox_disturbs_nobody() -> None:
 def test_a_removed_channel_is_told_at_once() -> None:
     user, _ = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user, "email", removed_at=fire.read_clock().now))
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == "dead"
 
@@ -138,10 +140,10 @@ def test_waiting_does_not_keep_it_from_going_stale() -> None:
     user, end = quiet_person(-1, 2)
     stale = end - timedelta(hours=1)
     delivery = make_delivery(make_channel(user, "email"), expires_at=stale)
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.expires_at == stale
     Delivery.objects.update(expires_at=NOON)
-    deliveries.expire(10)
+    recovery.expire(DELIVERY, 10)
     delivery.refresh_from_db()
     assert delivery.state == "expired"

@@ -11,11 +11,11 @@ from celery.exceptions import Retry
 
 from common.uuid7 import uuid7
 from notifications import tasks
-from notifications.message import Retryable
 from notifications.models import Delivery
 from notifications.providers.webhook import Webhook
-from notifications.retry import Policy
 from tests.make import make_channel, make_delivery, make_user, noted
+from work.answers import Retryable
+from work.retry import Policy
 
 pytestmark = pytest.mark.django_db
 

@@ -11,12 +11,13 @@ from django.db import IntegrityError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from notifications import deliveries
-from notifications.deliveries import rescue, sender, wakes
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Message, Rejected, Retryable
+from notifications.deliveries.kind import DELIVERY
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
-from tests.make import NOON, disabled, make_channel, make_delivery, make_user, noted, settle, try_once
+from tests.make import NOON, disabled, make_channel, make_delivery, make_user, noted, send_now, settle, take, try_once
+from work import manual, rescue, wakes
+from work.answers import Ambiguous, Answer, Retryable
 
 pytestmark = pytest.mark.django_db
 
@@ -66,7 +67,7 @@ def test_a_settled_delivery_is_never_sent_again(channel: Channel, monkeypatch: p
 def test_one_statement_claims_and_one_settles(channel: Channel) -> None:
     delivery = make_delivery(channel)
     with CaptureQueriesContext(connection) as queries:
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
     assert len(queries) == 2
 
 
@@ -114,7 +115,7 @@ def test_a_partial_failure_sends_nothing_again_that_succeeded(monkeypatch: pytes
     try_once(delivered)
     try_once(dead)
     assert (delivered.state, dead.state) == ("delivered", "dead")
-    assert deliveries.replay([delivered.id, dead.id]) == [dead.id]
+    assert manual.replay(Delivery, [delivered.id, dead.id]) == [dead.id]
 
 
 HELD = "No answer came. It may have arrived; send it again?"
@@ -183,7 +184,7 @@ def test_a_long_wait_stays_in_the_table_and_is_woken_just_before_it_is_over(
 
 def test_a_worker_whose_lease_was_taken_over_writes_nothing(channel: Channel) -> None:
     delivery = make_delivery(channel)
-    claim = deliveries.claim(delivery.id, "slow")
+    claim = take(delivery.id, "slow")
     assert claim is not None
     Delivery.objects.filter(id=delivery.id).update(lease_token=uuid4())
     assert settle(claim, "delivered") is False
@@ -199,8 +200,8 @@ def test_an_expired_lease_is_settled_by_the_rule_for_an_unknown_outcome(
 ) -> None:
     monkeypatch.setattr(inbox.Inbox, "recognises_repeats", repeatable)
     delivery = make_delivery(channel, tries=tries - 1)
-    assert deliveries.claim(delivery.id, "dies") is not None
-    assert rescue.rescue().recovered == deliveries.Recovered(0, 0, 0)  # the lease still holds
+    assert take(delivery.id, "dies") is not None
+    assert not any(rescue.rescue().values())  # the lease still holds
     Delivery.objects.filter(id=delivery.id).update(lease_until=timezone.now() - timedelta(seconds=1))
     rescue.rescue()
     delivery.refresh_from_db()
@@ -212,7 +213,7 @@ def test_what_is_stale_expires_and_is_not_sent(channel: Channel, monkeypatch: py
     delivery = make_delivery(channel, expires_at=timezone.now() - timedelta(seconds=1))
     try_once(delivery)
     assert (delivery.state, sent) == ("pending", [])
-    assert rescue.rescue().expired == 1
+    assert rescue.rescue()["expired"] == 1
     delivery.refresh_from_db()
     assert delivery.state == "expired"
 
@@ -222,18 +223,18 @@ def test_rescue_publishes_what_nobody_claimed_with_growing_gaps(channel: Channel
     gaps = []
     for _ in range(7):
         Delivery.objects.filter(id=delivery.id).update(wake_at=NOON)
-        assert wakes.take_due(10) == [(delivery.id, 0.0, channel.user_id)]
+        assert wakes.take_due(DELIVERY, 10) == [(DELIVERY.task, delivery.id, 0.0, channel.user_id)]
         delivery.refresh_from_db()
         gaps.append(round((delivery.wake_at - timezone.now()).total_seconds()))
     assert gaps == [10, 20, 40, 80, 160, 300, 300]
-    assert wakes.take_due(10) == []
+    assert wakes.take_due(DELIVERY, 10) == []
 
 
 def test_a_replay_tries_afresh_under_the_same_key(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = answering(monkeypatch, Rejected(noted("no")), Delivered())
     delivery = make_delivery(channel)
     try_once(delivery)
-    assert deliveries.replay([delivery.id]) == [delivery.id]
+    assert manual.replay(Delivery, [delivery.id]) == [delivery.id]
     try_once(delivery)
     assert (delivery.state, delivery.replays, delivery.tries) == ("delivered", 1, 1)
     assert [message.key for message in sent] == [delivery.id] * 2
@@ -247,7 +248,7 @@ def test_a_discarded_dead_letter_says_why(channel: Channel, monkeypatch: pytest.
     answering(monkeypatch, Rejected(noted("no")))
     delivery, fine = make_delivery(channel), make_delivery(channel)
     try_once(delivery)
-    assert deliveries.discard([delivery.id, fine.id], noted("The event has passed.")) == 1
+    assert manual.discard(Delivery, [delivery.id, fine.id], noted("The event has passed.")) == 1
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason) == ("cancelled", "The event has passed.")
 
@@ -277,7 +278,7 @@ def test_eight_workers_at_once_send_a_delivery_once(monkeypatch: pytest.MonkeyPa
     def work() -> None:
         try:
             start.wait()
-            sender.send(delivery.id, "worker")
+            send_now(delivery.id)
         finally:
             connections.close_all()
 

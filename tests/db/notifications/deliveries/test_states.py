@@ -14,11 +14,12 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from notifications import deliveries
-from notifications.deliveries import claims, sender
+from notifications.deliveries import withdrawal
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import webhook
-from tests.make import NOON, drop_check, make_channel, make_delivery, make_user, settle
+from tests.make import NOON, drop_check, make_channel, make_delivery, make_user, send_now, settle, take
+from work import claim as claiming
+from work import manual, recovery, settlement
 
 pytestmark = pytest.mark.django_db
 
@@ -61,10 +62,13 @@ def permitted_by_the_database(channel: Channel) -> set[Edge]:
 
 def edges_of_the_verbs() -> set[Edge]:
     edges = set()
-    for name in deliveries.__all__:
-        said = re.match(r"([a-z, ]+) -> ([a-z, ]+?)(:| for )", inspect.getdoc(getattr(deliveries, name)) or "")
-        if said:
-            edges |= {(a, b) for a in said[1].split(", ") for b in said[2].split(", ")}
+    words = {"working": "sending", "done": "delivered"}
+    for module in (claiming, settlement, recovery, manual, withdrawal):
+        for _, verb in inspect.getmembers(module, inspect.isfunction):
+            said = re.match(r"([a-z, ]+) -> ([a-z, ]+?)(:| for )", inspect.getdoc(verb) or "")
+            if said:
+                before, after = ([words.get(state, state) for state in part.split(", ")] for part in said.group(1, 2))
+                edges |= {(a, b) for a in before for b in after}
     return edges
 
 
@@ -118,7 +122,7 @@ def test_a_closed_attempt_never_changes(channel: Channel, change: str) -> None:
 
 def test_an_open_attempt_changes_only_by_being_closed(channel: Channel) -> None:
     delivery = make_delivery(channel)
-    deliveries.claim(delivery.id, "worker")
+    take(delivery.id, "worker")
     with pytest.raises(IntegrityError, match="closed once"):
         delivery.history.update(worker="somebody else")
 
@@ -126,17 +130,17 @@ def test_an_open_attempt_changes_only_by_being_closed(channel: Channel) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_an_attempt_is_kept_for_as_long_as_its_delivery() -> None:
     attempt = closed_attempt(make_channel(make_user()))
-    with pytest.raises(IntegrityError, match="kept for as long as its delivery"):
+    with pytest.raises(IntegrityError, match="kept for as long as its work"):
         Attempt.objects.filter(id=attempt.id).delete()
     attempt.delivery.notification.user.delete()
     assert not Attempt.objects.exists()
 
 
 def closed_attempt(channel: Channel) -> Attempt:
-    claim = deliveries.claim(make_delivery(channel).id, "worker")
+    claim = take(make_delivery(channel).id, "worker")
     assert claim is not None
     settle(claim, "delivered")
-    return Attempt.objects.get(delivery_id=claim.delivery_id)
+    return Attempt.objects.get(delivery_id=claim.id)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,7 @@ def test_a_strange_row_ends_with_a_reason_or_is_simply_sent(
     channel: Channel, column: str, value: object, reason: str
 ) -> None:
     delivery = make_delivery(channel, **{column: value})
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert delivery.state == ("dead" if reason else "delivered")
     assert reason in delivery.reason
@@ -160,7 +164,7 @@ def test_a_channel_whose_address_was_damaged_ends_its_deliveries_with_a_reason(c
     delivery = make_delivery(channel)
     drop_check("notifications_channel", "channel_readable_address")
     Channel.objects.filter(id=channel.id).update(address=["not", "an", "object"])
-    sender.send(delivery.id, "worker")
+    send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason_code) == ("dead", "damaged")
 
@@ -172,12 +176,11 @@ def test_a_payload_that_cannot_be_rendered_ends_alone_and_says_that_the_channel_
     poisoned, fine = make_delivery(hook), make_delivery(box)
     monkeypatch.setattr(webhook, "_document", lambda *_: json.dumps(object()))
     for delivery in (poisoned, fine):
-        sender.send(delivery.id, "worker")
+        send_now(delivery.id)
         delivery.refresh_from_db()
     assert (poisoned.state, fine.state) == ("unknown", "delivered")
     assert poisoned.reason == (
-        "Carillon itself failed while it was sending (webhook: TypeError). The channel is not to blame."
-        " It may have arrived; send it again?"
+        "Carillon itself failed in the middle of it (webhook: TypeError). It may have arrived; send it again?"
     )
 
 
@@ -188,13 +191,13 @@ def test_a_workers_clock_that_jumps_moves_no_lease_and_no_due(
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + jump.total_seconds())
     delivery, later = make_delivery(channel), make_delivery(channel, available_at=NOON.replace(year=2090))
-    claim = deliveries.claim(delivery.id, "worker")
+    claim = take(delivery.id, "worker")
     assert claim is not None
-    assert deliveries.claim(later.id, "worker") is None
+    assert take(later.id, "worker") is None
     with connection.cursor() as cursor:
         cursor.execute("SELECT lease_until - now() FROM notifications_delivery WHERE state = 'sending'")
         [left] = cursor.fetchone()
-    assert left <= timedelta(seconds=claims.LEASE)
+    assert left <= timedelta(seconds=claiming.LEASE)
     assert settle(claim, "delivered")
     attempt = delivery.history.get()
     assert attempt.finished_at is not None

@@ -9,11 +9,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from notifications import deliveries
 from notifications.channels import changes
 from notifications.models import Channel, Delivery
 from people.models import User
-from tests.make import make_channel, make_delivery, make_schedule, settle
+from tests.make import make_channel, make_delivery, make_schedule, settle, take
 
 pytestmark = pytest.mark.django_db
 
@@ -130,7 +129,7 @@ def test_a_test_is_sent_and_watched_until_it_settles(browser: Client, ada: User)
     [delivery] = Delivery.objects.for_user(ada)
     assert delivery.notification.origin == "test"
     assert f'hx-get="/channels/tests/{delivery.id}/"' in answer.content.decode()
-    claim = deliveries.claim(delivery.id, "host:1")
+    claim = take(delivery.id, "host:1")
     assert claim is not None
     settle(claim, "delivered")
     settled = browser.get(f"/channels/tests/{delivery.id}/").content.decode()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from notifications import deliveries
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.make import make_channel, make_delivery, settle
+from tests.make import make_channel, make_delivery, settle, take
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +49,7 @@ def test_search_and_state_narrow_it(browser: Client, ada: User) -> None:
 
 def test_a_failure_is_explained_in_words_with_its_attempts(browser: Client, ada: User) -> None:
     delivery = make_delivery(make_channel(ada, "webhook"))
-    claim = deliveries.claim(delivery.id, "host:1")
+    claim = take(delivery.id, "host:1")
     assert claim is not None
     settle(claim, "dead", "The receiver answered 404 Not Found.")
     assert "The receiver answered 404 Not Found." in browser.get("/history/").content.decode()

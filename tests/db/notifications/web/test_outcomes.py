@@ -7,13 +7,15 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from notifications import dead_letters, deliveries
+from notifications import dead_letters
 from notifications.dead_letters import Which, Who
+from notifications.deliveries.kind import DELIVERY
 from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NOON, make_channel, make_schedule, settle
+from tests.make import NOON, make_channel, make_schedule, settle, take
+from work import recovery
 
 pytestmark = pytest.mark.django_db
 
@@ -31,9 +33,9 @@ def fire_on(day: int, failing: str = "", expired: str = "") -> Notification:
     for delivery in Delivery.objects.filter(state="pending").select_related("channel"):
         if delivery.channel.label == expired:
             Delivery.objects.filter(id=delivery.id).update(expires_at=NOON)
-            deliveries.expire(1)
+            recovery.expire(DELIVERY, 1)
             continue
-        claim = deliveries.claim(delivery.id, "host:1")
+        claim = take(delivery.id, "host:1")
         assert claim is not None
         if delivery.channel.label == failing:
             settle(claim, "dead", "404")
@@ -77,7 +79,7 @@ def test_a_reminder_shows_its_last_failure_until_the_next_one_arrives_in_full(
 def test_a_dead_letter_that_arrives_after_all_clears_it(browser: Client, reminder: Schedule) -> None:
     fire_on(0, failing="Team")
     [letter] = dead_letters.replay(Which().rows(), "all", Who(None, "operator")).changed
-    claim = deliveries.claim(letter, "host:1")
+    claim = take(letter, "host:1")
     assert claim is not None
     settle(claim, "delivered")
     assert "Last:" not in text(browser, "/reminders/")

@@ -32,7 +32,7 @@ def schedule() -> Schedule:
 @pytest.fixture
 def stock() -> PeriodicTask:
     every = IntervalSchedule.objects.create(every=5, period="minutes")
-    return PeriodicTask.objects.create(name="tidy", task="notifications.rescue", interval=every)
+    return PeriodicTask.objects.create(name="tidy", task="work.rescue", interval=every)
 
 
 def act(client: Client, where: str, action: str, keys: Iterable[Any], **fields: str) -> str:

@@ -31,7 +31,7 @@ def due_in(seconds: float) -> Schedule:
 
 def make_stock_entry(**overrides: Any) -> PeriodicTask:
     every = IntervalSchedule.objects.get_or_create(every=1, period="hours")[0]
-    fields = {"name": "hourly", "task": "notifications.rescue", "interval": every, "queue": "test-stock"} | overrides
+    fields = {"name": "hourly", "task": "work.rescue", "interval": every, "queue": "test-stock"} | overrides
     return PeriodicTask.objects.create(**fields)
 
 

@@ -147,7 +147,7 @@ def operator(client: Client) -> Client:
 
 def form(**changes: Any) -> dict[str, Any]:
     every = IntervalSchedule.objects.get_or_create(every=1, period="hours")[0]
-    fields = {"name": "mine", "task": "notifications.rescue", "enabled": "on", "interval": every.pk}
+    fields = {"name": "mine", "task": "work.rescue", "enabled": "on", "interval": every.pk}
     return fields | {"args": "[]", "kwargs": "{}", "headers": "{}"} | changes
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from notifications.deliveries import wakes
 from notifications.models import Delivery, Notification
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import make_channel, make_schedule, make_user
+from work import wakes
 
 pytestmark = pytest.mark.django_db
 

@@ -10,12 +10,11 @@ from cryptography.fernet import Fernet
 from django.test import Client
 from pytest_django import Settings
 
-from notifications import deliveries
 from notifications.links import ANSWER
 from notifications.models import Delivery
 from people.models import User
 from schedules.firing import fire
-from tests.make import NOON, make_channel, make_schedule, make_user
+from tests.make import NOON, make_channel, make_schedule, make_user, take
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +35,7 @@ def test_the_name_is_the_same_in_the_preview_and_in_what_is_sent(browser: Client
     User.objects.filter(pk=ada.pk).update(name=name)
     make_schedule(ada, [make_channel(ada)], title="For {name}!")
     fire.fire_due(NOON.replace(hour=9) + timedelta(days=1))
-    claim = deliveries.claim(Delivery.objects.get().id, "host:1")
+    claim = take(Delivery.objects.get().id, "host:1")
     assert claim is not None
     said = f"For {name or 'ada'}!"
     assert f"<strong>{said}</strong>" in preview(browser, title="For {name}!")

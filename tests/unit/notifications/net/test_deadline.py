@@ -10,8 +10,9 @@ import pytest
 from demo.receivers import Drip, Hang, HTTPReceiver
 from notifications.net.deadline import MAX_LOOKUPS
 from notifications.net.http import NotSent, Unanswered
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from tests.network import DEADLINE, SLACK, post, took
+from work.reasons import Reason
 
 
 @pytest.mark.parametrize("answer", [Hang(), Drip("headers")])

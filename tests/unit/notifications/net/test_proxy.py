@@ -10,8 +10,9 @@ from pytest_django.fixtures import Settings
 from demo.receivers import HTTPReceiver, Reset
 from demo.receivers.proxy import ProxyReceiver
 from notifications.net.http import NotSent, Unanswered
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from tests.network import DEADLINE, SLACK, closed_port, post, raw_server, took
+from work.reasons import Reason
 
 
 @pytest.fixture

@@ -20,13 +20,14 @@ from pytest_django.fixtures import Settings
 from demo.receivers import DROP, HTTPReceiver, SMTPReceiver
 from demo.receivers.proxy import ProxyReceiver
 from notifications import providers
-from notifications.message import Ambiguous, Delivered, Retryable
+from notifications.message import Delivered
 from notifications.net import http
 from notifications.net.deadline import tls_context
 from notifications.net.http import NotSent, Response
 from notifications.reasons import Code
 from tests.network import make_message, raw_server
 from tests.unit.notifications.providers.test_email import ADA, hurry, mail_server, stay_silent
+from work.answers import Ambiguous, Retryable
 
 
 class Authority:

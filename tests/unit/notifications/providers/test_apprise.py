@@ -13,10 +13,12 @@ from hypothesis import strategies
 from demo.receivers import Hang, HTTPReceiver, Reply, gotify
 from demo.receivers.gotify import TOKEN
 from notifications import providers
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Rejected, Retryable
+from notifications.message import Delivered, Destination, Rejected
 from notifications.net import http
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from tests.network import DEADLINE, SLACK, answered, make_message, shape_of, took
+from work.answers import Ambiguous, Answer, Retryable
+from work.reasons import Reason
 
 APPRISE = providers.get("apprise")
 

@@ -17,10 +17,12 @@ import pytest
 
 from demo.receivers import Reply, Reset
 from notifications import providers
-from notifications.message import Ambiguous, Delivered, Destination, Rejected, Retryable
+from notifications.message import Delivered, Destination, Rejected
 from notifications.providers.base import Provider
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from tests.network import closed_port, make_message, served, services_at
+from work.answers import Ambiguous, Retryable
+from work.reasons import Reason
 
 PROVIDERS = providers.all()
 

@@ -8,9 +8,11 @@ from hypothesis import strategies
 from demo.receivers import HTTPReceiver, Reply, discord
 from demo.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
 from notifications import providers
-from notifications.message import Answer, Delivered, Destination, Rejected, Retryable
-from notifications.reasons import Code, Reason
+from notifications.message import Delivered, Destination, Rejected
+from notifications.reasons import Code
 from tests.network import answered, make_message, served
+from work.answers import Answer, Retryable
+from work.reasons import Reason
 
 DISCORD = providers.get("discord")
 ANSWER = discord.answer

@@ -16,10 +16,12 @@ from pytest_django.fixtures import Settings
 
 from demo.receivers import DROP, HANG, SMTPReceiver
 from notifications import providers
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Rejected, Retryable
+from notifications.message import Delivered, Destination, Rejected
 from notifications.providers import email
-from notifications.reasons import Code, Reason
+from notifications.reasons import Code
 from tests.network import KEY, closed_port, make_message, raw_server, shape_of, text_of
+from work.answers import Ambiguous, Answer, Retryable
+from work.reasons import Reason
 
 EMAIL = providers.get("email")
 ADA = Destination(address={"address": "ada@example.org"})

@@ -8,9 +8,10 @@ from hypothesis import strategies
 from demo.receivers import HTTPReceiver, Received, ntfy
 from demo.receivers.ntfy import LIMITED, OPEN, PROTECTED, TOKEN
 from notifications import providers
-from notifications.message import Delivered, Destination, Rejected, Retryable
+from notifications.message import Delivered, Destination, Rejected
 from notifications.reasons import Code
 from tests.network import KEY, answered, make_message, served
+from work.answers import Retryable
 
 NTFY = providers.get("ntfy")
 ANSWER = ntfy.answer

@@ -8,9 +8,11 @@ from hypothesis import strategies
 from demo.receivers import HTTPReceiver, Reply, slack
 from demo.receivers.slack import STATUSES, TOKEN, WEBHOOK, failing
 from notifications import providers
-from notifications.message import Delivered, Destination, Rejected, Retryable
-from notifications.reasons import Code, Reason
+from notifications.message import Delivered, Destination, Rejected
+from notifications.reasons import Code
 from tests.network import answered, make_message, served
+from work.answers import Retryable
+from work.reasons import Reason
 
 SLACK = providers.get("slack")
 ANSWER = slack.answer

@@ -9,9 +9,11 @@ from hypothesis import strategies
 from demo.receivers import Hang, HTTPReceiver, Received, Reply, telegram
 from demo.receivers.telegram import TOKEN
 from notifications import providers
-from notifications.message import Ambiguous, Answer, Delivered, Destination, Rejected, Retryable
-from notifications.reasons import Code, Reason
+from notifications.message import Delivered, Destination, Rejected
+from notifications.reasons import Code
 from tests.network import answered, make_message, served
+from work.answers import Ambiguous, Answer, Retryable
+from work.reasons import Reason
 
 TELEGRAM = providers.get("telegram")
 ANSWER = telegram.answer

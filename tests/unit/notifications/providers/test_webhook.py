@@ -11,9 +11,11 @@ from standardwebhooks import WebhookVerificationError
 
 from demo.receivers import HTTPReceiver, Received, Reply
 from notifications import providers
-from notifications.message import Answer, Delivered, Destination, Rejected, Retryable
-from notifications.reasons import Code, Reason
+from notifications.message import Delivered, Destination, Rejected
+from notifications.reasons import Code
 from tests.network import KEY, answered, make_message
+from work.answers import Answer, Retryable
+from work.reasons import Reason
 
 WEBHOOK = providers.get("webhook")
 RECEIVER = "the receiver"

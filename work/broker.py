@@ -6,6 +6,7 @@ Through kombu, so it works for RabbitMQ and Redis.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,14 +28,17 @@ class Broker:
     forgot: bool
 
 
-def look(task: str, bulk: str) -> Broker | None:
-    """The broker as it is for the queue of `task` and the one named `bulk`; None when it cannot be reached."""
-    queues = (current_app.amqp.router.route({}, task)["queue"], current_app.amqp.queues[bulk])
+def look(tasks: Iterable[str], bulk: str) -> Broker | None:
+    """The broker as it is for the queues of `tasks` and the one named `bulk`; None when it cannot be reached."""
+    route = current_app.amqp.router.route
+    queues = {
+        queue.name: queue for queue in (*(route({}, task)["queue"] for task in tasks), current_app.amqp.queues[bulk])
+    }
     with current_app.connection_for_write() as connection:
         away: tuple[type[BaseException], ...] = (OperationalError, *connection.connection_errors)
         try:
             connection.connect()  # tries once: rescue comes again in seconds
-            waiting = sum(_count(connection, queue) for queue in queues)
+            waiting = sum(_count(connection, queue) for queue in queues.values())
             return Broker(waiting, forgot=_count(connection, MARKER) == 0)
         except away as error:
             log.warning("The broker cannot be reached, so nothing is published: %s", error)

@@ -12,7 +12,8 @@ from celery import Celery, signals
 from common.uuid7 import uuid7
 from config.celery import app
 from notifications import tasks
-from notifications.deliveries import outbox, publisher
+from notifications.deliveries import outbox
+from work import publisher
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from unittest.mock import patch
 import pytest
 from celery.utils.time import get_exponential_backoff_interval
 
-from notifications.retry import QUICK, SLOW, next_wait, parse_retry_after
+from work.retry import QUICK, SLOW, next_wait, parse_retry_after
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -1,0 +1,205 @@
+"""The delivery as a kind of work: what is loaded with a claim, when it may go out, and the call of its provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from common import encryption
+from common.postgres import persist
+from notifications import providers
+from notifications.channels import changes
+from notifications.deliveries import channel_health, fallback, limits
+from notifications.deliveries.outbox import DELIVER
+from notifications.links import ANSWER, UNSUBSCRIBE
+from notifications.message import Delivered, Destination, Message
+from notifications.models import Attempt, Channel, Delivery, Intervention
+from notifications.reasons import Code
+from people import codes, quiet
+from people.models import display_name
+from people.quiet import Window
+from work import kinds
+from work.answers import Answer, Cancel, Defer, NotStarted
+from work.kinds import Kind
+from work.reasons import Reason
+from work.retry import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(kinds.Claim):
+    """A leased delivery with everything that a worker needs to send it without the database.
+
+    `unusable` is why its channel must not be used (removed, disabled, not verified), None when it may be. `quiet` are
+    the quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or no reminder's.
+    `failing`: nothing has arrived on its channel since a try failed. `withdrawn` is why it must not go out, if so: its
+    person has answered the notification or stopped its reminder, and has not sent it again, or their account was
+    switched off. `zone` (a name, may be empty) is its person's; `is_test`: they asked for it to try the channel.
+    `link_id` changes with the channel's address.
+    """
+
+    channel_id: UUID
+    link_id: UUID
+    message: Message
+    address: Mapping[str, Any]
+    sealed_secrets: str
+    unusable: Reason | None
+    quiet: Window | None
+    failing: bool
+    withdrawn: Reason | None
+    zone: str
+    is_test: bool
+
+    @property
+    def provider(self) -> str:
+        return self.handler
+
+    def destination(self) -> Destination:
+        """Raises `encryption.Unreadable` when the key is not there."""
+        return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.channel_id))
+
+
+class DeliveryKind(Kind[Claim]):
+    task = DELIVER
+    queue = "deliveries"
+    model, attempts = Delivery, Attempt
+    handler = "provider"
+    person = "(SELECT user_id FROM notifications_notification WHERE id = d.notification_id)"
+    on_unknown = "(SELECT on_unknown FROM notifications_channel WHERE id = d.channel_id)"
+    columns = f"""
+       d.channel_id, n.subject, n.body, n.slot, n.origin IN ('test', 'code') AS is_test,
+       CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
+       CASE WHEN n.escalate_after IS NOT NULL THEN n.id END AS escalating_id,
+       CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
+            WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
+       coalesce(c.link_id, c.id) AS link_id, c.address, c.sealed_secrets, c.disabled_code, c.disabled_params,
+       c.failing_since IS NOT NULL AS is_failing,
+       CASE WHEN c.removed_at IS NOT NULL THEN '{Code.REMOVED}'
+            WHEN c.disabled_at IS NOT NULL THEN '{Code.DISABLED}'
+            WHEN c.verified_at IS NULL AND n.origin NOT IN ('test', 'code') THEN '{Code.UNVERIFIED}'
+            WHEN jsonb_typeof(c.address) <> 'object' THEN '{Code.DAMAGED}'
+            ELSE '' END AS unusable,
+       p.name, p.email, p.is_active, p.time_zone,
+       CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END AS quiet_from, p.quiet_until"""  # noqa: S608 - constants only
+    joins = """
+  JOIN notifications_notification n ON n.id = d.notification_id
+  JOIN notifications_channel c ON c.id = d.channel_id
+  JOIN people_user p ON p.id = n.user_id"""
+    follow, follow_values = channel_health.WRITE, channel_health.VALUES
+
+    def read(self, row: Any, **common: Any) -> Claim:
+        own_wish = row.replays > 0 and persist(partial(_sent_again_by, row.id)) == row.person_id
+        return Claim(
+            **common,
+            channel_id=row.channel_id,
+            link_id=row.link_id,
+            message=Message(
+                key=row.id,
+                subject=row.subject,
+                body=_body(row),
+                recipient=display_name(row.name, row.email),
+                slot=row.slot,
+                unsubscribe_url=UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else "",
+                answer_url="" if row.escalating_id is None else ANSWER.address(row.escalating_id),
+            ),
+            # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
+            address=json.loads(row.address),
+            sealed_secrets=row.sealed_secrets,
+            unusable=_unusable(row),
+            quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
+            failing=row.is_failing,
+            withdrawn=_withdrawn(row, own_wish),
+            zone=row.time_zone,
+            is_test=row.is_test,
+        )
+
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+        if claim.withdrawn:
+            return Cancel(claim.withdrawn)
+        if claim.unusable:
+            return NotStarted(claim.unusable)
+        if (later := self.postpone(claim, 0.0)) is not None:
+            return later
+        if (turn := limits.limited(claim)) is not None:
+            return Defer(*turn)
+        try:
+            provider, destination = providers.get(claim.handler), claim.destination()
+        except providers.UnknownProvider:
+            return NotStarted(Reason(Code.NO_PROVIDER, kind=claim.handler))
+        except encryption.Unreadable:
+            return NotStarted(Reason(Code.UNREADABLE))
+        return partial(provider.send, claim.message, destination)
+
+    def policy(self, handler: str) -> Policy:
+        try:
+            return providers.get(handler).policy
+        except providers.UnknownProvider:
+            return Policy(tries=1)
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        """A channel's own choice comes before its provider's rule."""
+        if on_unknown:
+            return on_unknown == Channel.OnUnknown.RETRY
+        try:
+            return providers.get(handler).recognises_repeats
+        except providers.UnknownProvider:
+            return False
+
+    def postpone(self, claim: Claim, wait: float) -> Defer | None:
+        """Until the quiet hours end that a try in `wait` seconds falls into."""
+        if not providers.disturbs(claim.handler):
+            return None
+        found = quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
+        if found is None:
+            return None
+        return Defer((found.until - claim.claimed_at).total_seconds(), Reason(Code.QUIET_HOURS, until=found.shown))
+
+    def follow_row(self, claim: Claim, answer: Answer, state: str) -> tuple[Any, ...] | None:
+        return channel_health.values(claim.failing, claim.link_id, answer, state)
+
+    def after(self, claim: Claim, answer: Answer) -> None:
+        if not isinstance(answer, Delivered):
+            fallback.advance()
+        elif answer.moved_to:
+            changes.update_address(claim.channel_id, claim.address, answer.moved_to)
+
+    def rescue(self) -> int:
+        return fallback.advance()
+
+
+DELIVERY = DeliveryKind()
+
+
+def _unusable(row: Any) -> Reason | None:
+    match row.unusable:
+        case "":
+            return None
+        case Code.DISABLED:
+            return Reason(Code.DISABLED, why=Reason.read(row.disabled_code, row.disabled_params))
+        case Code.DAMAGED:
+            return Reason(Code.DAMAGED, part="address")
+    return Reason(row.unusable)
+
+
+def _withdrawn(row: Any, own_wish: bool) -> Reason | None:
+    if not row.is_active:
+        return Reason(Code.SWITCHED_OFF)
+    return Reason(row.withdrawn) if row.withdrawn and not own_wish else None
+
+
+def _body(row: Any) -> str:
+    """The text, with the code that verifies a channel (which no table holds) and an unsubscribe link."""
+    body: str = row.body
+    if row.nonce is None:
+        return body
+    revealed = codes.reveal(body, row.channel_id, row.nonce)
+    return f"{revealed}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(row.link_id)}"
+
+
+def _sent_again_by(delivery_id: UUID) -> int | None:
+    """The account that replayed the dead letter: an owner's replay skips quiet hours, an operator's does not."""
+    return Intervention.objects.filter(deliveries=delivery_id).values_list("by_id", flat=True).first()

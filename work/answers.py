@@ -1,0 +1,64 @@
+"""What a piece of work says before and after it runs, as values that perform nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from work.reasons import NO_REASON, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """It must not run now, but `wait` seconds later. The try does not count."""
+
+    wait: float
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Nobody wants it any more."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """It succeeded. `effect` runs in the transaction that settles it: both are committed, or neither is."""
+
+    receipt: Reason = NO_REASON
+    effect: Callable[[], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retryable:
+    """Nothing happened, or a service asked to try later: in `retry_after` seconds from now, if it said when."""
+
+    reason: Reason
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """No retry can succeed."""
+
+    reason: Reason
+
+
+class NotStarted(Rejected):
+    """It cannot run as things stand here. Nobody outside was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """It began and its end is not known: it may have happened."""
+
+    reason: Reason
+
+
+class OwnFault(Ambiguous):
+    """It broke off here: a bug, or a worker that must stop. Nobody outside is to blame."""
+
+
+Answer = Done | Retryable | Rejected | Ambiguous

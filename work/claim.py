@@ -1,0 +1,92 @@
+"""Claim work: lease it, open its attempt and load what its kind needs. One statement, because all work pays for it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import fields
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from common import fault_points, postgres
+from common.postgres import column, is_outage, persist
+from work.decision import Decision, give_back
+from work.kinds import C, Claim, Kind, Lease
+from work.reasons import Code, Reason
+from work.settlement import settle, settlement, write
+
+log = logging.getLogger(__name__)
+
+# Longer than the longest deadline and Celery's hard time limit, so that a lease only expires under a dead worker.
+LEASE = 90.0  # seconds
+
+_CLAIM = """
+WITH asked AS (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS asked(id, token)
+), claimed AS (
+    UPDATE $work d
+       SET state = '$working', tries = tries + 1, lease_token = asked.token,
+           lease_until = now() + %(lease)s * interval '1 second'
+      FROM asked
+     WHERE d.id = asked.id AND d.state = 'pending' AND d.available_at <= now()
+       AND (d.expires_at IS NULL OR d.expires_at > now())
+ RETURNING d.*
+), opened AS (
+    INSERT INTO $attempt ($key, replay, number, token, worker, started_at, outcome)
+    SELECT id, replays, tries + released, lease_token, %(worker)s, now(), '' FROM claimed
+)
+SELECT d.id, d.lease_token AS token, $handler AS handler, d.tries, d.released, d.replays, now() AS claimed_at,
+       extract(epoch FROM d.expires_at - now())::float AS left, $on_unknown AS on_unknown,
+       $person AS person_id$columns
+  FROM claimed d $joins
+"""
+_COMMON = [field.name for field in fields(Claim)]
+
+
+def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
+    """pending -> working: lease it and open its attempt. None when there is nothing to claim now.
+
+    A damaged row ends as dead, without being run.
+    """
+    token = uuid4()
+    try:
+        row = persist(
+            partial(_claim, kind, work_id, token, worker), again=partial(_claim_again, kind, work_id, token, worker)
+        )
+        found = None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
+    except Exception as error:
+        if is_outage(error):
+            raise
+        log.error("%s %s cannot be read: %s", kind.task, work_id, type(error).__name__)
+        settle(kind, Lease(id=work_id, token=token), Decision("dead", "rejected", unreadable(error)))
+        return None
+    fault_points.reach("claimed")
+    return found
+
+
+def unreadable(error: Exception) -> Reason:
+    """Why a damaged row ends. The text of an exception may hold a secret, so only its type is kept."""
+    return Reason(Code.DAMAGED_ROW, error=type(error).__name__)
+
+
+def seconds_until_available(kind: Kind[Any], work_id: UUID) -> float | None:
+    """How long pending work has yet to wait, on the database's clock; None when it is not pending."""
+    rows = postgres.query(
+        kind.sql(
+            "SELECT extract(epoch FROM available_at - now())::float AS wait FROM $work WHERE id = %s"
+            " AND state = 'pending'"
+        ),
+        [work_id],
+    )
+    return max(0.0, rows[0].wait) if rows else None
+
+
+def _claim(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> Any:
+    values = {"ids": column([work_id]), "tokens": column([token]), "lease": LEASE, "worker": worker[:120]}
+    return postgres.execute(kind.sql(_CLAIM), values).fetchone()
+
+
+def _claim_again(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> Any:
+    """The connection that broke may have committed the claim before it did; nothing was done under it."""
+    write(kind, [settlement(kind, Lease(id=work_id, token=token), give_back(Reason(Code.DATABASE_AWAY)))])
+    return _claim(kind, work_id, token, worker)

@@ -1,0 +1,65 @@
+"""Decide what follows an answer. Pure: `settlement` writes the decision, and the task publishes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from work import wakes
+from work.answers import Ambiguous, Answer, Done, Rejected, Retryable
+from work.kinds import C, Kind, Lease
+from work.reasons import Code, Reason
+from work.retry import next_wait
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The next state, the attempt's outcome, and why.
+
+    `wait`: seconds until it is available again; None at an end. `wake`: seconds until rescue publishes it, if nobody
+    has claimed it. `counted`: whether the try counts.
+    """
+
+    state: str
+    outcome: str
+    reason: Reason
+    wait: float | None = None
+    wake: float | None = None
+    counted: bool = True
+
+
+def decide(kind: Kind[C], claim: C, answer: Answer, random: float) -> Decision:
+    """Return what follows `answer`; `random` is a number in [0, 1) for the jitter of a wait."""
+    match answer:
+        case Done(receipt):
+            return Decision(kind.words.done, kind.words.done, receipt)
+        case Rejected(reason):
+            return Decision("dead", "rejected", reason)
+        case Ambiguous(reason) if not kind.may_repeat(claim.handler, claim.on_unknown):
+            return Decision("unknown", "ambiguous", reason)
+    outcome, retry_after, reason = "ambiguous", None, answer.reason
+    if isinstance(answer, Retryable):
+        outcome, retry_after = "retryable", answer.retry_after
+    wait = next_wait(kind.policy(claim.handler), claim.tries, retry_after, random)
+    if wait is None:
+        return Decision("dead", outcome, reason)
+    if (later := kind.postpone(claim, wait)) is not None:
+        wait, reason = later.wait, reason.then(later.reason)
+    return Decision("pending", outcome, reason, wait, wakes.wake_in(wait))
+
+
+def decide_lost(kind: Kind[Any], lease: Lease) -> Decision:
+    """Return what follows the loss of a worker: nobody knows how its try ended."""
+    reason = Reason(Code.LOST)
+    if not kind.may_repeat(lease.handler, lease.on_unknown):
+        return Decision("unknown", "lost", reason)
+    if lease.tries >= kind.policy(lease.handler).tries:
+        return Decision("dead", "lost", reason)
+    return Decision("pending", "lost", reason, 0.0, 0.0)
+
+
+def give_back(reason: Reason, wait: float | None = None) -> Decision:
+    """Return the decision that nothing was done: available at once, or published again in `wait` seconds."""
+    if wait is None:
+        return Decision("pending", "released", reason, 0.0, 0.0, counted=False)
+    return Decision("pending", "released", reason, wait, wakes.wake_in(wait), counted=False)

@@ -1,0 +1,159 @@
+"""A kind of work: a declaration of its rows, of what a worker loads, and of what running it means.
+
+A kind subclasses `Kind`, and registers one object of it. Everything else about its life is the engine's.
+See docs/adding-a-kind-of-work.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from string import Template
+from typing import Any, ClassVar, Generic, TypeVar
+from uuid import UUID
+
+from work.answers import Answer, Cancel, Defer
+from work.models import Attempt, Work
+from work.retry import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Work that a worker holds, or held when it was lost.
+
+    `handler` is the code that runs it, such as the provider of a delivery; `on_unknown`: see `Kind.may_repeat`. `tries`
+    counts this try, starting at 1 after each replay.
+    """
+
+    id: UUID
+    token: UUID
+    handler: str = ""
+    on_unknown: str = ""
+    tries: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Lease):
+    """A lease with all that a worker needs to run it without the database; a kind adds its own fields.
+
+    `person_id` is whose it is, None for nobody's. `released`: how often it was given back before it began. `claimed_at`
+    is on the database's clock. `left`: seconds until it is stale, None for never.
+    """
+
+    person_id: int | None
+    released: int
+    replays: int
+    claimed_at: datetime
+    left: float | None
+
+
+C = TypeVar("C", bound=Claim)
+
+
+class Kind(Generic[C]):
+    """The class attributes with a value are optional.
+
+    `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
+    that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, and `person`
+    the SQL of whose it is, for the fair queue. `follow` is the SQL of what else a settlement writes, as CTEs that see
+    `asked` and `settled`; `follow_values` are the columns of `asked` that it needs beyond the engine's, with types.
+    """
+
+    task: ClassVar[str]
+    queue: ClassVar[str]
+    model: ClassVar[type[Work]]
+    attempts: ClassVar[type[Attempt]]
+    handler: ClassVar[str]
+    columns: ClassVar[str] = ""
+    joins: ClassVar[str] = ""
+    on_unknown: ClassVar[str] = "''"
+    person: ClassVar[str] = "NULL::bigint"
+    follow: ClassVar[str] = ""
+    follow_values: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self) -> None:
+        self.words = self.model.words
+        self._names: dict[str, str] | None = None
+        self._statements: dict[str, str] = {}
+        KINDS[self.task] = self
+
+    def read(self, row: Any, **common: Any) -> C:
+        """The claim from what `columns` loaded; `common` are the fields of `Claim`. What it raises ends the work."""
+        raise NotImplementedError
+
+    def prepare(self, claim: C) -> Defer | Cancel | Answer | Callable[[], Answer]:
+        """What follows a claim: running it, by the callable, or why it is not run.
+
+        Nothing may have happened outside when this returns: a worker that stops here has not begun.
+        """
+        return partial(self.run, claim)
+
+    def run(self, claim: C) -> Answer:
+        """Do it, outside of any transaction. What it raises is a bug, and the outcome unknown."""
+        raise NotImplementedError
+
+    def policy(self, handler: str) -> Policy:
+        """How often it is tried. Does not raise, whatever the row says."""
+        raise NotImplementedError
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        """Whether it may be run again where nobody knows how a try ended."""
+        return False
+
+    def postpone(self, claim: C, wait: float) -> Defer | None:
+        """A later time for the next try, where it must not run in `wait` seconds."""
+        return None
+
+    def follow_row(self, claim: C, answer: Answer, state: str) -> tuple[Any, ...] | None:
+        """The values of `follow_values` for a settlement as `state`; None where `follow` has nothing to write."""
+        return None
+
+    def after(self, claim: C, answer: Answer) -> None:
+        """What follows an end that is committed."""
+
+    def rescue(self) -> int:
+        """What rescue does for this kind besides, every few seconds. Returns how many rows."""
+        return 0
+
+    def sql(self, template: str) -> str:
+        """A statement of the engine, with the names of this kind."""
+        made = self._statements.get(template)
+        if made is None:
+            self._names = self._names or self._all_names()
+            made = self._statements[template] = Template(template).substitute(self._names)
+        return made
+
+    def _all_names(self) -> dict[str, str]:
+        parents = {key: self.model._meta.get_field(key) for key in self.model.locks}
+        return {
+            "work": self.model._meta.db_table,
+            "attempt": self.attempts._meta.db_table,
+            "working": self.words.working,
+            "done": self.words.done,
+            "key": f"{self.words.key}_id",
+            "handler": f"d.{self.handler}",
+            "on_unknown": self.on_unknown,
+            "person": self.person,
+            "columns": f", {self.columns}" if self.columns else "",
+            "joins": self.joins,
+            "locked": "".join(
+                f" JOIN {parent.related_model._meta.db_table} {key} ON {key}.id = d.{key}_id"  # type: ignore[union-attr]
+                for key, parent in parents.items()
+            ),
+            "lock": "FOR NO KEY UPDATE OF " + ", ".join(["d", *self.model.locks]) + " SKIP LOCKED",
+            "follow": self.follow,
+            "follow_names": "".join(f", {name}" for name in self.follow_values),
+            "follow_types": "".join(f", %({name})s::{type_}[]" for name, type_ in self.follow_values.items()),
+        }
+
+
+KINDS: dict[str, Kind[Any]] = {}
+"""By the name of their task."""
+
+
+def route(name: str, *_: Any, **__: Any) -> dict[str, str] | None:
+    """Celery's router: each kind's task goes to its kind's queue."""
+    kind = KINDS.get(name)
+    return None if kind is None else {"queue": kind.queue}

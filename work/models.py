@@ -1,0 +1,261 @@
+"""Abstract rows of work and of its attempts, with the constraints, triggers and indexes that every kind gets.
+
+Every change of a state is a verb of this app; nothing else writes `state`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import ClassVar
+
+import pgtrigger
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from common.triggers import changed, refuse, update_of
+from common.uuid7 import uuid7
+from work.reasons import sentence
+
+EARTHLY = (datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
+DEAD_LETTERS = ("dead", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a kind calls two of its states, and its attempts' foreign key to it."""
+
+    working: str = "working"
+    done: str = "done"
+    key: str = "work"
+
+    @property
+    def edges(self) -> list[str]:
+        """The life of a piece of work, as in docs/life-of-a-delivery.md."""
+        working, done = self.working, self.done
+        return [
+            f"pending>{working}",
+            *(f"{working}>{state}" for state in (done, "pending", *DEAD_LETTERS)),
+            "pending>cancelled",
+            "pending>expired",
+            *(f"{dead}>{state}" for dead in DEAD_LETTERS for state in ("pending", "cancelled")),
+        ]
+
+    @property
+    def states(self) -> list[str]:
+        return ["pending", self.working, self.done, *DEAD_LETTERS, "cancelled", "expired"]
+
+    @property
+    def outcomes(self) -> list[tuple[str, str]]:
+        """Of an attempt."""
+        return [
+            ("", "under way"),
+            (self.done, self.done),
+            ("retryable", "failed, to be tried again"),
+            ("rejected", "rejected"),
+            ("ambiguous", "outcome unknown"),
+            ("lost", "worker lost"),
+            ("released", "given back before it began"),
+        ]
+
+    def indexes(self) -> list[models.Index]:
+        """Those of rescue hold `IS NOT NULL`, which a claim or a settlement by id does not imply: the planner must not
+        take one of them for these, small as they may be when a plan is made."""
+        dead = Q(state__in=DEAD_LETTERS)
+        return [
+            # rescue: what is due and has not been claimed
+            models.Index(
+                fields=["wake_at"], condition=Q(state="pending", wake_at__isnull=False), name="%(class)s_to_wake"
+            ),
+            # rescue: what a dead worker left behind
+            models.Index(
+                fields=["lease_until"],
+                condition=Q(state=self.working, lease_until__isnull=False),
+                name="%(class)s_leased",
+            ),
+            # rescue: what has become stale
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(state="pending", expires_at__isnull=False),
+                name="%(class)s_to_expire",
+            ),
+            # the dead letters' own list, newest first
+            models.Index(fields=["-settled_at"], condition=dead, name="%(class)s_dead_letters"),
+            # the dead letters' causes: how many died of each, the first and the last
+            models.Index(fields=["cause", "settled_at"], condition=dead, name="%(class)s_cause"),
+        ]
+
+    def constraints(self) -> list[models.BaseConstraint]:
+        working, is_open = Q(state=self.working), Q(state__in=["pending", self.working])
+        return [
+            models.CheckConstraint(condition=Q(state__in=self.states), name="%(class)s_known_state"),
+            models.CheckConstraint(
+                condition=(working & Q(lease_token__isnull=False, lease_until__isnull=False))
+                | (~working & Q(lease_token=None, lease_until=None)),
+                name="%(class)s_lease_when_working",
+            ),
+            models.CheckConstraint(
+                condition=(is_open & Q(settled_at=None)) | (~is_open & Q(settled_at__isnull=False)),
+                name="%(class)s_settled_at_the_end",
+            ),
+            # Python cannot read PostgreSQL's "infinity" or years past 9999: one such row would break whole pages.
+            models.CheckConstraint(
+                condition=Q(available_at__range=EARTHLY, wake_at__range=EARTHLY)
+                & (Q(expires_at=None) | Q(expires_at__range=EARTHLY)),
+                name="%(class)s_earthly_instants",
+            ),
+        ]
+
+    def triggers(self) -> list[pgtrigger.Trigger]:
+        return [
+            refuse(
+                "begins_pending",
+                pgtrigger.Insert,
+                "Work begins as pending, not as %.",
+                "NEW.state",
+                condition="NEW.state <> 'pending'",
+            ),
+            # One list of texts: PostgreSQL parses a condition for each statement, and eleven pairs of states are a tree
+            # of a hundred nodes, which cost each claim and each settlement 0.1 ms.
+            refuse(
+                "moves_along_edges",
+                update_of("state"),
+                "Work does not go from % to %.",
+                "OLD.state",
+                "NEW.state",
+                condition="OLD.state <> NEW.state AND OLD.state || '>' || NEW.state NOT IN "
+                f"({', '.join(map(repr, self.edges))})",
+                hint="See docs/life-of-a-delivery.md.",
+            ),
+            # An attempt's number is tries + released: if it fell, the next claim would meet an attempt of that number.
+            refuse(
+                "counts_grow",
+                update_of("tries", "released", "replays"),
+                "The tries and replays only grow.",
+                condition="NEW.replays < OLD.replays OR (NEW.replays = OLD.replays"
+                " AND NEW.tries + NEW.released < OLD.tries + OLD.released)",
+            ),
+            # Not a CHECK, which each claim and each settlement would pay for.
+            refuse(
+                "dead_letter_has_cause",
+                update_of("state"),
+                "A dead letter has a cause.",
+                condition=f"OLD.state = '{self.working}' AND NEW.state IN {DEAD_LETTERS} AND NEW.cause = ''",
+            ),
+        ]
+
+    def attempt_constraints(self) -> list[models.BaseConstraint]:
+        return [
+            models.UniqueConstraint(fields=[self.key, "replay", "number"], name="%(class)s_number_once"),
+            models.CheckConstraint(
+                condition=Q(finished_at=None, outcome="") | (Q(finished_at__isnull=False) & ~Q(outcome="")),
+                name="%(class)s_closed_with_outcome",
+            ),
+            models.CheckConstraint(
+                condition=Q(finished_at=None) | Q(finished_at__gte=F("started_at")),
+                name="%(class)s_ends_after_start",
+            ),
+        ]
+
+    def attempt_triggers(self, table: str) -> list[pgtrigger.Trigger]:
+        """`table` is the table of the work."""
+        return [
+            refuse(
+                "closed_once",
+                pgtrigger.Update,
+                "An attempt is closed once, and nothing else of it changes.",
+                condition="OLD.finished_at IS NOT NULL OR NEW.finished_at IS NULL OR "
+                + changed("id", f"{self.key}_id", "replay", "number", "token", "worker", "started_at"),
+            ),
+            # Deferred: an attempt is deleted before its work.
+            pgtrigger.Trigger(
+                name="kept",
+                when=pgtrigger.After,
+                operation=pgtrigger.Delete,
+                timing=pgtrigger.Deferred,
+                func=f"""
+                IF EXISTS (SELECT FROM {table} WHERE id = OLD.{self.key}_id) THEN
+                    RAISE EXCEPTION 'An attempt is kept for as long as its work.' USING ERRCODE = 'check_violation';
+                END IF;
+                RETURN NULL;
+                """,
+            ),
+        ]
+
+
+WORDS = Words()
+
+
+class Work(models.Model):
+    """A piece of work. Its row is the queue, and its id the idempotency key.
+
+    It is not claimed before `available_at`. If nobody has claimed it by `wake_at`, rescue publishes it again; `wakes`
+    counts how often. `tries` counts since the last replay; `released` counts claims given back before anything was
+    done. `cause` groups dead letters, see `reasons.cause_of`.
+    """
+
+    words = WORDS
+    # The foreign keys to rows that the triggers of a change of state write to.
+    locks: ClassVar[tuple[str, ...]] = ()
+
+    id = models.UUIDField("idempotency key", primary_key=True, default=uuid7, editable=False)
+    state = models.CharField(max_length=9, choices=[(state, state) for state in WORDS.states], default="pending")
+    available_at = models.DateTimeField(db_default=Now())
+    wake_at = models.DateTimeField(db_default=Now())
+    wakes = models.PositiveSmallIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    released = models.PositiveSmallIntegerField(db_default=0, editable=False)
+    replays = models.PositiveSmallIntegerField(default=0)
+    lease_token = models.UUIDField(null=True, blank=True, editable=False)
+    lease_until = models.DateTimeField(null=True, blank=True, editable=False)
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
+    cause = models.CharField(max_length=64, db_default="", blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+        ordering = ["-id"]
+        indexes = WORDS.indexes()
+        constraints = WORDS.constraints()
+        triggers = WORDS.triggers()
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def reason(self) -> str:
+        """Why it is in its state; empty where that needs no reason."""
+        return sentence(self.reason_code, self.reason_params)
+
+
+class Attempt(models.Model):
+    """One try: opened when claimed, closed once, then immutable.
+
+    A kind adds the foreign key to its work. `token` is the lease's; `worker` the process that claimed it (host and
+    pid). The outcome of a success is the kind's own word.
+    """
+
+    replay = models.PositiveSmallIntegerField()
+    number = models.PositiveSmallIntegerField()
+    token = models.UUIDField(editable=False)
+    worker = models.CharField(max_length=120, blank=True)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    outcome = models.CharField(max_length=10, choices=WORDS.outcomes, blank=True)
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
+
+    class Meta:
+        abstract = True
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"try {self.number}"
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)

@@ -1,0 +1,140 @@
+"""Reasons as codes with parameters, and the sentences that people read for them. Pure.
+
+The database holds a code and its parameters; a sentence is made only where a person reads it. Nothing compares or
+parses a sentence. Parameters may hold what a service said, as data, but never a secret.
+
+Each app lists its own codes as a subclass of `Codes`; those of the engine stand here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from string import Formatter
+from typing import Any
+
+_CODES: dict[str, Codes] = {}
+# How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.
+FORMATS: dict[str, Callable[[Any], str]] = {"number": "{:g}".format}
+
+
+class Codes(StrEnum):
+    """Codes, each with its sentence, and the parameters that tell the dead letters of one code apart."""
+
+    text: str
+    grouped_by: tuple[str, ...]
+
+    def __new__(cls, code: str, text: str, *grouped_by: str) -> Codes:
+        member = str.__new__(cls, code)
+        member._value_, member.text, member.grouped_by = code, text, grouped_by
+        _CODES[code] = member
+        return member
+
+
+class Code(Codes):
+    """What the engine itself says."""
+
+    DAMAGED_ROW = "damaged-row", "Nothing was done: what is stored of it is damaged ({error})."
+    FAULT = "fault", "Carillon itself failed in the middle of it ({kind}: {error}).", "error"
+    STOPPED = "stopped", "The worker was stopped in the middle of it."
+    LOST = "lost", "The worker was lost in the middle of it."
+    RELEASED = "released", "The worker was stopped before it had begun."
+    DATABASE_AWAY = "database-away", "The database went away while this try was being opened."
+    STALE = "stale", "It was stale before it could be done."
+    DISCARDED = "discarded", "Discarded: {said}"
+
+
+# A reason may hold the one before it, so many deep: a channel that came after one that was disabled after a 410.
+_DEPTH = 5
+
+
+class Reason:
+    """A code and its parameters: JSON values, or other reasons. Its text is the sentence for people."""
+
+    __slots__ = ("code", "params")
+
+    def __init__(self, code: str, /, **params: Any) -> None:
+        self.code = str(code)
+        self.params = {name: _stored(value) for name, value in params.items()}
+
+    @classmethod
+    def read(cls, code: str, params: str) -> Reason:
+        """Return the reason of a row, whose parameters are the text of a jsonb."""
+        found = json.loads(params)
+        return cls(code, **found) if isinstance(found, dict) else cls(code)
+
+    def then(self, following: Reason) -> Reason:
+        """Return this reason with another one, whose sentence comes after its own."""
+        return Reason(self.code, **self.params, then=following)
+
+    @property
+    def json(self) -> str:
+        """The parameters, for a column of jsonb."""
+        return json.dumps(self.params) if self.params else "{}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reason) and (self.code, self.params) == (other.code, other.params)
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.json))
+
+    def __str__(self) -> str:
+        return sentence(self.code, self.params)
+
+    def __repr__(self) -> str:
+        return f"Reason({self.code!r}, {self.params!r})"
+
+
+NO_REASON = Reason("")
+
+
+def sentence(code: str, params: object) -> str:
+    """Return the sentence for a stored reason. An unknown code and damaged parameters are readable too."""
+    return _sentence(code, params, _DEPTH)
+
+
+def cause_of(handler: str, reason: Reason, state: str) -> str:
+    """Return the group of a dead letter: one handler, one reason and one end. Fit for a URL."""
+    known = _CODES.get(reason.code)
+    details = [str(reason.params[name]) for name in known.grouped_by if reason.params.get(name)] if known else []
+    end = "-unknown" if state == "unknown" else ""
+    return re.sub(r"[^a-z0-9_-]+", "-", "-".join([handler, reason.code, *details]).lower())[: 64 - len(end)] + end
+
+
+def _sentence(code: str, params: object, depth: int) -> str:
+    given = dict(params) if isinstance(params, Mapping) else {}
+    if depth == 0:
+        return "…"
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            given[name] = _sentence(str(value.get("code")), value.get("params"), depth - 1)
+    template = _CODES[code].text if code in _CODES else ""
+    text = _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code)
+    if text.startswith("the "):
+        text = text[0].upper() + text[1:]
+    return f"{text} {given['then']}" if "then" in given else text
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, Reason):
+        return {"code": value.code, "params": value.params}
+    # jsonb cannot hold NUL and halves of surrogate pairs.
+    return re.sub("[\0\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
+
+
+class _Formatter(Formatter):
+    """Fills in a sentence; "…" where a parameter is missing, as it stands where it is of another kind."""
+
+    def get_value(self, key: int | str, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        return kwargs.get(str(key), "…")
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        try:
+            return FORMATS[format_spec](value) if format_spec else str(value)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return str(value)
+
+
+_FORMATTER = _Formatter()

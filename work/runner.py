@@ -1,0 +1,121 @@
+"""Run one piece of work: claim it, run it outside of any transaction, decide, settle under the lease's token."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from common import fault_points
+from common.postgres import is_outage, lend_connection
+from work.answers import Answer, Cancel, Defer, NotStarted, OwnFault
+from work.claim import claim, seconds_until_available, unreadable
+from work.decision import decide
+from work.kinds import C, Kind
+from work.manual import cancel
+from work.reasons import Code, Reason
+from work.settlement import defer, release, settle
+from work.wakes import Wake, is_published, publish
+
+log = logging.getLogger(__name__)
+
+
+class TryAgain(Exception):
+    """It is settled for another try, in `wait` seconds. Celery's autoretry catches it and publishes."""
+
+    def __init__(self, reason: Reason, wait: float) -> None:
+        super().__init__(str(reason))
+        self.wait = wait
+
+
+def run(kind: Kind[Any], work_id: UUID, worker: str) -> None:
+    """Try once. Does nothing when it is not due, not pending, or in another worker's hands.
+
+    Raises `TryAgain` where another try follows.
+    """
+    claimed = claim(kind, work_id, worker)
+    if claimed is None:
+        wait = seconds_until_available(kind, work_id)
+        if wait:  # the message came before its time: clocks differ, or the row waits since
+            publish([Wake(kind.task, work_id, wait)])
+        return
+    match prepared := _prepare(kind, claimed):
+        case Cancel(reason):
+            _withdraw(kind, claimed, reason)
+        case Defer(wait, reason):
+            fault_points.reach("deferring")
+            if defer(kind, claimed, wait, reason) and is_published(wait):
+                publish([Wake(kind.task, work_id, wait, claimed.person_id)])
+        case _ if callable(prepared):
+            lend_connection()
+            finish(kind, claimed, _call(kind, claimed, prepared))
+        case _:
+            finish(kind, claimed, prepared)
+
+
+def _prepare(kind: Kind[C], claimed: C) -> Defer | Cancel | Answer | Callable[[], Answer]:
+    try:
+        return kind.prepare(claimed)
+    except Exception as error:
+        if is_outage(error):
+            release(kind, claimed, Reason(Code.DATABASE_AWAY))
+            raise
+        log.error("%s %s cannot be read: %s", kind.task, claimed.id, type(error).__name__)
+        return NotStarted(unreadable(error))
+    except (SystemExit, KeyboardInterrupt):  # a worker that must stop now
+        release(kind, claimed, Reason(Code.RELEASED))
+        raise
+
+
+def _call(kind: Kind[C], claimed: C, prepared: Callable[[], Answer]) -> Answer:
+    """The answer. Where it raises, that is a bug, and the outcome unknown."""
+    try:
+        fault_points.reach("running")
+        answer = prepared()
+        fault_points.reach("ran")
+        return answer
+    except Exception as error:
+        return _fault(kind, claimed, error)
+    except (SystemExit, KeyboardInterrupt):
+        with suppress(TryAgain):
+            finish(kind, claimed, OwnFault(Reason(Code.STOPPED)), jitter=0.0)
+        raise
+
+
+def _fault(kind: Kind[C], claimed: C, error: Exception) -> OwnFault:
+    # The text of a foreign exception may hold a secret (a URL, a header): only its type is kept.
+    name = type(error).__name__
+    log.error("%s raised %s for %s %s", claimed.handler, name, kind.task, claimed.id)
+    return OwnFault(Reason(Code.FAULT, kind=claimed.handler, error=name))
+
+
+def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = None) -> None:
+    """Decide what follows the answer and settle. Raises `TryAgain` where another try follows.
+
+    `jitter` is a number in [0, 1), random where None.
+    """
+    decision = decide(kind, claimed, answer, random.random() if jitter is None else jitter)  # noqa: S311
+    try:
+        settled = settle(kind, claimed, decision, answer)
+    except Exception as error:
+        if getattr(answer, "effect", None) is None or is_outage(error):
+            raise
+        finish(kind, claimed, _fault(kind, claimed, error), jitter)  # nothing of the effect was written
+        return
+    if not settled:
+        log.warning("%s %s was taken over while it ran; this result is not recorded", kind.task, claimed.id)
+    elif decision.wait is not None:
+        raise TryAgain(decision.reason, decision.wait)
+    else:
+        kind.after(claimed, answer)
+
+
+def _withdraw(kind: Kind[C], claimed: C, reason: Reason) -> None:
+    with transaction.atomic():
+        if release(kind, claimed, reason):
+            cancel(kind.model, [claimed.id], reason)

@@ -1,0 +1,150 @@
+"""Write what became of a try, under the lease's token: 0 rows changed means that another worker has taken over.
+
+One statement does it, for one piece of work as for many, because all work pays for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from common import fault_points, postgres
+from common.postgres import column, persist
+from work.answers import Answer
+from work.decision import Decision, give_back
+from work.kinds import Kind, Lease
+from work.reasons import NO_REASON, Reason, cause_of
+
+_COLUMNS = {
+    "id": "uuid",
+    "token": "uuid",
+    "state": "text",
+    "wait": "float",
+    "wake": "float",
+    "uncounted": "int",
+    "reason_code": "text",
+    "reason_params": "jsonb",
+    "cause": "text",
+    "outcome": "text",
+    "said_code": "text",
+    "said_params": "jsonb",
+}
+_ASKED = ", ".join(f"%({name})s::{kind}[]" for name, kind in _COLUMNS.items())
+_SETTLE = f"""
+WITH asked AS (
+    SELECT * FROM unnest({_ASKED}$follow_types) AS asked({", ".join(_COLUMNS)}$follow_names)
+), settled AS (
+    UPDATE $work d
+       SET state = asked.state, reason_code = asked.reason_code, reason_params = asked.reason_params,
+           cause = asked.cause, tries = tries - uncounted, released = released + uncounted,
+           lease_token = NULL, lease_until = NULL,
+           settled_at = CASE WHEN asked.state <> 'pending' THEN now() END,
+           available_at = coalesce(now() + wait * interval '1 second', available_at),
+           wake_at = coalesce(now() + wake * interval '1 second', wake_at), wakes = 0
+      FROM asked
+     WHERE d.id = asked.id AND d.state = '$working' AND d.lease_token = asked.token
+ RETURNING d.*
+), closed AS (
+    UPDATE $attempt a
+       SET finished_at = clock_timestamp(), outcome = asked.outcome, reason_code = asked.said_code,
+           reason_params = asked.said_params
+      FROM settled JOIN asked USING (id)
+     WHERE a.$key = settled.id AND a.token = asked.token AND a.finished_at IS NULL
+)$follow
+SELECT id FROM settled
+"""  # noqa: S608 - constants only
+_PLAIN = _SETTLE.replace("$follow_types", "").replace("$follow_names", "").replace("$follow", "")
+
+
+class Settlement(NamedTuple):
+    """What to write for one piece of work: the columns of `asked`, and the kind's own, None where it has none."""
+
+    columns: tuple[Any, ...]
+    follow: tuple[Any, ...] | None = None
+
+
+def settlement(kind: Kind[Any], lease: Lease, decision: Decision, follow: tuple[Any, ...] | None = None) -> Settlement:
+    """What `decision` writes under the lease."""
+    reason = NO_REASON if decision.state == kind.words.done else decision.reason
+    dead = decision.state in ("dead", "unknown")
+    return Settlement(
+        (
+            lease.id,
+            lease.token,
+            decision.state,
+            decision.wait,
+            decision.wake,
+            int(not decision.counted),
+            reason.code,
+            reason.json,
+            cause_of(lease.handler, decision.reason, decision.state) if dead else "",
+            decision.outcome,
+            decision.reason.code,
+            decision.reason.json,
+        ),
+        follow,
+    )
+
+
+def write(kind: Kind[Any], rows: Sequence[Settlement]) -> list[UUID]:
+    """Settle them in one statement; return the ids of those whose lease was still there."""
+    values = dict(zip(_COLUMNS, map(column, zip(*(row.columns for row in rows), strict=True)), strict=True))
+    template = _PLAIN
+    if any(row.follow for row in rows):
+        template, none = _SETTLE, (None,) * len(kind.follow_values)
+        follow = zip(*(row.follow or none for row in rows), strict=True)
+        values |= dict(zip(kind.follow_values, map(column, follow), strict=True))
+    return [row.id for row in postgres.execute(kind.sql(template), values).fetchall()]
+
+
+def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | None = None) -> bool:
+    """working -> done, pending, dead, unknown: write the decision and close the attempt, under the token.
+
+    The effect of a `Done` is run in the same transaction. False when another worker has taken over since.
+    """
+    row = settlement(kind, lease, decision, None if answer is None else kind.follow_row(lease, answer, decision.state))
+    effect = getattr(answer, "effect", None)
+    settle_it = partial(_settle, kind, row) if effect is None else partial(_settle_with, kind, row, effect)
+    # The result must be written if at all possible: a database that is away for seconds must not turn a success into
+    # an unknown outcome. Settling twice under one token changes nothing.
+    closed = persist(settle_it, again=lambda: settle_it() or _is_closed(kind, lease))
+    fault_points.reach("settled")
+    return closed
+
+
+def release(kind: Kind[Any], lease: Lease, reason: Reason) -> bool:
+    """working -> pending: nothing was done, so the try does not count; another worker may claim it at once.
+
+    False when the lease is no longer there.
+    """
+    return settle(kind, lease, give_back(reason))
+
+
+def defer(kind: Kind[Any], lease: Lease, wait: float, reason: Reason) -> bool:
+    """working -> pending: it must not run now, but `wait` seconds later. Nothing was done; the try does not count.
+
+    False when the lease is no longer there.
+    """
+    return settle(kind, lease, give_back(reason, wait))
+
+
+def _settle(kind: Kind[Any], row: Settlement) -> bool:
+    return bool(write(kind, [row]))
+
+
+@transaction.atomic
+def _settle_with(kind: Kind[Any], row: Settlement, effect: Callable[[], object]) -> bool:
+    if not write(kind, [row]):
+        return False
+    effect()
+    return True
+
+
+def _is_closed(kind: Kind[Any], lease: Lease) -> bool:
+    """Whether this settlement was committed by a connection that broke before it could confirm that."""
+    attempts = kind.attempts._default_manager.filter(token=lease.token, finished_at__isnull=False)
+    return attempts.filter(**{kind.words.key: lease.id}).exclude(outcome="lost").exists()

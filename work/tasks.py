@@ -1,0 +1,51 @@
+"""Celery tasks: one for each kind of work, and rescue. Their arguments are ids only, because they are logged."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+from uuid import UUID
+
+from celery import Task, shared_task
+from celery.exceptions import Retry
+
+from work import rescue as rescuing
+from work import runner, wakes
+from work.kinds import Kind
+from work.runner import TryAgain
+
+_HOST = socket.gethostname()
+
+
+class WorkTask(Task[[str], None]):
+    """One piece of work a message. Autoretry publishes the next try with the wait that the row has."""
+
+    autoretry_for = (TryAgain,)
+    max_retries = None  # the row counts the tries: a message can be lost or doubled
+    ignore_result = True  # the attempts are the record
+
+    def retry(  # type: ignore[override]  # the options of the supertype, passed on as they come
+        self, args: Any = None, kwargs: Any = None, exc: Any = None, countdown: Any = None, **options: Any
+    ) -> Retry:
+        if isinstance(exc, TryAgain):
+            if not wakes.is_published(exc.wait):
+                # Rescue publishes it when the wait is nearly over; monitors see a retry.
+                return Retry(exc=exc, when=exc.wait)  # type: ignore[arg-type]
+            countdown = exc.wait
+        return super().retry(args, kwargs, exc=exc, countdown=countdown, **options)
+
+
+def task_of(kind: Kind[Any]) -> Any:
+    """Declare the task of a kind, for the `tasks` module of its app."""
+
+    @shared_task(base=WorkTask, name=kind.task)
+    def run(work_id: str) -> None:
+        runner.run(kind, UUID(work_id), worker=f"{_HOST}:{os.getpid()}")
+
+    return run
+
+
+@shared_task(name="work.rescue")
+def rescue() -> dict[str, int]:
+    return rescuing.rescue()
