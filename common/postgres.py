@@ -19,6 +19,7 @@ from django.db import (
     connection,
     connections,
 )
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.rows import class_row, namedtuple_row
 from psycopg.types.datetime import TimestamptzLoader
 
@@ -81,13 +82,13 @@ def change(statement: str, values: Any) -> int:
 _REMEMBERED = 16
 
 
-def execute(statement: str, values: Mapping[str, Any]) -> Any:
+def execute(statement: str, values: Mapping[str, Any], on: BaseDatabaseWrapper | None = None) -> Any:
     """The cursor, as Django's would be after `execute`, with its errors; rows are named tuples.
 
-    For few statements, whose text never changes. Where Django logs statements, they go through its own cursor, which
-    knows what was sent.
+    For few statements, whose text never changes. `on` is another connection than this thread's. Where Django logs
+    statements, they go through its own cursor, which knows what was sent.
     """
-    database = connections[DEFAULT_DB_ALIAS]
+    database: Any = on or connections[DEFAULT_DB_ALIAS]
     database.close_if_health_check_failed()
     database.ensure_connection()
     if database.queries_logged:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from uuid import UUID, uuid4
 
 from common import fault_points, postgres
 from common.postgres import column, is_outage, persist
 from work.decision import Decision, give_back
+from work.group_commit import Alone, Combiner
 from work.kinds import C, Claim, Kind, Lease
 from work.reasons import Code, Reason
 from work.settlement import settle, settlement, write
+from work.shared_connection import SharedConnection, has_threads
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +43,16 @@ SELECT d.id, d.lease_token AS token, $handler AS handler, d.tries, d.released, d
        $person AS person_id$columns
   FROM claimed d $joins
 """
+# For threads together: rows that another transaction has locked are left out.
+_CLAIM_MANY = _CLAIM.replace(
+    "), claimed AS (",
+    """), held AS MATERIALIZED (
+    SELECT d.id FROM $work d
+     WHERE d.id = ANY(%(ids)s::uuid[]) AND d.state = 'pending' AND d.available_at <= now()
+       AND (d.expires_at IS NULL OR d.expires_at > now()) FOR NO KEY UPDATE SKIP LOCKED
+), claimed AS (""",
+).replace("      FROM asked\n     WHERE d.id", "      FROM asked JOIN held USING (id)\n     WHERE d.id")
+
 _COMMON = [field.name for field in fields(Claim)]
 
 
@@ -50,9 +63,7 @@ def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
     """
     token = uuid4()
     try:
-        row = persist(
-            partial(_claim, kind, work_id, token, worker), again=partial(_claim_again, kind, work_id, token, worker)
-        )
+        row = _claim(kind, work_id, token, worker)
         found = None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
     except Exception as error:
         if is_outage(error):
@@ -82,11 +93,39 @@ def seconds_until_available(kind: Kind[Any], work_id: UUID) -> float | None:
 
 
 def _claim(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> Any:
-    values = {"ids": column([work_id]), "tokens": column([token]), "lease": LEASE, "worker": worker[:120]}
-    return postgres.execute(kind.sql(_CLAIM), values).fetchone()
+    """The row, claimed together with what other threads claim at this moment, or alone."""
+    alone, again = (partial(claim, kind, work_id, token, worker) for claim in (_claim_alone, _claim_again))
+    if not has_threads():
+        return persist(alone, again)
+    try:
+        return _together(kind)((work_id, token, worker))
+    except Alone as left:
+        return persist(again if left.uncertain else alone, again)
+
+
+def _claim_alone(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> Any:
+    return postgres.execute(kind.sql(_CLAIM), _values([(work_id, token, worker)])).fetchone()
 
 
 def _claim_again(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> Any:
     """The connection that broke may have committed the claim before it did; nothing was done under it."""
     write(kind, [settlement(kind, Lease(id=work_id, token=token), give_back(Reason(Code.DATABASE_AWAY)))])
-    return _claim(kind, work_id, token, worker)
+    return _claim_alone(kind, work_id, token, worker)
+
+
+@cache
+def _together(kind: Kind[Any]) -> Combiner[tuple[UUID, UUID, str], Any]:
+    """Claims for all threads that claim at the same moment, in one statement and one commit, each under its token."""
+    shared = SharedConnection()
+
+    def claim_many(asked: Sequence[tuple[UUID, UUID, str]]) -> list[Any]:
+        rows = {row.token: row for row in shared.execute(kind.sql(_CLAIM_MANY), _values(asked)).fetchall()}
+        return [rows.get(token) or Alone() for _, token, _ in asked]
+
+    return Combiner(claim_many)
+
+
+def _values(asked: Sequence[tuple[UUID, UUID, str]]) -> dict[str, Any]:
+    """Of one process."""
+    ids, tokens, workers = zip(*asked, strict=True)
+    return {"ids": column(ids), "tokens": column(tokens), "lease": LEASE, "worker": workers[0][:120]}

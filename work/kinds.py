@@ -6,7 +6,7 @@ See docs/adding-a-kind-of-work.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -58,7 +58,8 @@ class Kind(Generic[C]):
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
     that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, and `person`
     the SQL of whose it is, for the fair queue. `follow` is the SQL of what else a settlement writes, as CTEs that see
-    `asked` and `settled`; `follow_values` are the columns of `asked` that it needs beyond the engine's, with types.
+    `asked` and `settled`; `follow_values` are the columns of `asked` that it needs beyond the engine's, with types, and
+    `follow_locks` the foreign keys to the rows that it writes to.
     """
 
     task: ClassVar[str]
@@ -71,6 +72,7 @@ class Kind(Generic[C]):
     on_unknown: ClassVar[str] = "''"
     person: ClassVar[str] = "NULL::bigint"
     follow: ClassVar[str] = ""
+    follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_values: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self) -> None:
@@ -126,7 +128,6 @@ class Kind(Generic[C]):
         return made
 
     def _all_names(self) -> dict[str, str]:
-        parents = {key: self.model._meta.get_field(key) for key in self.model.locks}
         return {
             "work": self.model._meta.db_table,
             "attempt": self.attempts._meta.db_table,
@@ -138,15 +139,22 @@ class Kind(Generic[C]):
             "person": self.person,
             "columns": f", {self.columns}" if self.columns else "",
             "joins": self.joins,
-            "locked": "".join(
-                f" JOIN {parent.related_model._meta.db_table} {key} ON {key}.id = d.{key}_id"  # type: ignore[union-attr]
-                for key, parent in parents.items()
-            ),
-            "lock": "FOR NO KEY UPDATE OF " + ", ".join(["d", *self.model.locks]) + " SKIP LOCKED",
+            "locked": self._joined(self.model.locks),
+            "lock": "FOR NO KEY UPDATE OF " + ", ".join(["d", *self.model.locks]),
+            "follow_lock": "".join(f", {key}" for key in self.follow_locks),
+            "follow_locked": self._joined(self.follow_locks),
             "follow": self.follow,
             "follow_names": "".join(f", {name}" for name in self.follow_values),
             "follow_types": "".join(f", %({name})s::{type_}[]" for name, type_ in self.follow_values.items()),
         }
+
+    def _joined(self, keys: Iterable[str]) -> str:
+        """The SQL that joins the rows to which foreign keys refer."""
+        fields = {key: self.model._meta.get_field(key) for key in keys}
+        return "".join(
+            f" JOIN {field.related_model._meta.db_table} {key} ON {key}.id = d.{key}_id"  # type: ignore[union-attr]
+            for key, field in fields.items()
+        )
 
 
 KINDS: dict[str, Kind[Any]] = {}

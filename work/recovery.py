@@ -25,7 +25,7 @@ UPDATE $work
  WHERE id = ANY(ARRAY(
     SELECT d.id FROM $work d $locked
      WHERE d.state = 'pending' AND d.expires_at <= now()
-     ORDER BY d.expires_at LIMIT %s $lock
+     ORDER BY d.expires_at LIMIT %s $lock SKIP LOCKED
  ))
 """  # noqa: S608 - constants only
 
@@ -39,7 +39,7 @@ _LOST = """
 SELECT d.id, d.lease_token AS token, $handler AS handler, $on_unknown AS on_unknown, d.tries
   FROM $work d $locked
  WHERE d.state = '$working' AND d.lease_until <= now()
- ORDER BY d.lease_until LIMIT %s $lock
+ ORDER BY d.lease_until LIMIT %s $lock SKIP LOCKED
 """
 _FOUND = {"pending": "again", "unknown": "held", "dead": "dead"}
 

@@ -6,9 +6,8 @@ One statement does it, for one piece of work as for many, because all work pays 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from django.db import transaction
 
@@ -16,8 +15,10 @@ from common import fault_points, postgres
 from common.postgres import column, persist
 from work.answers import Answer
 from work.decision import Decision, give_back
+from work.group_commit import Alone, Combiner
 from work.kinds import Kind, Lease
 from work.reasons import NO_REASON, Reason, cause_of
+from work.shared_connection import SharedConnection, has_threads
 
 _COLUMNS = {
     "id": "uuid",
@@ -57,7 +58,22 @@ WITH asked AS (
 )$follow
 SELECT id FROM settled
 """  # noqa: S608 - constants only
-_PLAIN = _SETTLE.replace("$follow_types", "").replace("$follow_names", "").replace("$follow", "")
+
+
+def _without_follow(statement: str) -> str:
+    return statement.replace("$follow_types", "").replace("$follow_names", "").replace("$follow", "")
+
+
+_PLAIN = _without_follow(_SETTLE)
+# For threads together: rows that another transaction has locked, or that the triggers would wait for, are left out.
+_SETTLE_MANY = _SETTLE.replace(
+    "), settled AS (",
+    """), held AS MATERIALIZED (
+    SELECT d.id FROM asked JOIN $work d USING (id) $locked$follow_locked
+     WHERE d.state = '$working' AND d.lease_token = asked.token $lock$follow_lock SKIP LOCKED
+), settled AS (""",
+).replace("      FROM asked\n     WHERE d.id", "      FROM asked JOIN held USING (id)\n     WHERE d.id")
+_PLAIN_MANY = _without_follow(_SETTLE_MANY.replace("$follow_locked", "").replace("$follow_lock", ""))
 
 
 class Settlement(NamedTuple):
@@ -90,15 +106,23 @@ def settlement(kind: Kind[Any], lease: Lease, decision: Decision, follow: tuple[
     )
 
 
-def write(kind: Kind[Any], rows: Sequence[Settlement]) -> list[UUID]:
-    """Settle them in one statement; return the ids of those whose lease was still there."""
+def statement(kind: Kind[Any], rows: Sequence[Settlement], many: bool = False) -> tuple[str, dict[str, str]]:
+    """The statement that settles the rows and returns the ids of those whose lease was still there; and its values.
+
+    `many`: it also leaves out those that another transaction has locked.
+    """
     values = dict(zip(_COLUMNS, map(column, zip(*(row.columns for row in rows), strict=True)), strict=True))
-    template = _PLAIN
-    if any(row.follow for row in rows):
-        template, none = _SETTLE, (None,) * len(kind.follow_values)
-        follow = zip(*(row.follow or none for row in rows), strict=True)
-        values |= dict(zip(kind.follow_values, map(column, follow), strict=True))
-    return [row.id for row in postgres.execute(kind.sql(template), values).fetchall()]
+    if not any(row.follow for row in rows):
+        return kind.sql(_PLAIN_MANY if many else _PLAIN), values
+    none = (None,) * len(kind.follow_values)
+    follow = zip(*(row.follow or none for row in rows), strict=True)
+    values |= zip(kind.follow_values, map(column, follow), strict=True)
+    return kind.sql(_SETTLE_MANY if many else _SETTLE), values
+
+
+def write(kind: Kind[Any], rows: Sequence[Settlement]) -> int:
+    """Settle them, waiting for those that another transaction has locked. Returns how many leases were still there."""
+    return len(postgres.execute(*statement(kind, rows)).fetchall())
 
 
 def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | None = None) -> bool:
@@ -108,10 +132,14 @@ def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | N
     """
     row = settlement(kind, lease, decision, None if answer is None else kind.follow_row(lease, answer, decision.state))
     effect = getattr(answer, "effect", None)
-    settle_it = partial(_settle, kind, row) if effect is None else partial(_settle_with, kind, row, effect)
+    alone = partial(_settle, kind, row, effect)
     # The result must be written if at all possible: a database that is away for seconds must not turn a success into
     # an unknown outcome. Settling twice under one token changes nothing.
-    closed = persist(settle_it, again=lambda: settle_it() or _is_closed(kind, lease))
+    again = partial(_settle_again, kind, row, effect, lease)
+    try:
+        closed = persist(alone, again) if effect or not has_threads() else _together(kind)(row)
+    except Alone as left:
+        closed = persist(again if left.uncertain else alone, again)
     fault_points.reach("settled")
     return closed
 
@@ -132,16 +160,30 @@ def defer(kind: Kind[Any], lease: Lease, wait: float, reason: Reason) -> bool:
     return settle(kind, lease, give_back(reason, wait))
 
 
-def _settle(kind: Kind[Any], row: Settlement) -> bool:
-    return bool(write(kind, [row]))
+def _settle(kind: Kind[Any], row: Settlement, effect: Callable[[], object] | None) -> bool:
+    if effect is None:
+        return write(kind, [row]) == 1
+    with transaction.atomic():
+        if settled := write(kind, [row]) == 1:
+            effect()
+    return settled
 
 
-@transaction.atomic
-def _settle_with(kind: Kind[Any], row: Settlement, effect: Callable[[], object]) -> bool:
-    if not write(kind, [row]):
-        return False
-    effect()
-    return True
+def _settle_again(kind: Kind[Any], row: Settlement, effect: Callable[[], object] | None, lease: Lease) -> bool:
+    """The connection that broke may have committed the settlement before it did."""
+    return _settle(kind, row, effect) or _is_closed(kind, lease)
+
+
+@cache
+def _together(kind: Kind[Any]) -> Combiner[Settlement, bool]:
+    """Settles for all threads that settle at the same moment, in one statement and one commit."""
+    shared = SharedConnection()
+
+    def settle_many(rows: Sequence[Settlement]) -> list[bool | Exception]:
+        settled = {row.id for row in shared.execute(*statement(kind, rows, many=True)).fetchall()}
+        return [True if row.columns[0] in settled else Alone() for row in rows]
+
+    return Combiner(settle_many)
 
 
 def _is_closed(kind: Kind[Any], lease: Lease) -> bool:

@@ -89,7 +89,7 @@ class DeliveryKind(Kind[Claim]):
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
   JOIN people_user p ON p.id = n.user_id"""
-    follow, follow_values = channel_health.WRITE, channel_health.VALUES
+    follow, follow_values, follow_locks = channel_health.WRITE, channel_health.VALUES, ("channel",)
 
     def read(self, row: Any, **common: Any) -> Claim:
         own_wish = row.replays > 0 and persist(partial(_sent_again_by, row.id)) == row.person_id

@@ -17,11 +17,22 @@ from django.utils import timezone
 from notifications import reasons
 from notifications.channels import changes, verification
 from notifications.links import UNSUBSCRIBE
-from notifications.message import Destination
+from notifications.message import Destination, Rejected
 from notifications.models import Channel, Delivery, Notification
 from people import mailboxes
 from people.models import Code, User
-from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, send_now, settle, take
+from tests.make import (
+    NOON,
+    disabled,
+    make_channel,
+    make_delivery,
+    make_schedule,
+    make_user,
+    noted,
+    send_now,
+    settle,
+    take,
+)
 from work import manual
 
 pytestmark = pytest.mark.django_db
@@ -197,7 +208,7 @@ def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: C
     claim = take(make_delivery(letters).id, "worker")
     assert claim is not None
     to(letters)
-    settle(claim, "dead", "No such mailbox.", gone=True)
+    settle(claim, "dead", Rejected(noted("No such mailbox."), gone=True))
     now = fresh(letters)
     assert (now.disabled_at, now.failing_since) == (None, None)
 

@@ -16,7 +16,7 @@ from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Intervention, Notification
 from people.models import User
 from tests.db.notifications.dead_letters.conftest import OPERATOR, state_after_a_try
-from tests.make import NOON, make_channel, make_delivery, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user, take
 from work import wakes
 
 pytestmark = pytest.mark.django_db
