@@ -18,6 +18,7 @@ _webhook = Webhook()
 @shared_task(name=NAME, ignore_result=True)
 def post(key: str) -> None:
     message = Message(UUID(key), "Water the plants", "All of them.", "Ada")
-    answer = _webhook.send(message, Destination({"url": os.environ["BENCH_SINK"]}, {"secret": SECRET}))
+    urls = os.environ["BENCH_SINKS"].split(",")
+    answer = _webhook.send(message, Destination({"url": urls[message.key.int % len(urls)]}, {"secret": SECRET}))
     if not isinstance(answer, Delivered):
         raise RuntimeError(str(answer))

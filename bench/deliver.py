@@ -1,22 +1,33 @@
 """`script/bench deliver [--n N] [--latency MS] [--json]`: what a delivery costs, against a bare Celery task.
 
-The bare task makes the same POST in the same run and records nothing.
+The bare task makes the same POST in the same run and records nothing. It runs twice, in interleaved rounds:
 
-Options: [--rounds 3] [--pool prefork|threads]; with a latency, the default is threads.
-`--queue 1000000` measures a claim, a settling and a rescue beside so many pending deliveries instead.
+- "stock worker": in what `celery worker` starts, with kombu's transport and four processes. The ratio to it is what a
+  user of Celery gains or pays by using Carillon.
+- "same worker": in our own workers, which speed it up too. The ratio to it is the price of the records.
+
+Options: [--rounds 3] [--pool threads|prefork] [--concurrency 64]. "lone" is one delivery at a time, from its message to
+its answer. `--queue 1000000` measures a claim, a settling and a rescue beside so many pending deliveries instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
 from bench.environment import clear_broker, environment, report, transactions
-from bench.workers import Sink, memory_of, own_redis_database, worker
+from bench.workers import Sink, cpu_of, memory_of, own_redis_database, stock_worker, worker
+from config.processes import Child
+
+_LONE = 200
+# More than a host may have in flight, few enough to keep their connections. Slow ones need more.
+_HOSTS, _HOSTS_SLOW = 32, 200
 
 
 def main() -> None:
@@ -24,7 +35,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=3_000, help="deliveries a round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--latency", type=int, default=0, help="milliseconds until the receiver answers")
-    parser.add_argument("--pool", choices=["prefork", "threads"])
+    parser.add_argument("--pool", choices=["prefork", "threads"], default="threads")
     parser.add_argument("--concurrency", type=int)
     parser.add_argument("--queue", type=int, help="measure single statements beside so many pending deliveries")
     parser.add_argument("--json", action="store_true")
@@ -34,61 +45,113 @@ def main() -> None:
         if options.queue:
             beside_a_queue(options.queue, options.n)
         else:
-            pool = options.pool or ("threads" if options.latency else "prefork")
-            against_bare(app, options, pool, options.concurrency or (4 if pool == "prefork" else 500))
+            against_bare(app, options)
 
 
-def against_bare(app: Any, options: argparse.Namespace, pool: str, concurrency: int) -> None:
+@dataclass
+class Runner:
+    """Something that does `n` jobs: `publish` starts them, `is_over` says whether their records are complete."""
+
+    workers: list[Child]
+    publish: Callable[[list[UUID]], object]
+    make: Callable[[int], list[UUID]] = lambda count: [uuid4() for _ in range(count)]
+    is_over: Callable[[], bool] = lambda: True
+    rates: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def run(self, sink: Sink, count: int) -> None:
+        ids = self.make(count)
+        target, used, started = sink.answered + count, cpu_of(self.workers), time.perf_counter()
+        self.publish(ids)
+        while sink.answered < target or not self.is_over():
+            if time.perf_counter() > started + 90:
+                raise SystemExit(f"Only {sink.answered - target + count} of {count} were answered")
+            time.sleep(0.01)
+        self.rates.append(count / (time.perf_counter() - started))
+        self.cpu.append((cpu_of(self.workers) - used) / count * 1000)
+
+    def lone(self, sink: Sink) -> tuple[float, float]:
+        """Milliseconds from a message to its answer with nothing else to do: the median, and the 99th of 100."""
+        taken = []
+        for key in self.make(_LONE):
+            target, started = sink.answered + 1, time.perf_counter()
+            self.publish([key])
+            while sink.answered < target:
+                time.sleep(0.0002)
+            taken.append((time.perf_counter() - started) * 1000)
+        return statistics.median(taken), statistics.quantiles(taken, n=100)[98]
+
+
+def against_bare(app: Any, options: argparse.Namespace) -> None:
     from bench import bare
     from bench.rows import make_channel, make_deliveries, make_user
     from notifications.deliveries.kind import DELIVERY
     from notifications.models import Delivery
     from work import publisher, wakes
 
-    sink = Sink(options.latency / 1000)
-    channel = make_channel(make_user(), "webhook", {"url": sink.url}, {"secret": bare.SECRET})
+    processes, concurrency = (1, 4) if options.pool == "prefork" else (2, 64)
+    concurrency = options.concurrency or concurrency
+    sink, user = Sink(options.latency / 1000), make_user()
+    urls = sink.urls(_HOSTS_SLOW if options.latency else _HOSTS)
+    channels = [make_channel(user, "webhook", {"url": url}, {"secret": bare.SECRET}) for url in urls]
+    sinks = {"BENCH_SINKS": ",".join(urls)}
 
-    def ours(ids: list[UUID]) -> Callable[[], bool]:
-        wakes.publish(wakes.Wake(DELIVERY.task, delivery_id) for delivery_id in ids)
-        return lambda: not Delivery.objects.filter(state__in=Delivery.OPEN).exists()
+    def make(count: int) -> list[UUID]:
+        ids = [
+            key
+            for position, channel in enumerate(channels)
+            for key in make_deliveries(channel, count // len(channels) + (position < count % len(channels)))
+        ]
+        random.shuffle(ids)
+        return ids
 
-    def peer(ids: list[UUID]) -> Callable[[], bool]:
-        publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids])
-        return lambda: True
+    def bare_to(queue: str) -> Callable[[list[UUID]], None]:
+        return lambda ids: publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids], queue)
 
-    def measure(publish: Callable[[list[UUID]], Callable[[], bool]], ids: list[UUID]) -> float:
-        target, started = sink.answered + len(ids), time.perf_counter()
-        finished = publish(ids)
-        while sink.answered < target or not finished():
-            if time.perf_counter() > started + 60:
-                raise SystemExit(f"Only {sink.answered} of {target} were answered")
-            time.sleep(0.01)
-        return len(ids) / (time.perf_counter() - started)
+    def is_over() -> bool:
+        return not Delivery.objects.filter(state__in=Delivery.OPEN).exists()
 
-    processes = 1 if pool == "prefork" else 2
-    rates: dict[str, list[float]] = {"ours": [], "bare": []}
     try:
-        with worker(pool, concurrency, processes, sink) as workers:
-            measure(ours, make_deliveries(channel, 200))
-            measure(peer, [uuid4() for _ in range(200)])
+        with (
+            worker(options.pool, concurrency, processes, sink, **sinks) as own,
+            stock_worker(4 if not options.latency else processes * concurrency, sink, **sinks) as stock,
+        ):
+            ours = Runner(own, lambda ids: wakes.publish(wakes.Wake(DELIVERY.task, key) for key in ids), make, is_over)
+            runners = {
+                "ours": ours,
+                "bare task, stock worker": Runner(stock, bare_to("celery")),
+                "bare task, same worker": Runner(own, bare_to("maintenance")),
+            }
+            for runner in runners.values():
+                runner.run(sink, 320)
+                runner.rates.clear()
+                runner.cpu.clear()
             before = transactions()
             for _ in range(options.rounds):
-                ids = make_deliveries(channel, options.n)
-                rates["ours"].append(measure(ours, ids))
-                rates["bare"].append(measure(peer, [uuid4() for _ in range(options.n)]))
+                for runner in runners.values():
+                    runner.run(sink, options.n)
             each = (transactions() - before) / (options.rounds * options.n)
-            memory = memory_of(workers)
+            shown = {name: _row(runner, options.n) for name, runner in runners.items()}
+            for name, runner in runners.items():
+                middle, late = (0.0, 0.0) if options.latency else runner.lone(sink)
+                shown[name] |= {"lone p50 ms": round(middle, 1), "lone p99 ms": round(late, 1)}
     finally:
         sink.close()
         clear_broker(app)
-    middle = {name: statistics.median(found) for name, found in rates.items()}
-    shape = {"pool": f"{processes} x {pool} {concurrency}", "latency ms": options.latency, "n": options.n}
-    rows = {
-        name: {"a second": round(rate, 1), "took s": round(options.n / rate, 2)} | shape
-        for name, rate in middle.items()
+    row = shown.pop("ours") | {
+        "transactions each": round(each, 2),
+        "pool": f"{processes} x {options.pool} {concurrency}",
+        "latency ms": options.latency,
     }
-    own = rows["ours"] | {"transactions each": round(each, 2), "memory MiB": memory}
-    report("deliver", 0, own, {"bare task": rows["bare"]}, {"bare task": round(middle["ours"] / middle["bare"], 2)})
+    report(
+        "deliver", 0, row, shown, {name: round(row["a second"] / peer["a second"], 2) for name, peer in shown.items()}
+    )
+
+
+def _row(runner: Runner, n: int) -> dict[str, Any]:
+    rate = statistics.median(runner.rates)
+    cpu, memory = statistics.median(runner.cpu), memory_of(runner.workers)
+    return {"a second": round(rate, 1), "took s": round(n / rate, 2), "CPU ms": round(cpu, 2), "memory MiB": memory}
 
 
 def beside_a_queue(queue: int, n: int) -> None:

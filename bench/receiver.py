@@ -48,7 +48,7 @@ async def main(path: str, latency: float) -> None:
         file.write(bytes(8))
         file.flush()
         Receiver.count, Receiver.latency = mmap.mmap(file.fileno(), 8), latency
-        server = await asyncio.get_running_loop().create_server(Receiver, "127.0.0.1", 0, backlog=2048)
+        server = await asyncio.get_running_loop().create_server(Receiver, "0.0.0.0", 0, backlog=2048)  # noqa: S104 - 127.0.0.1 and all others
         print(server.sockets[0].getsockname()[1], flush=True)
         asyncio.get_running_loop().add_reader(sys.stdin, os._exit, 0)  # the starter's death closes it
         await server.serve_forever()

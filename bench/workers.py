@@ -10,9 +10,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import redis
 
 from config import env
 from config.processes import Child
@@ -27,8 +29,13 @@ class Sink:
         command = [sys.executable, "-m", "bench.receiver", str(path), str(latency)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout  # we asked for a pipe
-        self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}/hook"
+        self._port = int(self._process.stdout.readline())
+        self.url = f"http://127.0.0.1:{self._port}/hook"
         self._count = mmap.mmap(os.open(path, os.O_RDWR), 8)
+
+    def urls(self, hosts: int) -> list[str]:
+        """Its address under so many names, each of which counts as a host."""
+        return [f"http://127.0.0.{number}:{self._port}/hook" for number in range(1, hosts + 1)]
 
     @property
     def answered(self) -> int:
@@ -44,6 +51,22 @@ class Sink:
 @contextmanager
 def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_too: str) -> Iterator[list[Child]]:
     """Workers with the settings of production and `settings_too`, on the database of the bench; ready at the start."""
+    options = ["-I", "bench.bare", "-Q", "deliveries,bulk,maintenance", "--pool", pool]
+    with _running("config", options, concurrency, processes, sink, settings_too) as children:
+        yield children
+
+
+@contextmanager
+def stock_worker(concurrency: int, sink: Sink, **settings_too: str) -> Iterator[list[Child]]:
+    """One that `celery worker` starts for an application without settings."""
+    with _running("bench.stock", ["--pool", "prefork"], concurrency, 1, sink, settings_too) as children:
+        yield children
+
+
+@contextmanager
+def _running(
+    app: str, options: list[str], concurrency: int, processes: int, sink: Sink, settings_too: dict[str, str]
+) -> Iterator[list[Child]]:
     from django.conf import settings
     from django.db import connection
 
@@ -57,21 +80,15 @@ def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_t
         # Checked for each delivery, and never reached.
         "WEBHOOKS_PER_SECOND": "100000",
         "SENDS_PER_PERSON_PER_DAY": "1000000",
-        "BENCH_SINK": sink.url,
+        "BENCH_BROKER": settings.CELERY_BROKER_URL,
+        "BENCH_SINKS": sink.url,
         "LOG_LEVEL": "ERROR",
-        "DATABASE_POOL": "on" if pool == "threads" else "off",
         **settings_too,
     }
-    celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "-I", "bench.bare"]
-    celery += ["-Q", "deliveries,bulk,maintenance"]
-    options = ["--pool", pool, "--concurrency", str(concurrency), "--loglevel", "ERROR"]
+    celery = [sys.executable, "-m", "celery", "-A", app, "worker", *options, "--concurrency", str(concurrency)]
+    celery += ["--loglevel", "ERROR", "--without-mingle", "--without-gossip"]
     children = [
-        Child(
-            f"worker{n}",
-            [*celery, *options, "--without-mingle", "--without-gossip", "-n", f"w{n}@%h"],
-            ready_sign=".> maintenance",
-            environment=environment,
-        )
+        Child(f"worker{n}", [*celery, "-n", f"{app}{n}@%h"], ready_sign=".> exchange=", environment=environment)
         for n in range(processes)
     ]
     for child in children:
@@ -89,14 +106,27 @@ def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_t
 def memory_of(children: list[Child]) -> int:
     """MiB of all their processes, shared pages counted once (PSS)."""
     kib = 0
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(status.read_text().rpartition(")")[2].split()[2]) in {child.pid for child in children}:
-                lines = (status.parent / "smaps_rollup").read_text().splitlines()
-                kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
+    for process in _processes_of(children):
+        lines = (process / "smaps_rollup").read_text().splitlines()
+        kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return kib // 1024
+
+
+def cpu_of(children: list[Child]) -> float:
+    """Seconds of CPU that their processes have used."""
+    ticks = 0
+    for process in _processes_of(children):
+        ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _processes_of(children: list[Child]) -> list[Path]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if int(status.read_text().rpartition(")")[2].split()[2]) in {child.pid for child in children}:
+                found.append(status.parent)
+    return found
 
 
 def own_redis_database(app: Any) -> None:
@@ -104,6 +134,8 @@ def own_redis_database(app: Any) -> None:
     from django.conf import settings
 
     settings.REDIS_URL = settings.REDIS_URL.replace("?db=0", "?db=15")  # of the embedded Redis, see script/bench
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.flushdb()
     settings.CELERY_BROKER_URL = app.conf.broker_url = env.broker(settings.REDIS_URL)
     options = app.conf.broker_transport_options | {"global_keyprefix": "carillon:"}
     app.conf.broker_transport_options = options

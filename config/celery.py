@@ -1,6 +1,7 @@
 """The Celery application, which every process imports: manage.py, web, workers and beats.
 
-Workers: `celery -A config worker -Q deliveries,bulk,maintenance`. Clock: `celery -A config beat`.
+Workers: `celery -A config worker -Q deliveries,bulk,maintenance`, with threads; or with processes, by `--pool prefork`.
+Clock: `celery -A config beat`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from celery import Celery, signals
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import OperationalError
+
+from config.watchdog import Watchdog
+from work import transport
 
 
 def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -31,6 +35,7 @@ def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 sys.excepthook = _report_in_one_line
 
+transport.install()
 app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -38,7 +43,7 @@ app.autodiscover_tasks()
 
 @signals.celeryd_after_setup.connect
 def check_pool(instance: Any, **_: Any) -> None:
-    """Stop a worker at its start if DATABASE_POOL does not fit its pool.
+    """Watch a worker with threads, and stop one at its start if DATABASE_POOL does not fit its pool.
 
     Threads must share connections: a thousand threads would hold a thousand. A process keeps one for all its tasks.
     """
@@ -47,3 +52,5 @@ def check_pool(instance: Any, **_: Any) -> None:
     if threads != shared:
         value = "on: its threads share connections" if threads else "off: each of its processes keeps one connection"
         sys.exit(f"Carillon cannot start: with this --pool, a worker needs DATABASE_POOL={value}")
+    if threads:
+        Watchdog(instance.time_limit, instance.max_memory_per_child)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import os
 import signal
@@ -24,6 +25,21 @@ def web_command(host: str, port: int) -> list[str]:
     proxy = [] if env.flag("BEHIND_PROXY", False) else ["--no-proxy-headers"]
     uvicorn = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
     return [*uvicorn, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "5", *proxy]
+
+
+def worker_command(name: str, level: str) -> list[str]:
+    """The command of a worker with threads, for all queues; `level` is that of its log."""
+    celery = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker"]
+    quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
+    return [*celery, "-Q", "deliveries,bulk,maintenance", "-n", f"{name}@%h", *quick, "--loglevel", level]
+
+
+def threads_of(command: list[str]) -> bool:
+    """Whether this command line starts a worker with threads, the default of `celery worker` here."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-P", "--pool", default="threads")
+    found, others = parser.parse_known_args(command)
+    return "celery" in command[0] and "worker" in others and found.pool == "threads"
 
 
 class Child:
@@ -83,12 +99,17 @@ class Child:
             self._ready.set()
         return self._ready.is_set()
 
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM."""
+        if self._process:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGTERM)
+
     def stop(self, within: float, hurry: Callable[[], bool] = lambda: False) -> None:
-        """Send SIGTERM; kill it and its children after `within` seconds, or once `hurry()` is True."""
+        """Ask it to stop; kill it and its children after `within` seconds, or once `hurry()` is True."""
         if self._process is None:
             return
-        with suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGTERM)
+        self.ask_to_stop()
         deadline = time.monotonic() + within
         while self._process.poll() is None and time.monotonic() < deadline and not hurry():
             time.sleep(0.02)

@@ -1,8 +1,9 @@
 """`script/server`: all of Carillon in one terminal, for one machine.
 
-It migrates the database, creates a first admin, and starts web, worker and beat. A child that dies is restarted; if it
-dies three times within a minute, everything stops with exit status 1. Ctrl-C or SIGTERM stops beat, worker, web and
-engines, in this order, so that nothing new begins while current work finishes. A second Ctrl-C kills at once.
+It migrates the database, creates a first admin, and starts web, two workers and beat. A child that dies is restarted;
+if it dies three times within a minute, everything stops with exit status 1 (a worker: three times before it was ready).
+Ctrl-C or SIGTERM stops beat, workers, web and engines, in this order, so that nothing new begins while current work
+finishes. A second Ctrl-C kills at once.
 """
 
 from __future__ import annotations
@@ -18,30 +19,27 @@ from collections import deque
 from contextlib import suppress
 
 from config import embedded, env, preflight
-from config.processes import Child, print_line, web_command
+from config.processes import Child, print_line, web_command, worker_command
 
 _READY_WITHIN = 90.0  # seconds
 _DEATHS, _WITHIN = 3, 60.0
+# Python uses one core for each; and while one starts again, the other goes on.
+_WORKERS = ("worker1", "worker2")
 # Seconds. A delivery may take its deadline of 60 s.
-_STOPS_WITHIN = {"beat": 5.0, "worker": 65.0, "web": 8.0}
+_BEAT_STOPS_WITHIN, _WORKER_STOPS_WITHIN, _WEB_STOPS_WITHIN = 5.0, 65.0, 8.0
 
 
 class Server:
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
         self.signals = 0
-        python = sys.executable
-        celery = [python, "-m", "celery", "-A", "config", "--quiet"]
-        level = ["--loglevel", "INFO"]  # the level of the line that we wait for
         self.web = Child("web", web_command(host, port), ready_check=self._web_answers)
-        self.worker = Child(
-            "worker",
-            [*celery, "worker", "-Q", "deliveries,bulk,maintenance", "--without-mingle", "--without-gossip", *level],
-            ready_sign=" ready.",
-        )
-        self.beat = Child("beat", [*celery, "beat", *level], ready_sign="beat: Starting...")
+        # INFO is the level of the lines that we wait for.
+        self.workers = [Child(name, worker_command(name, "INFO"), ready_sign=" ready.") for name in _WORKERS]
+        beat = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "beat", "--loglevel", "INFO"]
+        self.beat = Child("beat", beat, ready_sign="beat: Starting...")
         self.deaths: dict[Child, deque[float]] = {
-            child: deque(maxlen=_DEATHS) for child in (self.web, self.worker, self.beat)
+            child: deque(maxlen=_DEATHS) for child in (self.web, *self.workers, self.beat)
         }
 
     @property
@@ -87,7 +85,8 @@ class Server:
             for child, deaths in self.deaths.items():
                 if (status := child.exit_status()) is None:
                     continue
-                deaths.append(time.monotonic())
+                if child not in self.workers or not child.is_ready():  # a provider may end a worker, not the server
+                    deaths.append(time.monotonic())
                 if len(deaths) == _DEATHS and deaths[-1] - deaths[0] < _WITHIN:
                     print_line(f"{child.name} died {_DEATHS} times in a minute (last exit status {status}); stopping")
                     return 1
@@ -97,10 +96,18 @@ class Server:
         return 0
 
     def _stop(self) -> None:
-        print_line("Stopping beat, worker and web … (press Ctrl-C again to stop at once)")
+        print_line("Stopping beat, workers and web … (press Ctrl-C again to stop at once)")
         already = self.signals
-        for child in (self.beat, self.worker, self.web):
-            child.stop(_STOPS_WITHIN[child.name], lambda: self.signals > already)
+
+        def hurry() -> bool:
+            return self.signals > already
+
+        self.beat.stop(_BEAT_STOPS_WITHIN, hurry)
+        for worker in self.workers:
+            worker.ask_to_stop()
+        for worker in self.workers:
+            worker.stop(_WORKER_STOPS_WITHIN, hurry)
+        self.web.stop(_WEB_STOPS_WITHIN, hurry)
         embedded.leave()
         print_line("Stopped.")
 

@@ -5,11 +5,12 @@ Without DATABASE_URL or REDIS_URL, an embedded engine is started in `var/` (see 
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from celery.schedules import crontab
 
-from config import embedded, env, logs
+from config import embedded, env, logs, processes
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = embedded.var_dir()
@@ -22,7 +23,8 @@ REDIS_URL = env.redis(_redis_url)
 
 DATABASES = {"default": env.database(_database_url)}
 DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
-if env.flag("DATABASE_POOL", False):
+_worker_threads = processes.threads_of(sys.argv)
+if env.flag("DATABASE_POOL", _worker_threads):
     # For the web process and for workers with threads. A prefork worker keeps one connection for each process.
     # timeout: in a burst, hundreds of threads record results at once. reconnect_timeout: after an outage the pool
     # waits longer between its attempts; after 5 s it gives up, and the next request reconnects.
@@ -230,13 +232,10 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a long outage of the broker must 
 CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": "carillon:",
-    "visibility_timeout": 1800,  # longer than any countdown (10 s) and any lease (90 s)
     "socket_timeout": 5,  # a silent broker must not block a web request or beat
     "socket_connect_timeout": 3,
     "socket_keepalive": True,
     "health_check_interval": 10,
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
 }
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
@@ -249,14 +248,17 @@ CELERY_TASK_SOFT_TIME_LIMIT = 70
 CELERY_RESULT_BACKEND = "django-db"
 CELERY_RESULT_EXTENDED = True
 CELERY_RESULT_EXPIRES = 7 * 24 * 3600
+# What is set here would win over `--pool prefork`.
+CELERY_WORKER_POOL, CELERY_WORKER_CONCURRENCY = ("threads", 64) if _worker_threads else ("prefork", None)
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # more would wait behind slow sends while other workers are idle
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45  # after SIGQUIT; SIGTERM waits for all tasks
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # never abort a send
-CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB; of a process, or of a whole worker with threads
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False  # else a traceback is logged word by word
 # Prefork reuses a connection for so many tasks; threads return theirs to the pool after each.
 CELERY_DB_REUSE_MAX = None if "pool" in DATABASES["default"]["OPTIONS"] else 10_000
+CELERY_WORKER_SEND_TASK_EVENTS = CELERY_TASK_SEND_SENT_EVENT = env.flag("TASK_EVENTS", False)
 CELERY_BEAT_SCHEDULER = "schedules.beat.scheduler:Scheduler"
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {

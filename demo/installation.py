@@ -23,7 +23,7 @@ from redis import Redis
 
 from config import embedded, env
 from config.embedded.var import CHECKOUT
-from config.processes import Child, web_command
+from config.processes import Child, web_command, worker_command
 
 Found = TypeVar("Found")
 
@@ -61,12 +61,10 @@ class Installation:
             **settings,
         }
         self.logs: dict[str, deque[str]] = {child: deque(maxlen=400) for child in ("web", "worker", "beat")}
-        python, level = [sys.executable, "-m"], ["--loglevel", "INFO"]
         self.web = self._child("web", web_command("127.0.0.1", self.port), ready_check=self._web_answers)
-        celery = [*python, "celery", "-A", "config"]
-        queues = ["-Q", "deliveries,bulk,maintenance"]
-        self.worker = self._child("worker", [*celery, "worker", *queues, *level], ready_sign=" ready.")
-        self.beat = self._child("beat", [*celery, "beat", *level], ready_sign="beat: Starting...")
+        self.worker = self._child("worker", worker_command("worker", "INFO"), ready_sign=" ready.")
+        beat = [sys.executable, "-m", "celery", "-A", "config", "beat", "--loglevel", "INFO"]
+        self.beat = self._child("beat", beat, ready_sign="beat: Starting...")
 
     def __enter__(self) -> Self:
         self._make_database()

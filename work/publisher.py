@@ -2,7 +2,7 @@
 
 Celery's `send_task` builds each message anew, which takes several times as long as publishing. Here Celery builds one
 message, and we replace its id, argument and time. kombu publishes them in one pipeline on Redis, else one by one.
-Celery's signals around publishing (`before_task_publish`, `after_task_publish`) are not sent.
+As with Celery, receivers of `before_task_publish` may change a message's headers, and `task_send_sent_event` works.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from celery import Celery
+from celery import Celery, signals
 from kombu.exceptions import KombuError
 from kombu.utils.json import dumps
 
@@ -52,29 +52,37 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
         ignore_result=True,
         time_limit=app.conf.task_time_limit,
         soft_time_limit=app.conf.task_soft_time_limit,
+        create_sent_event=app.conf.task_send_sent_event,
     )
     body, argument_shown = dumps(message.body), message.headers["argsrepr"]
     queue = app.amqp.queues[name] if name else app.amqp.router.route({}, task)["queue"]
+    route = {"exchange": "", "routing_key": queue.name}
+    events = app.events.Dispatcher(enabled=False)
     now = app.now()
     producer.maybe_declare(queue)
     with producer.batch():
         for argument, wait in calls:
             task_id, written = str(uuid4()), str(argument)
+            own = {
+                "root_id": task_id,
+                "eta": (now + timedelta(seconds=wait)).isoformat() if wait > 0 else None,
+            }
+            shown = argument_shown.replace(_PLACE, written)
+            headers = message.headers | own | {"id": task_id, "argsrepr": shown}
+            properties = {"correlation_id": task_id, "reply_to": ""}
+            told = {"sender": task, "body": ([written], *message.body[1:]), "headers": headers, **route}
+            signals.before_task_publish.send(**told, declare=[queue], properties=properties, retry_policy={})
             producer.publish(
                 body.replace(_PLACE, written),
-                exchange="",
-                routing_key=queue.name,
                 content_type="application/json",
                 content_encoding="utf-8",
                 delivery_mode=queue.exchange.delivery_mode,
-                headers=message.headers
-                | {
-                    "id": task_id,
-                    "root_id": task_id,
-                    "argsrepr": argument_shown.replace(_PLACE, written),
-                    "eta": (now + timedelta(seconds=wait)).isoformat() if wait > 0 else None,
-                },
-                correlation_id=task_id,
-                reply_to="",
+                headers=headers,
+                **route,
+                **properties,
             )
+            signals.after_task_publish.send(**told)
+            if message.sent_event:
+                event = message.sent_event | own | {"uuid": task_id, "args": shown, "queue": queue.name, **route}
+                events.publish("task-sent", event, producer)
         fault_points.reach("publishing")

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from celery import Task, shared_task
-from celery.exceptions import Ignore, Retry
+from celery.exceptions import Retry
 
 from work import rescue as rescuing
 from work import runner, wakes
@@ -30,7 +30,8 @@ class WorkTask(Task[[str], None]):
     ) -> Retry:
         if isinstance(exc, TryAgain):
             if not wakes.is_published(exc.wait):
-                raise Ignore()  # rescue publishes it when the wait is nearly over
+                # Rescue publishes it when the wait is nearly over; monitors see a retry.
+                return Retry(exc=exc, when=exc.wait)  # type: ignore[arg-type]
             countdown = exc.wait
         return super().retry(args, kwargs, exc=exc, countdown=countdown, **options)
 

@@ -211,7 +211,7 @@ CELLS: dict[int, Cell] = {
     4: Cell("Redis crashed, emptied, silent, away", lose_redis, {"ok": 20, "stale": 1}),
     5: Cell("PostgreSQL restarted, connections ended", lose_postgres, environment={"FAULTS_LEASE": "16"}),
     6: Cell("workers stopped past their lease", freeze_workers, environment={"FAULTS_HARD_LIMIT": "60"}, repeats=True),
-    7: Cell("every message four times", only_load, environment={"FAULTS_WITH": "fourfold", "FAULTS_VISIBILITY": "5"}),
+    7: Cell("every message four times", only_load, environment={"FAULTS_WITH": "fourfold"}),
     8: Cell(
         "receivers that misbehave",
         only_load,

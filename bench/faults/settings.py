@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 
 from config.settings import *  # noqa: F403
-from config.settings import CELERY_BEAT_SCHEDULE, CELERY_BROKER_TRANSPORT_OPTIONS, INSTALLED_APPS
+from config.settings import CELERY_BEAT_SCHEDULE, INSTALLED_APPS
 
 INSTALLED_APPS += ["bench.faults.apps.FaultsConfig"]
 ALLOWED_NETWORKS = ["127.0.0.0/8"]
 WEBHOOKS_PER_SECOND = SENDS_PER_PERSON_PER_DAY = 0  # ten thousand for a few people, all to one host
 
-# Lease of production: 90 s. The order of the budgets is kept: deadline < soft < hard < lease < visibility.
+# Lease of production: 90 s. The order of the budgets is kept: deadline < soft < hard < lease.
 _LEASE = int(os.environ.get("FAULTS_LEASE", "5"))
 CELERY_TASK_TIME_LIMIT = int(os.environ.get("FAULTS_HARD_LIMIT", _LEASE - 1))
 CELERY_TASK_SOFT_TIME_LIMIT = CELERY_TASK_TIME_LIMIT - 1
-CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"] = int(os.environ.get("FAULTS_VISIBILITY", "1800"))
-CELERY_BROKER_TRANSPORT_OPTIONS["unacked_restore_interval"] = 1
 CELERY_BEAT_SCHEDULE["rescue"]["schedule"] = 1.0

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
-import requests
 import urllib3
 from django.db import connection
-from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from notifications.net import address_checks
@@ -34,6 +32,9 @@ from work.reasons import Reason
 
 MAX_BODY = 64 * 1024
 SERVICE = "the receiver"
+
+# http.client would also write folded lines.
+_HEADER_VALUE = re.compile(r"(\S[^\r\n]*)?")
 
 # urllib3 logs whole addresses, and queries hold people's tokens.
 logging.getLogger("urllib3").setLevel(logging.CRITICAL)
@@ -72,25 +73,34 @@ def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], d
     reasons hold no path, query or header.
     """
     try:
-        prepared = _prepare(method, check_url(url), body, headers)
+        parts = urlsplit(check_url(url))
     except RefusedURL as refusal:
         raise NotSent(refusal.reason, refused=True) from None
+    target = urlunsplit(("", "", parts.path, parts.query, ""))
+    headers = {"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers}
     with within(deadline) as running:
         try:
-            answer = _adapter().send(prepared, stream=True)
+            if not all(map(_HEADER_VALUE.fullmatch, headers.values())):
+                raise ValueError("a header has a value that cannot be written")
+            pool = _pools().connection_from_host(parts.hostname, parts.port, parts.scheme)
+            answer = pool.urlopen(
+                method, target, body or None, headers, retries=False, redirect=False, preload_content=False
+            )
         except RefusedAddress:
             raise NotSent(Reason(Code.PRIVATE), refused=True) from None
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+        except (urllib3.exceptions.HTTPError, OSError) as error:
             # "from None": the chain holds the whole address, query included.
             failure = Unanswered if running.sent else NotSent
             raise failure(describe(error, SERVICE, deadline)) from None
+        except ValueError:
+            raise NotSent(Reason(Code.NOT_A_REQUEST), refused=True) from None
         try:
-            if answer.status_code < 200:
+            if answer.status < 200:
                 # http.client takes an interim answer for the final one; the rest would be read as the next answer.
-                raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status_code))
-            return Response(answer.status_code, answer.headers, _read(answer.raw))
+                raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status))
+            return Response(answer.status, answer.headers, _read(answer))
         finally:
-            answer.raw.close()  # a body that was read whole has already returned its connection
+            answer.close()  # a body that was read whole has already returned its connection
 
 
 def probe(url: str, deadline: float) -> None:
@@ -124,19 +134,9 @@ def _connect(host: str, port: int) -> DeadlineSocket:
     return open_connection(host, port, lambda address: permitted(address, networks))
 
 
-def _prepare(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> requests.PreparedRequest:
-    headers = {"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers}
+def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
     try:
-        for value in headers.values():
-            value.encode("latin-1")
-        return requests.Request(method, url, data=body, headers=headers).prepare()
-    except ValueError:  # also UnicodeError, and InvalidHeader of requests
-        raise NotSent(Reason(Code.NOT_A_REQUEST), refused=True) from None
-
-
-def _read(raw: urllib3.HTTPResponse) -> bytes:
-    try:
-        return raw.read(MAX_BODY, decode_content=False)
+        return answer.read(MAX_BODY, decode_content=False)
     except (urllib3.exceptions.HTTPError, OSError):
         return b""  # the status has arrived, and the status decides
 
@@ -158,25 +158,16 @@ class _HTTPSPool(urllib3.HTTPSConnectionPool):
     ConnectionCls = _GuardedHTTPS
 
 
-class _Adapter(HTTPAdapter):
-    """The transport of a requests session without the session: no cookies, .netrc, proxies or hooks."""
-
-    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:
-        super().init_poolmanager(connections, maxsize, block, ssl_context=tls_context(), **options)
-        self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
-
-    def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Do nothing: the context always verifies, and the inherited method reads the bundle each time."""
-
-
 @cache
-def _adapter() -> _Adapter:
-    """Return the process's one adapter; all threads share its connections.
+def _pools() -> urllib3.PoolManager:
+    """Return the process's connections, which all its threads share.
 
     It keeps at most 16 idle connections to each of 32 hosts: half of the 1,024 files that a process may usually open.
     """
-    return _Adapter(pool_connections=32, pool_maxsize=16)
+    pools = urllib3.PoolManager(num_pools=32, maxsize=16, ssl_context=tls_context())
+    pools.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
+    return pools
 
 
 # Two processes must not share a connection.
-os.register_at_fork(after_in_child=_adapter.cache_clear)
+os.register_at_fork(after_in_child=_pools.cache_clear)

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from celery import Celery
+from celery import Celery, signals
 
 from common.uuid7 import uuid7
 from config.celery import app
@@ -19,12 +19,13 @@ from work import publisher
 @pytest.fixture(autouse=True)
 def empty_queue() -> None:
     heard()
+    heard("bulk")
 
 
-def heard() -> list[Any]:
+def heard(name: str = "deliveries") -> list[Any]:
     """The messages that wait for a worker, oldest first; they are taken out."""
     with app.connection_for_read() as broker:
-        queue = app.amqp.queues["deliveries"](broker.default_channel)
+        queue = app.amqp.queues[name](broker.default_channel)
         queue.declare()
         messages = []
         while (message := queue.get(no_ack=True)) is not None:
@@ -47,6 +48,29 @@ def test_a_message_differs_from_celerys_own_in_its_id_alone() -> None:
     assert {name: value for name, value in ours.properties.items() if name not in own} == {
         name: value for name, value in theirs.properties.items() if name not in own
     }
+
+
+def test_receivers_of_celerys_signals_see_each_message_and_may_add_headers() -> None:
+    seen: list[tuple[str, Any]] = []
+
+    def before(sender: str, headers: dict[str, Any], body: Any, **_: Any) -> None:
+        headers["traceparent"] = f"trace of {body[0][0]}"
+        seen.append(("before", headers["id"]))
+
+    def after(sender: str, headers: dict[str, Any], **_: Any) -> None:
+        seen.append(("after", headers["id"]))
+
+    signals.before_task_publish.connect(before)
+    signals.after_task_publish.connect(after)
+    try:
+        ids = [uuid7(), uuid7()]
+        publisher.publish(app, outbox.DELIVER, [(delivery_id, 0.0) for delivery_id in ids], "bulk")
+    finally:
+        signals.before_task_publish.disconnect(before)
+        signals.after_task_publish.disconnect(after)
+    messages = heard("bulk")
+    assert [message.headers["traceparent"] for message in messages] == [f"trace of {number}" for number in ids]
+    assert seen == [(when, message.headers["id"]) for message in messages for when in ("before", "after")]
 
 
 def test_every_call_has_its_own_message_in_order_and_with_its_own_time() -> None:

@@ -49,15 +49,13 @@ def connections_of_others() -> int:
         return int(cursor.fetchone()[0])
 
 
-@pytest.mark.parametrize(
-    ("pool", "shared", "concurrency", "most"), [("prefork", "off", 3, 4), ("threads", "on", 40, 16)]
-)
+@pytest.mark.parametrize(("pool", "concurrency", "most"), [("prefork", 3, 4), ("threads", 40, 16)])
 def test_a_worker_holds_no_more_connections_than_fit_its_pool(
-    receiver: HTTPReceiver, pool: str, shared: str, concurrency: int, most: int
+    receiver: HTTPReceiver, pool: str, concurrency: int, most: int
 ) -> None:
     channel = make_channel(make_user(), "webhook", address={"url": f"{receiver.origin}/hook"})
     letters = [make_delivery(channel) for _ in range(2 * concurrency)]
-    surroundings = environment(DATABASE_POOL=shared, WEBHOOKS_PER_SECOND="1000")
+    surroundings = environment(WEBHOOKS_PER_SECOND="1000")
     worker = Child("worker", command(pool, concurrency), environment=surroundings)
     worker.start()
     seen, deadline = 0, time.monotonic() + 60

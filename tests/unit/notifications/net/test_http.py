@@ -27,7 +27,7 @@ def test_an_answer_is_returned_whole(receiver: HTTPReceiver) -> None:
     assert (request.headers["X-Cup"], request.headers["Accept-Encoding"]) == ("1", "identity")
 
 
-@pytest.mark.parametrize("value", ["1\r\nX-Other: 2", "1\n", " 1", "☂"])
+@pytest.mark.parametrize("value", ["1\r\nX-Other: 2", "1\n X-Other: 2", "1\n", " 1", "☂"])
 def test_a_header_that_cannot_be_written_is_refused(receiver: HTTPReceiver, value: str) -> None:
     with pytest.raises(NotSent, match="cannot be written") as failure:
         post(receiver.url, **{"X-Cup": value})

@@ -1,0 +1,106 @@
+"""Our transport, through kombu and a real Redis, with the settings of production."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+from celery import current_app
+from kombu import Connection, Consumer, Queue
+
+from work import transport
+
+LEFT, RIGHT = Queue("left"), Queue("right")
+
+
+class Taker:
+    """A consumer of both queues that keeps what it gets."""
+
+    def __init__(self, prefetch: int) -> None:
+        self.connection: Connection = current_app.connection_for_read()
+        self.taken: list[Any] = []
+        channel = self.connection.default_channel
+        consumer = Consumer(channel, [LEFT, RIGHT], on_message=self.taken.append, prefetch_count=prefetch)
+        consumer.consume()
+
+    def fetch(self) -> list[str]:
+        """The messages that one answer of Redis brings."""
+        before = len(self.taken)
+        self.connection.drain_events(timeout=5)
+        return [message.payload for message in self.taken[before:]]
+
+
+@pytest.fixture
+def make_taker(broker: redis.Redis) -> Iterator[Any]:
+    takers: list[Taker] = []
+
+    def make(prefetch: int) -> Taker:
+        takers.append(Taker(prefetch))
+        return takers[-1]
+
+    yield make
+    for taker in takers:
+        taker.connection.close()
+
+
+def publish(queue: Queue, count: int) -> list[str]:
+    texts = [f"{queue.name} {number}" for number in range(count)]
+    with current_app.connection_for_write() as connection:
+        producer = connection.Producer()
+        for text in texts:
+            producer.publish(text, routing_key=queue.name, exchange="")
+    return texts
+
+
+def waiting(broker: redis.Redis, queue: Queue) -> int:
+    return int(broker.llen(f"carillon:{queue.name}"))
+
+
+def test_one_fetch_brings_several_messages_in_their_order(make_taker: Any) -> None:
+    texts = publish(LEFT, transport.MOST + 5)
+    taker = make_taker(100)
+    assert taker.fetch() == texts[: transport.MOST + 1]
+    assert taker.fetch() == texts[transport.MOST + 1 :]
+
+
+@pytest.mark.parametrize("prefetch", [1, 2, 7])
+def test_a_worker_never_takes_more_than_it_may_hold(prefetch: int, broker: redis.Redis, make_taker: Any) -> None:
+    texts = publish(LEFT, 10)
+    taker = make_taker(prefetch)
+    assert taker.fetch() == texts[:prefetch]
+    taker.taken[0].ack()
+    assert taker.fetch() == [texts[prefetch]]
+    assert waiting(broker, LEFT) == 10 - prefetch - 1
+
+
+def test_queues_take_turns(make_taker: Any) -> None:
+    publish(LEFT, 40)
+    publish(RIGHT, 40)
+    taker = make_taker(100)
+    turns = [{text.split()[0] for text in taker.fetch()} for _ in range(4)]
+    assert all(len(turn) == 1 for turn in turns)
+    assert turns[0] == turns[2] != turns[1] == turns[3]
+
+
+def test_redis_keeps_nothing_of_what_a_worker_holds(broker: redis.Redis, make_taker: Any) -> None:
+    publish(LEFT, 3)
+    taker = make_taker(3)
+    taker.fetch()
+    assert [key for key in broker.scan_iter() if b"_kombu" not in key] == []
+
+
+def test_a_worker_that_stops_puts_back_what_it_has_not_finished(broker: redis.Redis, make_taker: Any) -> None:
+    texts = publish(LEFT, 5)
+    taker = make_taker(4)
+    taker.fetch()
+    finished, refused, rejected, _ = taker.taken
+    finished.ack()
+    refused.reject(requeue=True)
+    rejected.reject(requeue=False)
+    assert waiting(broker, LEFT) == 2
+    taker.connection.close()
+    assert waiting(broker, LEFT) == 3
+    again = make_taker(10)
+    assert sorted(again.fetch()) == sorted([texts[1], texts[3], texts[4]])
