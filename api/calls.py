@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from ninja import NinjaAPI
-from ninja.errors import ValidationError
+from ninja.errors import HttpError, ValidationError
 
 from api import access, idempotency
 from api.problems import FieldError, Problem, invalid, not_found
@@ -39,8 +39,8 @@ def handle(run: Run) -> Run:
                 response = idempotency.once(token.user, key, request, lambda: run(request, *args, **kwargs))
             else:
                 response = run(request, *args, **kwargs)
-        except Problem as problem:
-            response = problem.response()
+        except Exception as error:
+            response = problem_of(request, error).response()
         for name, value in headers.items():
             response[name] = value
         return response
@@ -61,39 +61,39 @@ def too_many(verdict: request_limiter.Verdict) -> Problem:
 
 
 def add_error_handlers(api: NinjaAPI) -> None:
-    def problem(request: HttpRequest, error: Problem) -> HttpResponse:
-        return error.response()
+    def handle_error(request: HttpRequest, error: Any) -> HttpResponse:
+        return problem_of(request, error).response()
 
-    def missing(request: HttpRequest, error: Http404) -> HttpResponse:
-        return not_found().response()
+    # ninja has handlers for these itself, so that of Exception would not be asked.
+    for kind in (Http404, HttpError, ValidationError, Exception):
+        api.add_exception_handler(kind, handle_error)
 
-    def validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
-        return invalid(*(FieldError(_path(one["loc"]), _detail(one)) for one in error.errors)).response()
 
-    def unreadable(request: HttpRequest, error: Exception) -> HttpResponse:
-        return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.").response()
-
-    def unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
-        if is_outage(error):
-            return Problem(
-                503, "unavailable", "The database cannot be reached.", "Try again.", headers={"Retry-After": "10"}
-            ).response()
-        log.exception("A call of the API failed: %s %s", request.method, request.path)
-        return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.").response()
-
-    api.add_exception_handler(Problem, problem)
-    api.add_exception_handler(Http404, missing)
-    api.add_exception_handler(ValidationError, validation)
-    api.add_exception_handler(RequestDataTooBig, unreadable)
-    api.add_exception_handler(UnreadablePostError, unreadable)
-    api.add_exception_handler(Exception, unexpected)
+def problem_of(request: HttpRequest, error: Exception) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case HttpError(__cause__=Problem() as cause):  # ninja's, around what the parser of bodies raises
+            return cause
+        case Http404():
+            return not_found()
+        case ValidationError():
+            return invalid(*(FieldError(_path(one["loc"]), _detail(one)) for one in error.errors))
+        case RequestDataTooBig() | UnreadablePostError() | HttpError():
+            return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
+    if is_outage(error):
+        return Problem(
+            503, "unavailable", "The database cannot be reached.", "Try again.", headers={"Retry-After": "10"}
+        )
+    log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
+    return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
 
 
 def _path(location: tuple[str | int, ...]) -> str:
     """`("body", "data", "timing", "day")` as `timing.day`; a parameter keeps its place: `query.limit`."""
     place, *inner = [str(part) for part in location]
     if place == "body":
-        return ".".join(inner[1:]) or "body"
+        return ".".join(inner[1:]) or "(body)"
     return ".".join([place, *inner])
 
 
@@ -102,5 +102,5 @@ def _detail(error: dict[str, Any]) -> str:
         return "There is no such field. Remove it, or correct its name."
     if error["type"] == "missing":
         return "This field is required."
-    message = str(error["msg"])
+    message = str(error["msg"]).removeprefix("Value error, ")
     return f"{message}." if not message.endswith(".") else message

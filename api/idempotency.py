@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from typing import Any
 
 from django.db import OperationalError, connection, transaction
 from django.http import HttpRequest, HttpResponse
@@ -65,7 +66,7 @@ def forget() -> int:
     return postgres.change(_FORGET, None)
 
 
-def _begin(values: dict[str, object]) -> bool:
+def _begin(values: dict[str, Any]) -> bool:
     """Take the key; False where it has been used. Waits for the same request, if it is under way."""
     try:
         with connection.cursor() as cursor:
@@ -80,7 +81,7 @@ def _begin(values: dict[str, object]) -> bool:
         ) from None
 
 
-def _kept(values: dict[str, object]) -> HttpResponse:
+def _kept(values: dict[str, Any]) -> HttpResponse:
     [answer] = postgres.query(_LOOK, values)
     if answer.fingerprint != values["fingerprint"]:
         raise Problem(

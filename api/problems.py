@@ -9,6 +9,8 @@ from typing import Any
 
 from django.http import HttpResponse
 
+CONTENT_TYPE = "application/problem+json"
+
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
@@ -49,7 +51,7 @@ class Problem(Exception):
         return HttpResponse(
             json.dumps(document | self.more),
             status=self.status,
-            content_type="application/problem+json",
+            content_type=CONTENT_TYPE,
             headers=self.headers,
         )
 
@@ -64,5 +66,5 @@ def not_found() -> Problem:
     return Problem(404, "not-found", "There is nothing here.", "It does not exist, or it is not yours.")
 
 
-def conflict(detail: str) -> Problem:
-    return Problem(409, "conflict", "This is not possible as things stand.", detail)
+def conflict(detail: str, **more: Any) -> Problem:
+    return Problem(409, "conflict", "This is not possible as things stand.", detail, **more)

@@ -6,6 +6,7 @@ from ninja import NinjaAPI
 
 from api import calls, me
 from api.bodies import StrictParser
+from api.schedules import actions, collection, history
 
 api = NinjaAPI(
     title="Carillon",
@@ -18,3 +19,5 @@ api = NinjaAPI(
 api.add_decorator(calls.handle, mode="view")
 calls.add_error_handlers(api)
 api.add_router("/me", me.router)
+for router in (history.router, collection.router, actions.router):
+    api.add_router("/schedules", router)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest
@@ -13,19 +14,16 @@ def etag(version: int) -> str:
     return f'"{version}"'
 
 
-def expected(request: HttpRequest, current: int) -> int:
-    """The version that the caller changes: that of `If-Match`, or the current one without the header.
-
-    Raises a 412 problem for another version.
-    """
+def require(request: HttpRequest, version: int, current: Callable[[], dict[str, Any]]) -> None:
+    """Raise a 412 problem, with the current document, if `If-Match` is there and names another version."""
     given = request.headers.get("If-Match", "*").strip()
-    if given == "*" or etag(current) in (part.strip() for part in given.split(",")):
-        return current
-    raise Problem(412, "changed", "This has changed since you read it.", "Read it again, then repeat your change.")
-
-
-def changed(current: dict[str, Any]) -> Problem:
-    """A 412 problem with the document as it is now."""
-    return Problem(
-        412, "changed", "This has changed since you read it.", "See current, then repeat your change.", current=current
+    if given == "*" or etag(version) in (part.strip() for part in given.split(",")):
+        return
+    raise Problem(
+        412,
+        "changed",
+        "This has changed since you read it.",
+        "See current, then repeat your change with its ETag.",
+        headers={"ETag": etag(version)},
+        current=current(),
     )

@@ -115,6 +115,7 @@ MIDDLEWARE = [
     "config.middleware.ContentSecurityPolicy",
     "config.middleware.StaticFiles",
     "config.middleware.PrivatePages",
+    "api.middleware.Problems",
     "config.middleware.UTF8Only",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -7,7 +7,7 @@ who is signed in).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import cast
@@ -31,7 +31,7 @@ What = ScheduleEvent.What
 
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
 _SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "channel_order", "escalate_after")
-_OF_A_COPY = (*_TIMING, *_SENDING, "user_id", "title", "body")
+_OF_A_COPY = (*_TIMING, *_SENDING, "user_id", "title", "body", "category", "data")
 
 
 class Conflict(Exception):
@@ -67,6 +67,8 @@ class Draft:
     grace: int = 60
     spread: int = 0
     stale_after: int | None = None
+    category: str = ""
+    data: Mapping[str, object] | None = None
 
 
 def limit_reached(user: User) -> bool:
@@ -239,6 +241,7 @@ def _lock(schedule_id: UUID, now: datetime) -> Schedule:
 
 def _apply(schedule: Schedule, draft: Draft) -> None:
     schedule.title, schedule.body = draft.title, draft.body
+    schedule.category, schedule.data = draft.category, draft.data
     schedule.kind, schedule.rule, schedule.time_zone = draft.kind, draft.rule, draft.time_zone
     schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
     schedule.excluded = list(draft.excluded)

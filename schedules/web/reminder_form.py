@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
 
@@ -72,6 +73,16 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
         },
     )
+    category = forms.SlugField(
+        label="Category",
+        required=False,
+        max_length=50,
+        help_text="One word, such as plants. Your webhooks get it.",
+        error_messages={
+            "invalid": "Use letters, digits, “-” and “_” only, such as house-plants.",
+            "max_length": "This category is %(show_value)d characters long; at most %(limit_value)d fit.",
+        },
+    )
     urgent = forms.BooleanField(label="Urgent", required=False, help_text="Also sent during your quiet hours.")
     # The version that the person edits; empty for a new reminder.
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
@@ -79,7 +90,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
     made_as = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(
-        self, data: QueryDict | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
+        self, data: Mapping[str, Any] | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
     ) -> None:
         usable = Q(verified_at__isnull=False, disabled_at=None)
         if schedule is None:
@@ -90,6 +101,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             initial = typed(schedule) | {
                 "title": schedule.title,
                 "body": schedule.body,
+                "category": schedule.category,
                 "urgent": schedule.urgent,
                 "one_by_one": "order" if schedule.channel_order else "",
                 "escalate_after": schedule.escalate_after,
@@ -103,6 +115,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self._user, self._is_new = user, schedule is None
+        self._stored_data = None if schedule is None else schedule.data
         self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
         self.add_positions(list(own), [] if schedule is None else schedule.channel_order)
 
@@ -123,7 +136,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
 
     def draft(self) -> Draft:
-        """The draft that a valid form describes."""
+        """The draft that a valid form describes; the form has no field for `data`, which stays."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
         misfire, grace, spread = self.late()
@@ -145,4 +158,6 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             grace=grace,
             spread=spread,
             stale_after=cleaned["stale_after"],
+            category=cleaned["category"],
+            data=self._stored_data,
         )

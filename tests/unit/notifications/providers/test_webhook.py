@@ -78,6 +78,10 @@ def test_a_message_has_the_documented_shape(receiver: HTTPReceiver) -> None:
             "slot": "2026-03-29T07:00:00+00:00",
             "recipient": "Ada",
             "answer_url": None,
+            "correlation_id": str(KEY),
+            "schedule_id": None,
+            "category": None,
+            "data": None,
         },
     }
     assert request.headers["Content-Type"] == "application/json"
