@@ -25,8 +25,9 @@ _LOCK_NOT_AVAILABLE = "55P03"
 _KEPT_HEADERS = ("Content-Type", "Location", "ETag")
 
 _BEGIN = """
+WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', %(wait)s, true))
 INSERT INTO api_storedanswer (user_id, key, fingerprint, status, headers, body)
-VALUES (%(user)s, %(key)s, %(fingerprint)s, 0, '{}', '')
+SELECT %(user)s, %(key)s, %(fingerprint)s, 0, '{}', '' FROM patience
 ON CONFLICT (user_id, key) DO UPDATE
    SET fingerprint = excluded.fingerprint, created_at = now()
  WHERE api_storedanswer.created_at < now() - interval '24 hours'
@@ -70,8 +71,7 @@ def _begin(values: dict[str, Any]) -> bool:
     """Take the key; False where it has been used. Waits for the same request, if it is under way."""
     try:
         with connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = '{_WAIT}s'")
-            cursor.execute(_BEGIN, values)
+            cursor.execute(_BEGIN, values | {"wait": f"{_WAIT}s"})
             return cursor.fetchone() is not None
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:

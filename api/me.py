@@ -36,7 +36,7 @@ class Me(Schema):
 
 
 @router.get("", response=Me, summary="Read the account and the token")
-def read(request: ApiRequest) -> dict[str, Any]:
+def read_account(request: ApiRequest) -> dict[str, Any]:
     person, token = request.auth.user, request.auth
     return {
         "id": person.pk,

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from ninja import NinjaAPI
+from ninja.operation import Operation
 
 from api import calls, me
 from api.bodies import StrictParser
 from api.schedules import actions, collection, history
 
-api = NinjaAPI(
+
+class Api(NinjaAPI):
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        return operation.view_func.__name__
+
+
+api = Api(
     title="Carillon",
     version="1",
     description="Reminders, channels and messages of one account. `docs/api.md` shows each task with curl.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -42,6 +42,21 @@ class TextField(TemplateField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
+class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Some of the channels in `own`, which are read once, for the choices and the check."""
+
+    own: Sequence[Channel] = ()
+
+    def clean(self, value: Any) -> list[Channel]:  # type: ignore[override]  # Django's own gives a queryset
+        chosen = {str(one).lower().replace("-", "") for one in value or ()}
+        if not chosen:
+            raise ValidationError(self.error_messages["required"], code="required")
+        found = [channel for channel in self.own if channel.id.hex in chosen]
+        if len(found) < len(chosen):
+            raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
+        return found
+
+
 class ReminderForm(OrderForm, LateForm, TimingForm):
     title = TemplateField(
         label="Title",
@@ -63,14 +78,13 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             ),
         ],
     )
-    channels = forms.ModelMultipleChoiceField(
+    channels = ChannelsField(
         label="Channels",
         queryset=Channel.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Choose at least one channel.",
             "invalid_choice": "This is not one of your channels. Choose from those listed.",
-            "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
         },
     )
     category = forms.SlugField(
@@ -116,7 +130,8 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self._user, self._is_new = user, schedule is None
         self._stored_data = None if schedule is None else schedule.data
-        self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
+        field = cast(ChannelsField, self.fields["channels"])
+        field.queryset, field.own = own, list(own)
         self.add_positions(list(own), [] if schedule is None else schedule.channel_order)
 
     def clean(self) -> dict[str, Any]:
