@@ -12,6 +12,8 @@ from api.problems import Problem
 
 LARGEST = 256 * 1024
 _DEEPEST = 32
+# PostgreSQL writes out a greater one with all its digits, more than `_integer` reads.
+_GREATEST = 1e18
 
 
 class StrictParser(Parser):
@@ -19,8 +21,11 @@ class StrictParser(Parser):
 
     def parse_body(self, request: HttpRequest) -> Any:
         content_type = request.content_type or "application/json"
-        if content_type != "application/json" and not content_type.endswith("+json"):
-            raise Problem(415, "not-json", "This API takes JSON only.", "Send Content-Type: application/json.")
+        charset = (request.content_params or {}).get("charset", "utf-8").lower()
+        if charset not in ("utf-8", "utf8") or content_type != "application/json":
+            raise Problem(
+                415, "not-json", "This API takes JSON only.", "Send Content-Type: application/json, in UTF-8."
+            )
         if len(request.body) > LARGEST:
             raise Problem(413, "too-large", f"This body is larger than {LARGEST // 1024} KiB, the limit.", "Send less.")
         try:
@@ -28,7 +33,9 @@ class StrictParser(Parser):
         except UnicodeDecodeError as error:
             raise _bad(f"Byte {error.start} is not valid UTF-8.") from None
         try:
-            value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer)
+            value = json.loads(
+                text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_float
+            )
         except json.JSONDecodeError as error:
             raise _bad(f"{error.msg} (line {error.lineno}, column {error.colno}).") from None
         except RecursionError:
@@ -58,6 +65,13 @@ def _integer(digits: str) -> int:
     if len(digits) > 19:
         raise _bad("A number has more than 19 digits.")
     return int(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if abs(number) > _GREATEST:
+        raise _bad(f"A number is greater than {_GREATEST:g}.")
+    return number
 
 
 def _check(value: Any, depth: int) -> None:

@@ -59,7 +59,17 @@ TAKEN: list[dict[str, Any]] = [
     ],
     *[
         {"body": body}
-        for body in ("", "one\ntwo", "one\r\ntwo", "x" * 10_000, "{date} at {time}", "<b>&</b>", "{ name}")
+        for body in (
+            "",
+            "one\ntwo",
+            "one\r\ntwo",
+            "x" * 10_000,
+            "{date} at {time}",
+            "<b>&</b>",
+            "{ name}",
+            "{slot!r}",
+            "{slot:%Y}",
+        )
     ],
     *[daily(time) for time in ("00:00", "23:59", "9:05", " 09:00 ")],
     *[weekly(*days) for days in ((0,), (6,), (0, 1, 2, 3, 4, 5, 6), (3, 0), (2, 2))],
