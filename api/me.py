@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from ninja import Router, Schema
 
 from api.access import ApiRequest, Bearer
+from api.fields import Instant
 
 router = Router(tags=["me"], auth=Bearer("read"))
 
@@ -18,9 +18,9 @@ class TokenDocument(Schema):
     label: str
     prefix: str
     scopes: list[str]
-    created: datetime
-    expires: datetime | None
-    last_used: datetime | None
+    created: Instant
+    expires: Instant | None
+    last_used: Instant | None
 
 
 class Me(Schema):
@@ -37,6 +37,7 @@ class Me(Schema):
 
 @router.get("", response=Me, summary="Read the account and the token")
 def read_account(request: ApiRequest) -> dict[str, Any]:
+    """Also what the token may do, and when it expires."""
     person, token = request.auth.user, request.auth
     return {
         "id": person.pk,

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from ninja import NinjaAPI
-from ninja.operation import Operation
-
 from api import calls, me
 from api.bodies import StrictParser
+from api.openapi import Api
 from api.schedules import actions, collection, history
-
-
-class Api(NinjaAPI):
-    def get_openapi_operation_id(self, operation: Operation) -> str:
-        return operation.view_func.__name__
-
 
 api = Api(
     title="Carillon",

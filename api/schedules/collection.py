@@ -94,12 +94,14 @@ def delete_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Slots that passed while it was deleted never fire."""
     with lock_user(request.auth.user):
-        deleted = Schedule.objects.filter(user=request.auth.user, deleted_at__isnull=False, id=schedule_id)
-        if not deleted.exists():
+        mine = Schedule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+        deleted = mine.select_for_update(no_key=True).filter(id=schedule_id).first()
+        if deleted is None:
             raise not_found()
+        versions.require(request, deleted.version, lambda: document(deleted))
         if editing.limit_reached(request.auth.user):
             raise bodies.refused(words.limit_reached())
-        return show(editing.restore(schedule_id, fire.read_clock().now, request.auth.user))
+        return show(editing.restore(deleted.id, fire.read_clock().now, request.auth.user))
 
 
 def _reschedule(request: ApiRequest, schedule: Schedule, body: ScheduleBody) -> HttpResponse:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields import Instant, written
 from api.schedules import timing
@@ -15,12 +15,50 @@ from common.civil_time import local
 from schedules.models import Schedule
 from schedules.rules import InvalidRule
 
+_EXAMPLE: Any = {
+    "id": "01890a5b-1f0e-7d52-b8f4-2a6d0c9e7b13",
+    "type": "reminder",
+    "state": "active",
+    "active": True,
+    "version": 1,
+    "title": "Water the plants",
+    "body": "The ferns too, {name}.",
+    "schedule_type": "weekly",
+    "cron_expression": None,
+    "timing": {"weekly": {"time": "18:00", "days": [6]}},
+    "description": "Every Sunday at 18:00, Berlin time",
+    "time_zone": "Europe/Berlin",
+    "next_run": "2026-03-29T16:00:00Z",
+    "last_run": None,
+    "fired_count": 0,
+    "snoozed_until": None,
+    "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
+    "in_order": False,
+    "escalate_after": None,
+    "urgent": False,
+    "starts_at": None,
+    "ends_at": None,
+    "excluded": [],
+    "max_count": None,
+    "misfire": "latest",
+    "grace": 60,
+    "spread": 0,
+    "stale_after": None,
+    "category": "plants",
+    "data": {"room": "kitchen"},
+    "error": "",
+    "created": "2026-03-28T09:00:00Z",
+    "updated": "2026-03-28T09:00:00Z",
+}
+
 
 class ScheduleDocument(BaseModel):
     """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants.
 
     `timing` is one of our own kinds; null if it cannot be read any more (`state` is then broken, `error` says why).
     """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     id: UUID
     type: Literal["reminder"]
