@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 from redis import Redis
@@ -50,60 +51,132 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Slots:
+    """At most `amount` requests at the same time, counted under `key`. One that nobody ends does after `seconds`.
+
+    `rests`: after five timeouts in a row nothing passes for a growing time, then one request; see `end`.
+    """
+
+    key: str
+    amount: int
+    seconds: float
+    rests: bool = False
+
+
+Limit = Window | Slots
+
+
+@dataclass(frozen=True, slots=True)
 class Reservation:
-    """Come again in `wait` seconds; `window` is full."""
+    """Come again in `wait` seconds: `limit` is full, or it is `resting`."""
 
     wait: float
-    window: Window
+    limit: Limit
+    resting: bool = False
 
 
-# KEYS, two for each window: a list of its instants, newest first; a hash of this person's queues: under `1` and `2` the
-# next free time of each, under `seen` when a request last came back, or the first one will.
-# ARGV: how often the request has waited; the seconds within which it must go out, -1 for any; then for each window its
-# amount, its seconds, the seconds between reserved times, and the seconds after which an idle queue is deleted.
+# KEYS, three for each limit: of a window a list of its instants, newest first, of slots a sorted set of tokens by their
+# start; a hash of this person's queues: under `1` and `2` the next free time of each, under `seen` when a request last
+# came back, or the first one will; of slots a hash of what `_END` has measured.
+# ARGV: how often the request has waited; the seconds within which it must go out, -1 for any; the token of the request;
+# the factor between reserved times; the seconds after which an idle queue is deleted, and the unused times; then for
+# each limit its amount, its seconds, and the seconds between reserved times, 0 for slots.
 _SCRIPT = """
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
 local waited, left = tonumber(ARGV[1]), tonumber(ARGV[2])
 local own = math.min(waited + 1, 2)
-local free, reserved, fresh, full, fullest, latest = {}, {}, {}, false, 0, now
-for i = 1, #KEYS / 2 do
-    local queue, seconds, idle = KEYS[2 * i], tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 2])
-    local last = redis.call('LINDEX', KEYS[2 * i - 1], tonumber(ARGV[4 * i - 1]) - 1)
+local free, reserved, following, idle, fresh, rests = {}, {}, {}, {}, {}, {}
+local full, fullest, latest = false, 0, now
+for i = 1, #KEYS / 3 do
+    local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
+    local amount, seconds, apart = tonumber(ARGV[3 * i + 4]), tonumber(ARGV[3 * i + 5]), tonumber(ARGV[3 * i + 6])
+    free[i], following[i] = 0, 0
+    if apart > 0 then
+        local last = redis.call('LINDEX', counter, amount - 1)
+        free[i] = last and tonumber(last) + seconds or 0
+    else
+        redis.call('ZREMRANGEBYSCORE', counter, '-inf', now - seconds)
+        local known = redis.call('HMGET', KEYS[3 * i], 'took', 'rests')
+        local took = tonumber(known[1] or 0.1)
+        rests[i] = tonumber(known[2])
+        if rests[i] and rests[i] > now then
+            free[i], following[i] = rests[i], rests[i] + seconds
+        elseif redis.call('ZCARD', counter) >= (rests[i] and 1 or amount) then
+            local oldest = tonumber(redis.call('ZRANGE', counter, 0, 0, 'WITHSCORES')[2])
+            took = math.max(took, now - oldest)
+            free[i] = rests[i] and oldest + seconds or math.max(oldest + took, now + took / amount)
+        end
+        apart = took / amount * tonumber(ARGV[4])
+    end
+    idle[i] = tonumber(ARGV[6]) * apart + tonumber(ARGV[5])
     local kept = redis.call('HMGET', queue, '1', '2', 'seen')
-    if kept[3] and tonumber(kept[3]) + idle < now then
+    if kept[3] and tonumber(kept[3]) + idle[i] < now then
         redis.call('DEL', queue)
         kept = {}
     elseif kept[3] and waited > 0 then
         redis.call('HSET', queue, 'seen', string.format('%.6f', math.max(now, tonumber(kept[3]))))
     end
-    free[i] = last and tonumber(last) + seconds or 0
     fresh[i] = free[i] > math.max(tonumber(kept[1] or 0), tonumber(kept[2] or 0)) and free[i]
     for before = waited + 1, 2 do
         free[i] = math.max(free[i], tonumber(kept[before] or 0))
     end
     full = full or free[i] > now
     reserved[i] = math.max(free[i], tonumber(kept[own] or 0))
+    following[i] = math.max(following[i], reserved[i] + apart)
     if free[i] > now and reserved[i] > latest then
         fullest, latest = i, reserved[i]
     end
 end
-for i = 1, #KEYS / 2 do
-    local queue, seconds, apart = KEYS[2 * i], tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 1])
+for i = 1, #KEYS / 3 do
+    local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
+    local amount, seconds = tonumber(ARGV[3 * i + 4]), tonumber(ARGV[3 * i + 5])
     if not full then
-        redis.call('LPUSH', KEYS[2 * i - 1], string.format('%.6f', now))
-        redis.call('LTRIM', KEYS[2 * i - 1], 0, tonumber(ARGV[4 * i - 1]) - 1)
-        redis.call('PEXPIRE', KEYS[2 * i - 1], math.ceil(seconds * 1000))
+        if tonumber(ARGV[3 * i + 6]) > 0 then
+            redis.call('LPUSH', counter, string.format('%.6f', now))
+            redis.call('LTRIM', counter, 0, amount - 1)
+        else
+            redis.call('ZADD', counter, string.format('%.6f', now), ARGV[3])
+        end
+        redis.call('PEXPIRE', counter, math.ceil(seconds * 1000))
     elseif free[i] > now and (left < 0 or latest - now <= left) then
-        redis.call('HSET', queue, own, string.format('%.6f', reserved[i] + apart))
+        redis.call('HSET', queue, own, string.format('%.6f', following[i]))
         if fresh[i] then
             redis.call('HSET', queue, 'seen', string.format('%.6f', fresh[i]))
         end
-        local life = math.ceil((reserved[i] + apart + tonumber(ARGV[4 * i + 2]) - now) * 1000)
+        local life = math.ceil((following[i] + idle[i] - now) * 1000)
         redis.call('PEXPIRE', queue, math.max(life, redis.call('PTTL', queue)))
     end
 end
-return {fullest, string.format('%.6f', latest - now)}
+return {fullest, string.format('%.6f', latest - now), rests[fullest] and 1 or 0}
+"""
+
+# KEYS, two for each: the tokens, and a hash: under `took` how long a request takes, under `timeouts` how many came in a
+# row, under `rests` until when nothing passes. ARGV: the token, the seconds that the request took, `answered`,
+# `timeout` or empty for neither; then for each 1 where it rests.
+_END = """
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
+local took = tonumber(ARGV[2])
+for i = 1, #KEYS / 2 do
+    local state = KEYS[2 * i]
+    redis.call('ZREM', KEYS[2 * i - 1], ARGV[1])
+    if ARGV[3] == 'answered' then
+        local before = tonumber(redis.call('HGET', state, 'took') or took)
+        redis.call('HSET', state, 'took', string.format('%.6f', 0.8 * before + 0.2 * took))
+        redis.call('HDEL', state, 'timeouts', 'rests')
+        redis.call('EXPIRE', state, 86400)
+    elseif ARGV[3] == 'timeout' and ARGV[3 + i] == '1' then
+        local rested = tonumber(redis.call('HGET', state, 'rests') or 0)
+        if now - took >= rested then
+            local timeouts = redis.call('HINCRBY', state, 'timeouts', 1)
+            if timeouts >= 5 then
+                redis.call('HSET', state, 'rests', string.format('%.6f', now + math.min(900, 30 * 2 ^ (timeouts - 5))))
+            end
+            redis.call('EXPIRE', state, 86400)
+        end
+    end
+end
 """
 
 
@@ -113,36 +186,69 @@ class _Outage:
     until = 0.0
 
 
-def take(windows: Sequence[Window], person: str, waited: int, left: float | None = None) -> Reservation | None:
-    """Return None if the request may pass; it is counted in every window. Else a reservation; it is counted in none.
+def take(
+    limits: Sequence[Limit], person: str, waited: int, left: float | None = None, token: str = ""
+) -> Reservation | None:
+    """Return None if the request may pass; it is counted in every limit. Else a reservation; it is counted in none.
 
     `person` owns the queues. `waited`: how many reservations the request had before. `left`: the seconds within which
-    it must go out; a later time is returned but not reserved. While Redis is down everything passes: the services
-    have their own limits.
+    it must go out; a later time is returned but not reserved. `token` names the request in its slots until `end`.
+    While Redis is down everything passes: the services have their own limits.
     """
+    keys: list[str] = []
+    arguments: list[float | str] = [waited, -1 if left is None else max(0.0, left), token, _SLACK, _IDLE, _UNUSED_TIMES]
+    for limit in limits:
+        key = _key(limit)
+        keys += [key, f"{key}:{person}", f"{key}:state"]
+        if isinstance(limit, Window):
+            seconds = limit.seconds + _MARGIN
+            arguments += [limit.amount, seconds, seconds / limit.amount * _SLACK]
+        else:
+            arguments += [limit.amount, limit.seconds, 0]
+    answer = _run(_SCRIPT, keys, arguments)
+    if not answer or not answer[0]:
+        return None
+    full, wait, resting = answer
+    return Reservation(float(wait), limits[full - 1], bool(resting))
+
+
+def end(slots: Sequence[Slots], token: str, seconds: float, answered: bool | None) -> None:
+    """Free the slots of a request that took `seconds`.
+
+    `answered` is False for a timeout, and None if it says nothing about the receiver. The fifth timeout in a row makes
+    slots that rest do so for 30 s, each further one for twice as long, up to 15 minutes. Requests that had begun before
+    that do not count. Any answer ends it.
+    """
+    keys = [name for one in slots for name in (_key(one), f"{_key(one)}:state")]
+    outcome = "" if answered is None else "answered" if answered else "timeout"
+    _run(_END, keys, [token, seconds, outcome, *(int(one.rests) for one in slots)])
+
+
+def _key(limit: Limit) -> str:
+    return f"{settings.CACHES['default']['KEY_PREFIX']}:rate-limits:{limit.key}"
+
+
+def _run(script: str, keys: list[str], arguments: list[float | str]) -> Any:
+    """The answer of a script; None while Redis does not answer, which is asked once in a while."""
     if time.monotonic() < _Outage.until:
         return None
-    prefix = f"{settings.CACHES['default']['KEY_PREFIX']}:rate-limits"
-    keys: list[str] = []
-    arguments: list[float] = [waited, -1 if left is None else max(0.0, left)]
-    for window in windows:
-        key, seconds = f"{prefix}:{window.key}", window.seconds + _MARGIN
-        apart = seconds / window.amount * _SLACK
-        keys += [key, f"{key}:{person}"]
-        arguments += [window.amount, seconds, apart, _UNUSED_TIMES * apart + _IDLE]
     try:
-        full, wait = _script(settings.CACHES["default"]["LOCATION"])(keys, arguments)
+        answer = _script(settings.CACHES["default"]["LOCATION"], script)(keys, arguments)
     except RedisError as error:
         if not _Outage.until:
             log.warning("Redis does not answer (%s): rate limits are off until it does", type(error).__name__)
         _Outage.until = time.monotonic() + _PAUSE
         return None
     _Outage.until = 0.0
-    return Reservation(float(wait), windows[full - 1]) if full else None
+    return answer
 
 
 @cache
-def _script(url: str) -> Script:
+def _client(url: str) -> Redis:
     """With short timeouts: a delivery must not wait for a Redis that is down."""
-    client = Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))
-    return client.register_script(_SCRIPT)
+    return Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))
+
+
+@cache
+def _script(url: str, script: str) -> Script:
+    return _client(url).register_script(script)

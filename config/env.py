@@ -48,6 +48,18 @@ def listing(name: str, default: list[str]) -> list[str]:
     return _split_list(text(name, ",".join(default)))
 
 
+def sends_at_once(name: str, default: int) -> dict[str, int]:
+    """A number for any host, under "", and other numbers for single hosts: `8,hooks.example.org=1`."""
+    found = {"": default}
+    for part in listing(name, []):
+        host, _, amount = part.rpartition("=")
+        if not amount.isdecimal() or int(amount) < 1 or ("=" in part and not host):
+            problem = f"contains “{part}”, which is neither a number from 1 nor a host with one"
+            raise Misconfigured(name, problem, "8,hooks.example.org=1")
+        found[host.lower()] = int(amount)
+    return found
+
+
 def networks(name: str) -> list[str]:
     """Comma-separated networks in CIDR, none by default."""
     found = listing(name, [])

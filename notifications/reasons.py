@@ -118,6 +118,8 @@ class Code(StrEnum):
     LIMIT_CHANNEL = "limit-channel", "{service} takes {amount:messages} {seconds:period} to one channel; {until:turn}."
     LIMIT_HOST = "limit-host", "{service} takes {amount:messages} {seconds:period} to one host; {until:turn}."
     LIMIT_PERSON = "limit-person", "You may be sent {amount:messages} {seconds:period}; {until:turn}."
+    HOST_BUSY = "host-busy", "{host} gets {amount:messages} at a time; {until:turn}."
+    HOST_RESTS = "host-rests", "{host} did not answer five times in a row; {until:turn}."
     STALE = "stale", "It was stale before it could be sent."
     ACKNOWLEDGED = "acknowledged", "Acknowledged."
     SNOOZED = "snoozed", "Snoozed."

@@ -54,7 +54,7 @@ def send(delivery_id: UUID, worker: str) -> None:
         _defer(claim, *later)
         return
     lend_connection()
-    finish(claim, ask_provider(claim))
+    finish(claim, limits.ask(claim, ask_provider))
 
 
 def ask_provider(claim: Claim) -> Answer:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from django import forms
+from django.conf import settings
 
 from notifications import retry
 from notifications.message import Answer, Destination, Message
@@ -117,6 +118,9 @@ class Provider(ABC):
     deadline: ClassVar[float] = 20.0
     """Seconds for one whole send: DNS, connection, TLS, request and answer."""
 
+    one_at_a_time: ClassVar[bool] = False
+    """Whether a host takes only one send at a time."""
+
     limits: ClassVar[Limits] = Limits()
 
     separate_answer_url: ClassVar[bool] = False
@@ -189,9 +193,10 @@ class Provider(ABC):
         return render(message, self.limits_for(destination), self.escape)
 
     def host(self, destination: Destination) -> str:
-        """Return the host for rates with the scope "host"; it holds no secret."""
+        """Return the host that is sent to, or "" if only `secrets` name it. It holds no secret."""
+        url = destination.address.get("url") or settings.SERVICE_URLS.get(self.kind, "")
         try:
-            return urlsplit(str(destination.address.get("url", ""))).hostname or ""
+            return urlsplit(str(url)).hostname or ""
         except ValueError:
             return ""
 

@@ -43,7 +43,7 @@ def test_as_many_pass_as_the_window_takes_and_the_next_gets_a_place() -> None:
     assert [take([window], "ada", 0) for _ in range(3)] == [None] * 3
     place = take([window], "ada", 0)
     assert place is not None
-    assert (place.window, wait(place)) == (window, 100)
+    assert (place.limit, wait(place)) == (window, 100)
 
 
 def test_places_lie_one_behind_the_other_and_further_apart_than_need_be() -> None:
@@ -84,7 +84,7 @@ def test_what_one_window_holds_up_takes_nothing_from_the_others() -> None:
     for _ in range(10):
         place = take([wide, narrow], "ada", 0)
         assert place is not None
-        assert place.window == narrow
+        assert place.limit == narrow
     assert take([wide], "ada", 0) is None  # one of its two is still free, and nobody waits for it
     assert take([wide], "ada", 0) is not None
 
