@@ -18,9 +18,9 @@ from django.conf import settings
 
 from common import civil_time, rate_limiter, zones
 from common.postgres import lend_connection
-from common.rate_limiter import Reservation, Slots, Window
+from common.rate_limiter import Ended, Limit, Reservation, Slots, Window
 from notifications import providers
-from notifications.deliveries import Claim
+from notifications.deliveries import Claim, permits
 from notifications.deliveries.claims import LEASE
 from notifications.deliveries.decision import NotAsked, OurFault
 from notifications.message import Answer, Delivered, Destination
@@ -39,7 +39,7 @@ _CODES = {
 
 
 # A delivery waits for its host in its thread for at most so long. Longer waits go back to the table.
-_SLEEP = 0.1  # seconds
+_SLEEP = 0.25  # seconds
 # A send ends within its deadline. Its slot is freed after so much more, if its worker died.
 _MARGIN = 5.0  # seconds
 
@@ -66,21 +66,36 @@ def limited(claim: Claim) -> tuple[float, Reason] | None:
         return None
     provider = providers.get(claim.provider)
     rates = {_window(rate, provider, claim): rate for rate in (*provider.rates, *_persons_day(claim))}
-    limits, until = [*rates, *_slots(provider, claim)], time.monotonic() + _SLEEP
-    waited = claim.released
-    while found := rate_limiter.take(limits, str(claim.person_id), waited, claim.left, str(claim.token)):
-        if isinstance(found.limit, Window) or found.resting or time.monotonic() + found.wait > until:
-            return _deferral(found, rates, provider, claim)
+    slots = _slots(provider, claim)
+    permitted, ended = permits.acquire(slots[0].key, slots[0].amount, claim.token, _SLEEP)
+    try:
+        found = _take([*rates, *slots], claim, _SLEEP if permitted else 0.0, ended)
+    except BaseException:
+        permits.release(slots[0].key, claim.token, None)
+        raise
+    if found is None:
+        return None
+    permits.release(slots[0].key, claim.token, None)
+    return _deferral(found, rates, provider, claim)
+
+
+def _take(limits: list[Limit], claim: Claim, patience: float, ended: Ended | None) -> Reservation | None:
+    """Ask for its turn again and again, while a slot of its host is expected to be free within `patience` seconds."""
+    person, token, until = str(claim.person_id), str(claim.token), time.monotonic() + patience
+    while True:
+        found = rate_limiter.take(limits, person, claim.released, claim.left, token, patience, ended)
+        if found is None or isinstance(found.limit, Window) or found.wait >= patience:
+            return found
         lend_connection()
         time.sleep(found.wait)
-        waited += 1
-    return None
+        patience, ended = until - time.monotonic(), None
 
 
 def ask(claim: Claim, send: Callable[[Claim], Answer]) -> Answer:
     """Send, and free the slots of its host. An answer of the provider says whether the host hangs."""
     started, answered = time.monotonic(), None
     try:
+        lend_connection()
         answer = send(claim)
         if not isinstance(answer, NotAsked | OurFault):
             answered = not _timed_out(answer)
@@ -88,7 +103,9 @@ def ask(claim: Claim, send: Callable[[Claim], Answer]) -> Answer:
     finally:
         if _is_limited(claim):
             slots = _slots(providers.get(claim.provider), claim)
-            rate_limiter.end(slots, str(claim.token), time.monotonic() - started, answered)
+            ended = Ended(str(claim.token), time.monotonic() - started, answered)
+            if not permits.release(slots[0].key, claim.token, ended):
+                rate_limiter.end(slots, ended)
 
 
 def _is_limited(claim: Claim) -> bool:

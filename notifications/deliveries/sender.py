@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 
 from common import encryption, fault_points
-from common.postgres import is_outage, lend_connection
+from common.postgres import is_outage
 from notifications import deliveries, providers
 from notifications.channels import changes
 from notifications.deliveries import Claim, fallback, limits, outbox, wakes
@@ -53,7 +53,6 @@ def send(delivery_id: UUID, worker: str) -> None:
     if later is not None:
         _defer(claim, *later)
         return
-    lend_connection()
     finish(claim, limits.ask(claim, ask_provider))
 
 
