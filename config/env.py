@@ -48,6 +48,22 @@ def listing(name: str, default: list[str]) -> list[str]:
     return _split_list(text(name, ",".join(default)))
 
 
+_MOST_WAITS, _LONGEST_WAIT = 50, 7 * 86_400
+
+
+def retry_waits(prefix: str) -> dict[str, tuple[float, ...]]:
+    """Seconds before each further try, by kind of provider: RETRY_WAITS_WEBHOOK=60,300,1800."""
+    found = {}
+    for name in os.environ:
+        if not name.startswith(prefix) or not (parts := listing(name, [])):
+            continue
+        if not all(part.isdecimal() and 1 <= int(part) <= _LONGEST_WAIT for part in parts) or len(parts) > _MOST_WAITS:
+            problem = f"must be at most {_MOST_WAITS} waits in seconds, each from 1 to {_LONGEST_WAIT}"
+            raise Misconfigured(name, problem, "60,300,1800")
+        found[name.removeprefix(prefix).lower()] = tuple(map(float, parts))
+    return found
+
+
 def sends_at_once(name: str, default: int) -> dict[str, int]:
     """A number for any host, under "", and other numbers for single hosts: `8,hooks.example.org=1`."""
     found = {"": default}

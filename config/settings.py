@@ -86,6 +86,8 @@ SERVICE_URLS = {
 # Rate limits for services that document none; 0: no limit.
 EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)
 WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # per host
+# Seconds between the tries of a delivery, by the kind of provider.
+RETRY_WAITS = env.retry_waits("RETRY_WAITS_")
 # Sends in flight for one host, over all workers: {"": of any, host: of this one}.
 SENDS_AT_ONCE = env.sends_at_once("SENDS_AT_ONCE", 8)
 

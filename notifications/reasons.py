@@ -120,6 +120,7 @@ class Code(StrEnum):
     LIMIT_PERSON = "limit-person", "You may be sent {amount:messages} {seconds:period}; {until:turn}."
     HOST_BUSY = "host-busy", "{host} gets {amount:messages} at a time; {until:turn}."
     HOST_RESTS = "host-rests", "{host} did not answer five times in a row; {until:turn}."
+    GIVEN_UP = "given-up", "Given up after {seconds:duration} without success. {why}"
     STALE = "stale", "It was stale before it could be sent."
     ACKNOWLEDGED = "acknowledged", "Acknowledged."
     SNOOZED = "snoozed", "Snoozed."
@@ -244,6 +245,12 @@ def _minutes(minutes: Any) -> str:
     return f"{minutes} minute{'' if minutes == 1 else 's'}"
 
 
+def _duration(seconds: Any) -> str:
+    amount, unit = next((seconds // size, unit) for size, unit in _UNITS if seconds >= size and seconds % size == 0)
+    return f"{amount} {unit}{'' if amount == 1 else 's'}"
+
+
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _PERIODS = {1.0: "a second", 60.0: "a minute", 3_600.0: "an hour", 86_400.0: "a day"}
 
 
@@ -265,6 +272,7 @@ _SHOWN = {
     "number": "{:g}".format,
     "messages": _messages,
     "minutes": _minutes,
+    "duration": _duration,
     "period": _period,
     "turn": _turn,
 }

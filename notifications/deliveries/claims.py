@@ -44,6 +44,8 @@ class Claim:
     switched off.
     `person_id` and `zone` (a name, may be empty) are its person's; `is_test`: they asked for it to try the channel.
     `link_id` changes with the channel's address.
+    `give_up_after`: seconds after which its channel wants no further try, None for the provider's policy. `trying_for`:
+    the seconds since its first try, or since it first waited for a host that rests.
     `released`: how often it was given back before anything was sent. `left`: seconds until it is stale, None for never.
     """
 
@@ -57,6 +59,8 @@ class Claim:
     address: Mapping[str, Any]
     sealed_secrets: str
     on_unknown: str
+    give_up_after: int | None
+    trying_for: float
     unusable: Reason | None
     claimed_at: datetime
     quiet: Window | None
@@ -93,6 +97,12 @@ SELECT d.tries, d.replays, d.released, d.provider, d.channel_id, now() AS claime
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
             WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
        coalesce(c.link_id, c.id) AS link_id, c.address, c.sealed_secrets, c.on_unknown,
+       c.give_up_after,
+       CASE WHEN d.tries + d.released > 1 THEN (
+            SELECT extract(epoch FROM now() - min(a.started_at))::float FROM notifications_attempt a
+             WHERE a.delivery_id = d.id AND a.replay = d.replays
+               AND (a.outcome <> 'released' OR a.reason_code = '{Code.HOST_RESTS}')
+       ) END AS trying_for,
        c.disabled_code, c.disabled_params,
        c.failing_since IS NOT NULL AS is_failing,
        CASE WHEN c.removed_at IS NOT NULL THEN '{Code.REMOVED}'
@@ -156,6 +166,8 @@ def _read(delivery_id: UUID, token: UUID, row: Any) -> Claim:
         address=json.loads(row.address),
         sealed_secrets=row.sealed_secrets,
         on_unknown=row.on_unknown,
+        give_up_after=row.give_up_after,
+        trying_for=row.trying_for or 0.0,
         unusable=_unusable(row),
         claimed_at=row.claimed_at,
         quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.time_zone),

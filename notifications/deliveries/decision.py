@@ -53,13 +53,22 @@ def decide(claim: Claim, answer: Answer, random: float) -> Decision:
     outcome, retry_after = _OUTCOME.AMBIGUOUS, None
     if isinstance(answer, Retryable):
         outcome, retry_after = _OUTCOME.RETRYABLE, answer.retry_after
-    wait = retry.next_wait(providers.get(claim.provider).policy, claim.tries, retry_after, random)
+    wait = retry.next_wait(providers.get(claim.provider).retry_policy, claim.tries, retry_after, random)
     if wait is None:
         return Decision(_STATE.DEAD, outcome, answer.reason, about_channel=about_channel)
+    reason = answer.reason
     if (quiet_hours := until_quiet_hours_end(claim, wait)) is not None:
-        wait, reason = quiet_hours
-        return Decision(_STATE.PENDING, outcome, answer.reason.then(reason), wait, about_channel=about_channel)
-    return Decision(_STATE.PENDING, outcome, answer.reason, wait, about_channel=about_channel)
+        wait, reason = quiet_hours[0], reason.then(quiet_hours[1])
+    if given_up := give_up(claim, wait, answer.reason, claim.give_up_after):
+        return Decision(_STATE.DEAD, outcome, given_up, about_channel=about_channel)
+    return Decision(_STATE.PENDING, outcome, reason, wait, about_channel=about_channel)
+
+
+def give_up(claim: Claim, wait: float, why: Reason, after: int | None) -> Reason | None:
+    """The reason not to try again in `wait` seconds, if that is later than `after` seconds since the first try."""
+    if after is None or claim.trying_for + wait <= after:
+        return None
+    return Reason(Code.GIVEN_UP, seconds=after, why=why)
 
 
 def until_quiet_hours_end(claim: Claim, wait: float = 0.0) -> tuple[float, Reason] | None:

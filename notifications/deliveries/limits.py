@@ -40,6 +40,8 @@ _CODES = {
 
 # A delivery waits for its host in its thread for at most so long. Longer waits go back to the table.
 _SLEEP = 0.25  # seconds
+# A delivery waits for a host that rests for at most so long, unless its channel says otherwise.
+LONGEST_REST = 86_400  # seconds
 # A send ends within its deadline. Its slot is freed after so much more, if its worker died.
 _MARGIN = 5.0  # seconds
 

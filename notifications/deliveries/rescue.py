@@ -33,7 +33,8 @@ def rescue() -> Rescued:
     """Settle, then publish. Each part is its own statement, so that none holds up another."""
     expired = persist(partial(deliveries.expire, BATCH))
     rules = [
-        LostRule(provider.kind, provider.recognises_repeats, provider.policy.tries) for provider in providers.all()
+        LostRule(provider.kind, provider.recognises_repeats, provider.retry_policy.tries)
+        for provider in providers.all()
     ]
     recovered = persist(partial(deliveries.recover_expired_leases, rules, BATCH))
     advanced = persist(fallback.advance)

@@ -14,8 +14,8 @@ from common.postgres import is_outage
 from notifications import deliveries, providers
 from notifications.channels import changes
 from notifications.deliveries import Claim, fallback, limits, outbox, wakes
-from notifications.deliveries.decision import NotAsked, OurFault, decide, until_quiet_hours_end
-from notifications.message import Answer, Delivered
+from notifications.deliveries.decision import NotAsked, OurFault, decide, give_up, until_quiet_hours_end
+from notifications.message import Answer, Delivered, Rejected
 from notifications.reasons import Code, Reason
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def send(delivery_id: UUID, worker: str) -> None:
         finish(claim, _damaged(claim, error))
         return
     if later is not None:
-        _defer(claim, *later)
+        _defer_or_give_up(claim, *later)
         return
     finish(claim, limits.ask(claim, ask_provider))
 
@@ -120,6 +120,15 @@ def _let_go(claim: Claim, asked: bool) -> None:
 def _damaged(claim: Claim, error: Exception) -> NotAsked:
     log.error("Delivery %s cannot be read: %s", claim.delivery_id, type(error).__name__)
     return NotAsked(deliveries.unreadable(error))
+
+
+def _defer_or_give_up(claim: Claim, wait: float, reason: Reason) -> None:
+    """A host that rests uses up no tries, so time bounds how long a delivery waits for it."""
+    after = claim.give_up_after or limits.LONGEST_REST
+    if reason.code == Code.HOST_RESTS and (given_up := give_up(claim, wait, reason, after)):
+        finish(claim, Rejected(given_up))
+    else:
+        _defer(claim, wait, reason)
 
 
 def _defer(claim: Claim, wait: float, reason: Reason) -> None:

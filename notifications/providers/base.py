@@ -139,6 +139,12 @@ class Provider(ABC):
     """How long a replaced `revealed` secret still signs beside the new one."""
 
     @property
+    def retry_policy(self) -> retry.Policy:
+        """Its policy, or the operator's (RETRY_WAITS_…)."""
+        waits = settings.RETRY_WAITS.get(self.kind)
+        return retry.Policy(len(waits) + 1, waits) if waits else self.policy
+
+    @property
     def rates(self) -> tuple[Rate, ...]:
         """The service's rate limits, all of them at once. Sends over a limit wait."""
         return ()
