@@ -34,6 +34,7 @@ sys.excepthook = _report_in_one_line
 app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["consumer"].add("common.served_queues:Announcement")
 
 
 @signals.celeryd_after_setup.connect

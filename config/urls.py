@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from config import admin_site
-from config.health import clock, health
+from config.health import clock, health, queues
 from schedules.admin.outages import screen
 
 admin_site.protect(admin.site)
@@ -15,6 +15,7 @@ urlpatterns = [
     path("account/", include("allauth.account.urls")),
     path("healthz", health, name="health"),
     path("healthz/clock", clock, name="health-clock"),
+    path("healthz/queues", queues, name="health-queues"),
     path("", include("people.urls")),
     path("", include("notifications.web.urls")),
     path("", include("schedules.web.urls")),
