@@ -34,7 +34,7 @@ def warning(queues: list[str]) -> str:
     return f"No worker serves {', '.join(queues)}: its messages wait. Start a worker with -Q {','.join(queues)}."
 
 
-class Announcement(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery ships no types
+class Announcement(bootsteps.StartStopStep):
     """A step of a worker's consumer: it ends with the connection to the broker."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)

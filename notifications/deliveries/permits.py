@@ -10,13 +10,11 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 from uuid import UUID
 
 from common.postgres import lend_connection
 from common.rate_limiter import Ended
-
-# So many times the permits may wait: with eight, a host has at most half of 64 threads.
-_WAITING = 3
 
 
 @dataclass(slots=True, eq=False)
@@ -29,9 +27,10 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Host:
-    """`holders`: since when each token has its permit, oldest first, on the monotonic clock."""
+    """`holders`: since when each token has its permit, oldest first (monotonic). `held`: for how long lately."""
 
     holders: dict[UUID, float] = field(default_factory=dict)
+    held: float = 0.0
     waiting: deque[_Waiting] = field(default_factory=deque)
 
 
@@ -42,15 +41,15 @@ _hosts: dict[str, _Host] = {}
 def acquire(host: str, amount: int, token: UUID, timeout: float) -> tuple[bool, Ended | None]:
     """Return whether there is a permit, and the send whose slot comes with it.
 
-    Waits up to `timeout` seconds; not at all for a host that is slower than that, or for which many wait.
+    Waits up to `timeout` seconds, and not at all if it would be in vain.
     """
     with _lock:
         known = _hosts.setdefault(host, _Host())
         if len(known.holders) < amount:
             known.holders[token] = time.monotonic()
             return True, None
-        is_slow = time.monotonic() - next(iter(known.holders.values())) > timeout
-        if is_slow or len(known.waiting) >= _WAITING * amount:
+        middle = next(islice(known.holders.values(), amount // 2, None))
+        if (len(known.waiting) + 1) * max(known.held, time.monotonic() - middle) / amount > timeout:
             return False, None
         one = _Waiting(token)
         one.woken.acquire()
@@ -67,8 +66,9 @@ def release(host: str, token: UUID, ended: Ended | None) -> bool:
     """Pass a permit on, with the slot of `ended`. False if nobody takes it."""
     with _lock:
         known = _hosts.get(host)
-        if known is None or known.holders.pop(token, None) is None:
+        if known is None or (since := known.holders.pop(token, None)) is None:
             return False
+        known.held += 0.2 * (time.monotonic() - since - known.held)
         if known.waiting:
             following = known.waiting.popleft()
             known.holders[following.token] = time.monotonic()
