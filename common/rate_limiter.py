@@ -130,7 +130,7 @@ _TAKE = (
 local waited, left = tonumber(ARGV[1]), tonumber(ARGV[2])
 local own = math.min(waited + 1, 2)
 local free, reserved, following, idle, fresh, rests = {}, {}, {}, {}, {}, {}
-local full, fullest, latest = false, 0, now
+local full, fullest, latest, soon = false, 0, now, now
 for i = 1, #KEYS / 3 do
     local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
     local amount, seconds, apart = tonumber(ARGV[4 * i + 7]), tonumber(ARGV[4 * i + 8]), tonumber(ARGV[4 * i + 9])
@@ -177,11 +177,14 @@ for i = 1, #KEYS / 3 do
     full = full or free[i] > now
     reserved[i] = math.max(free[i], tonumber(kept[own] or 0))
     following[i] = math.max(following[i], reserved[i] + apart)
+    if free[i] > now then
+        soon = math.max(soon, is_window and math.huge or free[i])
+    end
     if free[i] > now and reserved[i] > latest then
         fullest, latest = i, reserved[i]
     end
 end
-local brief = full and tonumber(ARGV[4 * fullest + 9]) == 0 and latest - now < tonumber(ARGV[3])
+local brief = full and soon - now < tonumber(ARGV[3])
 for i = 1, #KEYS / 3 do
     local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
     local amount, seconds = tonumber(ARGV[4 * i + 7]), tonumber(ARGV[4 * i + 8])
@@ -202,7 +205,7 @@ for i = 1, #KEYS / 3 do
         redis.call('PEXPIRE', queue, math.max(life, redis.call('PTTL', queue)))
     end
 end
-return {fullest, string.format('%.6f', latest - now), rests[fullest] and 1 or 0}
+return {fullest, string.format('%.6f', (brief and soon or latest) - now), rests[fullest] and 1 or 0}
 """
 )
 
@@ -234,9 +237,10 @@ def take(
     """Return None if the request may pass; it is counted in every limit. Else a reservation; it is counted in none.
 
     `person` owns the queues. `waited`: how many reservations the request had before. `left`: the seconds within which
-    it must go out; a later time is returned but not reserved. Neither is a time for slots that is less than `patience`
-    seconds away. `token` names the request in its slots until it ends; `ended` is another one that has ended in the
-    same slots. While Redis is down everything passes: the services have their own limits.
+    it must go out; a later time is returned but not reserved. If only slots are full, and one is expected to be free
+    within `patience` seconds, none is reserved, and the wait lasts until then. `token` names the request in its slots
+    until it ends; `ended` is another one that has ended in the same slots. While Redis is down everything passes: the
+    services have their own limits.
     """
     keys: list[str] = []
     within = -1 if left is None else max(0.0, left)

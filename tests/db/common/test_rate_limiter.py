@@ -354,3 +354,13 @@ def test_what_says_nothing_about_the_receiver_neither_rests_nor_ends_a_row() -> 
     finish(slots, "fault", answered=None)
     time_out(slots, 1)
     assert wait(take([slots], "ada", 0, token="next")) == 30
+
+
+def test_who_can_wait_for_a_slot_does_not_stand_behind_those_who_come_back_later() -> None:
+    slots = make_slots()
+    take([slots], "ada", 0, token="a")
+    finish(slots, "a", seconds=10.0)
+    take([slots], "ada", 0, token="b")
+    for _ in range(9):
+        take([slots], "ada", 0, token="later")
+    assert wait(take([slots], "ada", 0, token="c", patience=15.0)) == 10
