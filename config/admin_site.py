@@ -17,6 +17,7 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
 
+from common import served_queues
 from people import second_factor
 from people.models import User
 
@@ -62,6 +63,8 @@ def protect(site: AdminSite) -> None:
         if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:
             request.session[_OFFERED] = True
             messages.info(request, _offer_text())
+        if has_permission(request) and (missing := served_queues.unserved()):
+            messages.error(request, served_queues.warning(missing))
         return stock_index(request, extra_context)
 
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]

@@ -39,6 +39,7 @@ transport.install()
 app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["consumer"].add("common.served_queues:Announcement")
 
 
 @signals.celeryd_after_setup.connect

@@ -48,6 +48,34 @@ def listing(name: str, default: list[str]) -> list[str]:
     return _split_list(text(name, ",".join(default)))
 
 
+_MOST_WAITS, _LONGEST_WAIT = 50, 7 * 86_400
+
+
+def retry_waits(prefix: str) -> dict[str, tuple[float, ...]]:
+    """Seconds before each further try, by kind of provider: RETRY_WAITS_WEBHOOK=60,300,1800."""
+    found = {}
+    for name in os.environ:
+        if not name.startswith(prefix) or not (parts := listing(name, [])):
+            continue
+        if not all(part.isdecimal() and 1 <= int(part) <= _LONGEST_WAIT for part in parts) or len(parts) > _MOST_WAITS:
+            problem = f"must be at most {_MOST_WAITS} waits in seconds, each from 1 to {_LONGEST_WAIT}"
+            raise Misconfigured(name, problem, "60,300,1800")
+        found[name.removeprefix(prefix).lower()] = tuple(map(float, parts))
+    return found
+
+
+def sends_at_once(name: str, default: int) -> dict[str, int]:
+    """A number for any host, under "", and other numbers for single hosts: `8,hooks.example.org=1`."""
+    found = {"": default}
+    for part in listing(name, []):
+        host, _, amount = part.rpartition("=")
+        if not amount.isdecimal() or int(amount) < 1 or ("=" in part and not host):
+            problem = f"contains “{part}”, which is neither a number from 1 nor a host with one"
+            raise Misconfigured(name, problem, "8,hooks.example.org=1")
+        found[host.lower()] = int(amount)
+    return found
+
+
 def networks(name: str) -> list[str]:
     """Comma-separated networks in CIDR, none by default."""
     found = listing(name, [])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from django.core.cache import cache
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
 
+from common import served_queues
 from schedules.beat import heartbeat
 from schedules.firing import fire
 
@@ -29,6 +31,15 @@ def clock(request: HttpRequest) -> HttpResponse:
         return _plain("No beat has been seen yet.", 503)
     ago = (now - seen).total_seconds()
     return _plain(f"beat last seen {ago:.0f} s ago", 200 if ago <= heartbeat.STOPPED else 503)
+
+
+def queues(request: HttpRequest) -> HttpResponse:
+    """200 if workers serve all queues; 503 if nobody served one for a minute, or if Redis does not answer."""
+    if missing := served_queues.unserved():
+        return _plain(served_queues.warning(missing), 503)
+    if not cache.answers():  # type: ignore[attr-defined]  # common.cache.Cache
+        return _plain("Redis does not answer.", 503)
+    return _plain("All queues are served.")
 
 
 def _database_away() -> HttpResponse:

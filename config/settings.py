@@ -54,7 +54,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIND_PROXY", False) else None
-SECURE_REDIRECT_EXEMPT = [r"^healthz(/clock)?$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz(/(clock|queues))?$"]
 # Nothing inline, nothing from other hosts. `middleware.py` adds two exceptions for the admin.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -88,6 +88,10 @@ SERVICE_URLS = {
 # Rate limits for services that document none; 0: no limit.
 EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)
 WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # per host
+# Seconds between the tries of a delivery, by the kind of provider.
+RETRY_WAITS = env.retry_waits("RETRY_WAITS_")
+# Sends in flight for one host, over all workers: {"": of any, host: of this one}.
+SENDS_AT_ONCE = env.sends_at_once("SENDS_AT_ONCE", 8)
 
 # --- Django ----------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -244,6 +248,7 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
 CELERY_TASK_ROUTES = ["work.kinds.route"]
+QUEUES = ["deliveries", "bulk", "maintenance"]  # in use: workers must serve all of them
 CELERY_TASK_ACKS_LATE = True  # the message of a killed worker is delivered again, earlier than rescue
 CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the tries in the row stop poison messages
 CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s

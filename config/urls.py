@@ -3,7 +3,7 @@ from django.urls import include, path
 
 from api.v1 import api
 from config import admin_site
-from config.health import clock, health
+from config.health import clock, health, queues
 from schedules.admin.outages import screen
 
 admin_site.protect(admin.site)
@@ -16,6 +16,7 @@ urlpatterns = [
     path("account/", include("allauth.account.urls")),
     path("healthz", health, name="health"),
     path("healthz/clock", clock, name="health-clock"),
+    path("healthz/queues", queues, name="health-queues"),
     path("api/v1/", api.urls),
     path("", include("people.urls")),
     path("", include("notifications.web.urls")),

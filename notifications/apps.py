@@ -1,4 +1,18 @@
 from django.apps import AppConfig
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+
+def _check_retry_waits() -> None:
+    for kind in settings.RETRY_WAITS:
+        from notifications import providers
+
+        if providers.find(kind) is None:
+            kinds = ", ".join(provider.kind for provider in providers.all())
+            raise ImproperlyConfigured(
+                f"RETRY_WAITS_{kind.upper()} names no kind of provider (there are {kinds}), for example"
+                " RETRY_WAITS_WEBHOOK=60,300,1800"
+            )
 
 
 class NotificationsConfig(AppConfig):
@@ -7,6 +21,8 @@ class NotificationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        """Connect receivers. Raises ImproperlyConfigured for the waits of an unknown provider."""
+        _check_retry_waits()
         from notifications.channels import changes  # noqa: F401 - connects its receiver
         from notifications.deliveries import (
             kind,  # noqa: F401 - registers the deliveries

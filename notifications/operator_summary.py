@@ -1,4 +1,4 @@
-"""The operators' daily email about dead letters that wait for them."""
+"""The operators' daily email about dead letters that wait for them, and queues that no worker serves."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core import mail
 from django.urls import reverse
 
+from common import served_queues
 from notifications import dead_letters
 from notifications.dead_letters import Group, Which
 from notifications.models import Summary
@@ -22,16 +23,16 @@ _MOST_CAUSES = 20
 
 
 def send(now: datetime) -> int:
-    """Email each member of staff the dead letters that wait, and the number of those of the 24 hours before `now`.
+    """Email each member of staff the dead letters that wait, how many are of the last 24 hours, and unserved queues.
 
     Returns how many got one; nobody does when nothing waits. Each gets one email a day (UTC), however often this is
     called. An email that may have gone is not sent again: tomorrow's lists everything that still waits. Raises OSError
     when the mail server refused one; the next call writes to those who got none.
     """
-    groups = dead_letters.groups()
-    if not groups:
+    groups, unserved = dead_letters.groups(), served_queues.unserved()
+    if not groups and not unserved:
         return 0
-    subject, body = _words(groups, now)
+    subject, body = _words(groups, unserved, now)
     written, refused = 0, None
     post = mail.get_connection()
     post.open()
@@ -57,7 +58,7 @@ def send(now: datetime) -> int:
     return written
 
 
-def _words(groups: Sequence[Group], now: datetime) -> tuple[str, str]:
+def _words(groups: Sequence[Group], unserved: list[str], now: datetime) -> tuple[str, str]:
     waiting = sum(group.count for group in groups)
     new = Which(since=now - timedelta(days=1)).rows().count()
     lines = [
@@ -68,4 +69,7 @@ def _words(groups: Sequence[Group], now: datetime) -> tuple[str, str]:
         lines.append(f"… and {len(groups) - _MOST_CAUSES} causes more")
     page = f"{settings.BASE_URL}{reverse('admin:notifications_deadletter_causes')}"
     lines.append(f"Replay or discard them: {page}")
-    return f"[Carillon] Dead letters: {waiting:,} wait, {new:,} of them new", "\n\n".join(lines)
+    subject = f"[Carillon] Dead letters: {waiting:,} wait, {new:,} of them new"
+    if unserved:
+        subject, lines = "[Carillon] Messages wait for a worker", [served_queues.warning(unserved), *lines]
+    return subject, "\n\n".join(lines)

@@ -95,6 +95,9 @@ class Code(Codes):
     LIMIT_CHANNEL = "limit-channel", "{service} takes {amount:messages} {seconds:period} to one channel; {until:turn}."
     LIMIT_HOST = "limit-host", "{service} takes {amount:messages} {seconds:period} to one host; {until:turn}."
     LIMIT_PERSON = "limit-person", "You may be sent {amount:messages} {seconds:period}; {until:turn}."
+    HOST_BUSY = "host-busy", "{host} gets {amount:messages} at a time; {until:turn}."
+    HOST_RESTS = "host-rests", "{host} did not answer five times in a row; {until:turn}."
+    GIVEN_UP = "given-up", "Given up after {seconds:duration} without success. {why}"
     ACKNOWLEDGED = "acknowledged", "Acknowledged."
     SNOOZED = "snoozed", "Snoozed."
     PAUSED = "paused", "The reminder was paused."
@@ -127,6 +130,12 @@ def _minutes(minutes: Any) -> str:
     return f"{minutes} minute{'' if minutes == 1 else 's'}"
 
 
+def _duration(seconds: Any) -> str:
+    amount, unit = next((seconds // size, unit) for size, unit in _UNITS if seconds >= size and seconds % size == 0)
+    return f"{amount} {unit}{'' if amount == 1 else 's'}"
+
+
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _PERIODS = {1.0: "a second", 60.0: "a minute", 3_600.0: "an hour", 86_400.0: "a day"}
 
 
@@ -147,6 +156,7 @@ FORMATS |= {
     "errno": os.strerror,
     "messages": _messages,
     "minutes": _minutes,
+    "duration": _duration,
     "period": _period,
     "turn": _turn,
 }

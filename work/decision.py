@@ -45,6 +45,8 @@ def decide(kind: Kind[C], claim: C, answer: Answer, random: float) -> Decision:
         return Decision("dead", outcome, reason)
     if (later := kind.postpone(claim, wait)) is not None:
         wait, reason = later.wait, reason.then(later.reason)
+    if (given_up := kind.give_up(claim, wait, answer.reason)) is not None:
+        return Decision("dead", outcome, given_up)
     return Decision("pending", outcome, reason, wait, wakes.wake_in(wait))
 
 

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from work.answers import Answer, Cancel, Defer
 from work.models import Attempt, Work
+from work.reasons import Reason
 from work.retry import Policy
 
 
@@ -106,6 +107,10 @@ class Kind(Generic[C]):
 
     def postpone(self, claim: C, wait: float) -> Defer | None:
         """A later time for the next try, where it must not run in `wait` seconds."""
+        return None
+
+    def give_up(self, claim: C, wait: float, reason: Reason) -> Reason | None:
+        """Why it ends as dead, where no further try is wanted in `wait` seconds after one that failed for `reason`."""
         return None
 
     def follow_row(self, claim: C, answer: Answer, state: str) -> tuple[Any, ...] | None:

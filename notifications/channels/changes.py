@@ -78,9 +78,9 @@ def add_inbox(user: User, **_: Any) -> Channel:
     return add(user, "inbox", {})
 
 
-def change_settings(channel: Channel, label: str, on_unknown: str) -> None:
-    """Set the label, and what happens after an unknown outcome (empty: the provider's rule)."""
-    Channel.objects.filter(id=channel.id).update(label=label, on_unknown=on_unknown)
+def change_settings(channel: Channel, label: str, on_unknown: str, give_up_after: int | None) -> None:
+    """Set the label, what happens after an unknown outcome, and when to give up (empty: the provider's rules)."""
+    Channel.objects.filter(id=channel.id).update(label=label, on_unknown=on_unknown, give_up_after=give_up_after)
 
 
 def fingerprint(channel: Channel) -> str:

@@ -40,8 +40,19 @@ class ChannelForm(RenameForm):
         error_messages={"invalid_choice": "Choose the default, send again, or hold."},
     )
 
+    give_up_after = forms.TypedChoiceField(
+        label="Stop trying after",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        choices=[("", "Default"), *Channel.GiveUp.choices],
+        help_text="Counted from the first try. A message that was given up waits in your history.",
+        error_messages={"invalid_choice": "Choose the default, or one of the times."},
+    )
+
     def __init__(self, posted: Mapping[str, Any] | None, channel: Channel, provider: Provider) -> None:
-        super().__init__(posted, initial={"label": channel.label, "on_unknown": channel.on_unknown})
+        initial = {"label": channel.label, "on_unknown": channel.on_unknown, "give_up_after": channel.give_up_after}
+        super().__init__(posted, initial=initial)
         default = "send again; it detects duplicates" if provider.recognises_repeats else "hold"
         self.fields["on_unknown"].choices = [  # type: ignore[attr-defined]  # a ChoiceField
             ("", f"Default for {provider.label}: {default}"),

@@ -17,7 +17,7 @@ from notifications.channels import changes
 from notifications.deliveries import channel_health, fallback, limits
 from notifications.deliveries.outbox import DELIVER
 from notifications.links import ANSWER, UNSUBSCRIBE
-from notifications.message import Delivered, Destination, Message
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery, Intervention
 from notifications.reasons import Code
 from people import codes, quiet
@@ -39,7 +39,9 @@ class Claim(kinds.Claim):
     `failing`: nothing has arrived on its channel since a try failed. `withdrawn` is why it must not go out, if so: its
     person has answered the notification or stopped its reminder, and has not sent it again, or their account was
     switched off. `zone` (a name, may be empty) is its person's; `is_test`: they asked for it to try the channel.
-    `link_id` changes with the channel's address.
+    `link_id` changes with the channel's address. `give_up_after`: seconds after which its channel wants no further try,
+    None for the provider's policy. `trying_for`: seconds since its first try, or since it first waited for a host that
+    rests.
     """
 
     channel_id: UUID
@@ -47,6 +49,8 @@ class Claim(kinds.Claim):
     message: Message
     address: Mapping[str, Any]
     sealed_secrets: str
+    give_up_after: int | None
+    trying_for: float
     unusable: Reason | None
     quiet: Window | None
     failing: bool
@@ -78,6 +82,12 @@ class DeliveryKind(Kind[Claim]):
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
             WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
        coalesce(c.link_id, c.id) AS link_id, c.address, c.sealed_secrets, c.disabled_code, c.disabled_params,
+       c.give_up_after,
+       CASE WHEN d.tries + d.released > 1 THEN (
+            SELECT extract(epoch FROM now() - min(a.started_at))::float FROM notifications_attempt a
+             WHERE a.delivery_id = d.id AND a.replay = d.replays
+               AND (a.outcome <> 'released' OR a.reason_code = '{Code.HOST_RESTS}')
+       ) END AS trying_for,
        c.failing_since IS NOT NULL AS is_failing,
        CASE WHEN c.removed_at IS NOT NULL THEN '{Code.REMOVED}'
             WHEN c.disabled_at IS NOT NULL THEN '{Code.DISABLED}'
@@ -114,6 +124,8 @@ class DeliveryKind(Kind[Claim]):
             # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
             address=json.loads(row.address),
             sealed_secrets=row.sealed_secrets,
+            give_up_after=row.give_up_after,
+            trying_for=row.trying_for or 0.0,
             unusable=_unusable(row),
             quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
             failing=row.is_failing,
@@ -129,19 +141,22 @@ class DeliveryKind(Kind[Claim]):
             return NotStarted(claim.unusable)
         if (later := self.postpone(claim, 0.0)) is not None:
             return later
-        if (turn := limits.limited(claim)) is not None:
-            return Defer(*turn)
         try:
             provider, destination = providers.get(claim.handler), claim.destination()
         except providers.UnknownProvider:
             return NotStarted(Reason(Code.NO_PROVIDER, kind=claim.handler))
         except encryption.Unreadable:
             return NotStarted(Reason(Code.UNREADABLE))
-        return partial(provider.send, claim.message, destination)
+        # Last: whoever may go out now holds a slot of its host until it has been sent.
+        if (turn := limits.limited(claim)) is None:
+            return partial(limits.send, claim, provider, destination)
+        if turn[1].code == Code.HOST_RESTS and (given_up := _give_up(claim, *turn, limits.LONGEST_REST)):
+            return Rejected(given_up)  # a host that rests uses up no tries
+        return Defer(*turn)
 
     def policy(self, handler: str) -> Policy:
         try:
-            return providers.get(handler).policy
+            return providers.get(handler).retry_policy
         except providers.UnknownProvider:
             return Policy(tries=1)
 
@@ -163,6 +178,9 @@ class DeliveryKind(Kind[Claim]):
             return None
         return Defer((found.until - claim.claimed_at).total_seconds(), Reason(Code.QUIET_HOURS, until=found.shown))
 
+    def give_up(self, claim: Claim, wait: float, reason: Reason) -> Reason | None:
+        return _give_up(claim, wait, reason, None)
+
     def follow_row(self, claim: Claim, answer: Answer, state: str) -> tuple[Any, ...] | None:
         return channel_health.values(claim.failing, claim.link_id, answer, state)
 
@@ -177,6 +195,14 @@ class DeliveryKind(Kind[Claim]):
 
 
 DELIVERY = DeliveryKind()
+
+
+def _give_up(claim: Claim, wait: float, why: Reason, longest: int | None) -> Reason | None:
+    """Why not to try again in `wait` seconds: it is later after the first try than its channel wants, or `longest`."""
+    after = claim.give_up_after or longest
+    if after is None or claim.trying_for + wait <= after:
+        return None
+    return Reason(Code.GIVEN_UP, seconds=after, why=why)
 
 
 def _unusable(row: Any) -> Reason | None:

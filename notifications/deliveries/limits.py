@@ -1,18 +1,30 @@
-"""The rate limits of a delivery: those of its service, and its person's daily limit."""
+"""The limits of a delivery: the rates of its service, its person's daily limit, and the sends in flight for its host.
+
+A host gets a few sends at a time over all workers, and at most half of the threads or processes of one worker. After
+five timeouts in a row it rests. So a receiver that hangs does not delay the deliveries to others.
+"""
 
 from __future__ import annotations
 
+import os
+import socket
+import time
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from celery import signals
 from django.conf import settings
 
 from common import civil_time, rate_limiter, zones
-from common.rate_limiter import Window
+from common.postgres import lend_connection
+from common.rate_limiter import Ended, Limit, Reservation, Slots, Window
 from notifications import providers
+from notifications.deliveries import permits
 from notifications.message import Destination
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import Code
+from work.answers import Answer, Done
+from work.claim import LEASE
 from work.reasons import Reason
 
 if TYPE_CHECKING:
@@ -29,25 +41,96 @@ _CODES = {
 }
 
 
+# A delivery waits for its host in its thread for at most so long. Longer waits go back to the table.
+_SLEEP = 0.25  # seconds
+# A delivery waits for a host that rests for at most so long, unless its channel says otherwise.
+LONGEST_REST = 86_400  # seconds
+# A send ends within its deadline. Its slot is freed after so much more, if its worker died.
+_MARGIN = 5.0  # seconds
+
+
+class _Worker:
+    """This worker, and how many of its threads or processes one host may hold; no bound outside of a worker."""
+
+    name = ""
+    share: int | None = None
+
+
+@signals.celeryd_after_setup.connect
+def _know_worker(instance: Any, **_: Any) -> None:
+    """Before the pool is made, so that forked children know it too."""
+    _Worker.name, _Worker.share = f"{socket.gethostname()}:{os.getpid()}", max(1, instance.concurrency // 2)
+
+
 def limited(claim: Claim) -> tuple[float, Reason] | None:
     """None: it may go out now, and has been counted. Else the seconds until its turn and why; nothing was counted.
 
-    Costs one round trip to Redis, and none without a limit: an inbox, an unusable channel.
+    Costs one round trip to Redis, and none without a limit: an inbox, an unusable channel. May sleep for a moment.
     """
-    if claim.unusable or not providers.disturbs(claim.provider):
+    if not _is_limited(claim):
         return None
     provider = providers.get(claim.provider)
     rates = {_window(rate, provider, claim): rate for rate in (*provider.rates, *_persons_day(claim))}
-    if not rates:
+    slots = _slots(provider, claim)
+    permitted, ended = permits.acquire(slots[0].key, slots[0].amount, claim.token, _SLEEP)
+    try:
+        found = _take([*rates, *slots], claim, _SLEEP if permitted else 0.0, ended)
+    except BaseException:
+        permits.release(slots[0].key, claim.token, None)
+        raise
+    if found is None:
         return None
-    place = rate_limiter.take(list(rates), str(claim.person_id), claim.released, claim.left)
-    if place is None:
-        return None
-    rate = rates[place.window]
-    given = {"service": provider.label, "amount": rate.amount, "seconds": rate.per_seconds}
-    if claim.left is not None and place.wait > claim.left:
-        return claim.left, Reason(_CODES[rate.scope], **given, until=None)
-    return place.wait, Reason(_CODES[rate.scope], **given, until=_until(place.wait, claim.claimed_at, claim.zone))
+    permits.release(slots[0].key, claim.token, None)
+    return _deferral(found, rates, provider, claim)
+
+
+def _take(limits: list[Limit], claim: Claim, patience: float, ended: Ended | None) -> Reservation | None:
+    """Ask for its turn again and again, while a slot of its host is expected to be free within `patience` seconds."""
+    person, token, until = str(claim.person_id), str(claim.token), time.monotonic() + patience
+    while True:
+        found = rate_limiter.take(limits, person, claim.released, claim.left, token, patience, ended)
+        if found is None or isinstance(found.limit, Window) or found.wait >= patience:
+            return found
+        lend_connection()
+        time.sleep(found.wait)
+        patience, ended = until - time.monotonic(), None
+
+
+def send(claim: Claim, provider: Provider, destination: Destination) -> Answer:
+    """Send, and free the slots of its host. The answer says whether the host hangs."""
+    started, answered = time.monotonic(), None
+    try:
+        answer = provider.send(claim.message, destination)
+        answered = not _timed_out(answer)
+        return answer
+    finally:
+        if _is_limited(claim):
+            slots = _slots(provider, claim)
+            ended = Ended(str(claim.token), time.monotonic() - started, answered)
+            if not permits.release(slots[0].key, claim.token, ended):
+                rate_limiter.end(slots, ended)
+
+
+def _is_limited(claim: Claim) -> bool:
+    return not claim.unusable and providers.disturbs(claim.provider)
+
+
+def _timed_out(answer: Answer) -> bool:
+    return not isinstance(answer, Done) and answer.reason.code == Code.TIMEOUT
+
+
+def _deferral(found: Reservation, rates: dict[Window, Rate], provider: Provider, claim: Claim) -> tuple[float, Reason]:
+    late = claim.left is not None and found.wait > claim.left
+    wait = claim.left if claim.left is not None and late else found.wait
+    until = None if late else _until(wait, claim.claimed_at, claim.zone)
+    if isinstance(found.limit, Window):
+        rate = rates[found.limit]
+        given = {"service": provider.label, "amount": rate.amount, "seconds": rate.per_seconds}
+        return wait, Reason(_CODES[rate.scope], **given, until=until)
+    host = _host(provider, claim) or provider.label
+    if found.resting:
+        return wait, Reason(Code.HOST_RESTS, host=host, until=until)
+    return wait, Reason(Code.HOST_BUSY, host=host, amount=found.limit.amount, until=until)
 
 
 def _persons_day(claim: Claim) -> list[Rate]:
@@ -57,6 +140,21 @@ def _persons_day(claim: Claim) -> list[Rate]:
     return [Rate("person", settings.SENDS_PER_PERSON_PER_DAY, _DAY, "person")]
 
 
+def _slots(provider: Provider, claim: Claim) -> list[Slots]:
+    """Those of its host, or of its channel where the host is not known, then those of the host in this worker."""
+    host = _host(provider, claim)
+    most = 1 if provider.one_at_a_time else settings.SENDS_AT_ONCE.get(host, settings.SENDS_AT_ONCE[""])
+    lasts, name = min(provider.deadline + _MARGIN, LEASE), host or str(claim.channel_id)
+    slots = [Slots(f"sends:{name}", most, lasts, rests=True)]
+    if _Worker.share is not None and _Worker.share < most:
+        slots.append(Slots(f"sends:{_Worker.name}:{name}", _Worker.share, lasts))
+    return slots
+
+
+def _host(provider: Provider, claim: Claim) -> str:
+    return provider.host(Destination(claim.address))
+
+
 def _window(rate: Rate, provider: Provider, claim: Claim) -> Window:
     match rate.scope:
         case "service":
@@ -64,7 +162,7 @@ def _window(rate: Rate, provider: Provider, claim: Claim) -> Window:
         case "channel":
             counted_over = str(claim.channel_id)
         case "host":
-            counted_over = provider.host(Destination(claim.address))
+            counted_over = _host(provider, claim)
         case "person":
             counted_over = str(claim.person_id)
     return Window(f"{rate.name}:{counted_over}", rate.amount, rate.per_seconds)

@@ -63,6 +63,14 @@ class Channel(models.Model):
         RETRY = "retry", "send again (it may arrive twice)"
         HOLD = "hold", "hold for a person (it may not have arrived)"
 
+    class GiveUp(models.IntegerChoices):
+        """Seconds since the first try of a delivery."""
+
+        MINUTES = 600, "10 minutes"
+        HOUR = 3_600, "1 hour"
+        HOURS = 21_600, "6 hours"
+        DAY = 86_400, "1 day"
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="channels")
     provider = models.CharField(max_length=32)
@@ -75,6 +83,8 @@ class Channel(models.Model):
         blank=True,
         help_text="What to do when the outcome of a send is unknown; empty means the provider's own rule.",
     )
+    # empty: the provider's policy decides
+    give_up_after = models.PositiveIntegerField(choices=GiveUp.choices, null=True, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     verified_at = models.DateTimeField(null=True, blank=True)
     disabled_at = models.DateTimeField(null=True, blank=True)

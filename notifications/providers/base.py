@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from django import forms
+from django.conf import settings
 
 from notifications.message import Destination, Message
 from notifications.text import Fitted, fit, utf8
@@ -118,6 +119,9 @@ class Provider(ABC):
     deadline: ClassVar[float] = 20.0
     """Seconds for one whole send: DNS, connection, TLS, request and answer."""
 
+    one_at_a_time: ClassVar[bool] = False
+    """Whether a host takes only one send at a time."""
+
     limits: ClassVar[Limits] = Limits()
 
     separate_answer_url: ClassVar[bool] = False
@@ -134,6 +138,12 @@ class Provider(ABC):
 
     overlap: ClassVar[timedelta] = timedelta(0)
     """How long a replaced `revealed` secret still signs beside the new one."""
+
+    @property
+    def retry_policy(self) -> retry.Policy:
+        """Its policy, or the operator's (RETRY_WAITS_…)."""
+        waits = settings.RETRY_WAITS.get(self.kind)
+        return retry.Policy(len(waits) + 1, waits) if waits else self.policy
 
     @property
     def rates(self) -> tuple[Rate, ...]:
@@ -190,9 +200,10 @@ class Provider(ABC):
         return render(message, self.limits_for(destination), self.escape)
 
     def host(self, destination: Destination) -> str:
-        """Return the host for rates with the scope "host"; it holds no secret."""
+        """Return the host that is sent to, or "" if only `secrets` name it. It holds no secret."""
+        url = destination.address.get("url") or settings.SERVICE_URLS.get(self.kind, "")
         try:
-            return urlsplit(str(destination.address.get("url", ""))).hostname or ""
+            return urlsplit(str(url)).hostname or ""
         except ValueError:
             return ""
 

@@ -72,6 +72,10 @@ class Email(Provider):
         most = settings.EMAILS_PER_MINUTE
         return (Rate("email", most, 60.0, "service"),) if most > 0 else ()
 
+    def host(self, destination: Destination) -> str:
+        """Return the mail server."""
+        return str(settings.EMAIL_HOST)
+
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"address"}."""
         return Destination(address={"address": cleaned["address"]})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import time
 
+from common import served_queues
+
 SECONDS = 60.0
 
 
@@ -31,7 +33,7 @@ class BeatLog:
         self._sent += 1
 
     def write_summary(self) -> None:
-        """Nothing before the minute is over."""
+        """Nothing before the minute is over. Beat says what workers cannot: that a queue has none."""
         if time.monotonic() < self._ends:
             return
         self._log.info(
@@ -41,6 +43,8 @@ class BeatLog:
             self._sent,
             self._looks,
         )
+        if missing := served_queues.unserved():
+            self._log.error(served_queues.warning(missing))
         self._begin()
 
     def warn(self, what: str, error: Exception) -> None:

@@ -18,7 +18,7 @@ from limits.strategies import MovingWindowRateLimiter
 from pytest_django import Settings
 
 from common import rate_limiter
-from common.rate_limiter import Reservation, Window, take
+from common.rate_limiter import Ended, Reservation, Slots, Window, end, take
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def test_as_many_pass_as_the_window_takes_and_the_next_gets_a_place() -> None:
     assert [take([window], "ada", 0) for _ in range(3)] == [None] * 3
     place = take([window], "ada", 0)
     assert place is not None
-    assert (place.window, wait(place)) == (window, 100)
+    assert (place.limit, wait(place)) == (window, 100)
 
 
 def test_places_lie_one_behind_the_other_and_further_apart_than_need_be() -> None:
@@ -84,7 +84,7 @@ def test_what_one_window_holds_up_takes_nothing_from_the_others() -> None:
     for _ in range(10):
         place = take([wide, narrow], "ada", 0)
         assert place is not None
-        assert place.window == narrow
+        assert place.limit == narrow
     assert take([wide], "ada", 0) is None  # one of its two is still free, and nobody waits for it
     assert take([wide], "ada", 0) is not None
 
@@ -209,3 +209,158 @@ def test_losing_the_lines_costs_their_spacing_only(settings: Settings) -> None:
         client.delete(key)
     client.close()
     assert wait(take([window], "ada", 0)) == 100
+
+
+def make_slots(**overrides: object) -> Slots:
+    fields: dict[str, object] = {"key": uuid4().hex, "amount": 1, "seconds": 100.0}
+    return Slots(**fields | overrides)  # type: ignore[arg-type]
+
+
+def finish(slots: Slots, token: str, seconds: float = 0.0, answered: bool | None = True) -> None:
+    end([slots], Ended(token, seconds, answered))
+
+
+def test_as_many_run_at_the_same_time_as_there_are_slots() -> None:
+    slots = make_slots(amount=2)
+    assert [take([slots], "ada", 0, token=token) for token in "ab"] == [None, None]
+    full = take([slots], "bob", 0, token="c")
+    assert full is not None
+    assert (full.limit, full.resting) == (slots, False)
+    finish(slots, "a")
+    assert take([slots], "bob", 1, token="c") is None
+    assert take([slots], "ada", 1, token="d") is not None
+
+
+def test_a_slot_that_nobody_frees_is_free_after_its_time() -> None:
+    slots = make_slots(seconds=0.2)
+    assert take([slots], "ada", 0, token="killed") is None
+    deadline = time.monotonic() + 10
+    while take([slots], "ada", 0, token="next", patience=10.0) is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_reserved_times_for_slots_follow_from_how_long_requests_take() -> None:
+    slots = make_slots(amount=2)
+    take([slots], "ada", 0, token="a")
+    finish(slots, "a", seconds=80.0)
+    assert [take([slots], "ada", 0, token=token) for token in "bc"] == [None, None]
+    waits = [wait(take([slots], "ada", 0, token=token)) for token in "defg"]
+    assert waits == [80, 120, 170, 210]
+
+
+def test_a_short_wait_for_a_slot_reserves_no_time() -> None:
+    slots = make_slots()
+    take([slots], "ada", 0, token="a")
+    finish(slots, "a", seconds=10.0)
+    take([slots], "ada", 0, token="b")
+    assert [wait(take([slots], "ada", 0, token="c", patience=15.0)) for _ in range(3)] == [10] * 3
+    assert [wait(take([slots], "ada", 0, token="c")) for _ in range(3)] == [10, 20, 30]
+
+
+def test_a_free_slot_is_used_before_a_reserved_time_comes() -> None:
+    slots = make_slots()
+    take([slots], "ada", 0, token="a")
+    for _ in range(5):
+        assert take([slots], "ada", 0, token="b") is not None
+    finish(slots, "a")
+    assert take([slots], "ada", 0, token="c") is None
+
+
+def test_a_request_that_came_back_in_vain_goes_before_new_ones() -> None:
+    slots = make_slots()
+    take([slots], "ada", 0, token="a")
+    assert take([slots], "ada", 1, token="back") is not None
+    finish(slots, "a")
+    assert take([slots], "ada", 0, token="new") is not None
+    assert take([slots], "ada", 2, token="back") is None
+
+
+def test_a_slot_is_passed_on_in_the_request_for_the_next_one() -> None:
+    slots = make_slots()
+    take([slots], "ada", 0, token="a")
+    assert take([slots], "ada", 0, token="b", ended=Ended("a", 0.0, True)) is None
+    assert take([slots], "ada", 0, token="c") is not None
+
+
+def test_a_full_window_holds_no_slot_and_full_slots_count_in_no_window() -> None:
+    slots, window = make_slots(), make_window(amount=2)
+    assert take([window, slots], "ada", 0, token="a") is None
+    assert take([window, slots], "ada", 0, token="b") is not None
+    finish(slots, "a")
+    assert take([window, slots], "ada", 1, token="b") is None
+    finish(slots, "b")
+    full = take([window, slots], "ada", 0, token="c")
+    assert full is not None
+    assert full.limit == window
+    assert take([slots], "ada", 0, token="d") is None
+
+
+def time_out(slots: Slots, times: int) -> None:
+    for _ in range(times):
+        assert take([slots], "ada", 0, token="slow") is None
+        finish(slots, "slow", answered=False)
+
+
+def test_after_five_timeouts_in_a_row_slots_rest_and_the_first_to_come_back_goes_alone() -> None:
+    slots = make_slots(amount=8, rests=True)
+    time_out(slots, 4)
+    assert take([slots], "ada", 0, token="quick") is None
+    finish(slots, "quick")
+    time_out(slots, 5)
+    found = [take([slots], "ada", 0, token="next") for _ in range(2)]
+    assert [wait(one) for one in found] == [30, 130]  # the second one after the first may have timed out
+    assert all(one.resting for one in found if one)
+
+
+def test_one_request_after_the_rest_decides_whether_it_goes_on(settings: Settings) -> None:
+    slots = make_slots(amount=8, rests=True)
+    time_out(slots, 5)
+    for further, following in ((1, 60), (1, 120), (3, 900), (9, 900)):
+        for _ in range(further):
+            end_rest(settings, slots)
+            assert take([slots], "ada", 3, token="probe") is None
+            waiting = take([slots], "bob", 0, token="other")
+            assert waiting is not None
+            assert waiting.resting
+            finish(slots, "probe", answered=False)
+        assert wait(take([slots], uuid4().hex, 0, token="other")) == following
+    end_rest(settings, slots)
+    assert take([slots], "ada", 3, token="probe") is None
+    finish(slots, "probe")
+    assert [take([slots], uuid4().hex, 0, token=token) for token in "abcd"] == [None] * 4
+
+
+def end_rest(settings: Settings, slots: Slots) -> None:
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    [state] = client.scan_iter(f"*{slots.key}:state")
+    client.hset(state, "rests", time.time() - 0.001)
+    client.close()
+
+
+def test_requests_from_before_the_rest_do_not_make_it_longer() -> None:
+    slots = make_slots(amount=8, rests=True)
+    for token in "abcdefgh":
+        assert take([slots], "ada", 0, token=token) is None
+    for token in "abcdefgh":
+        finish(slots, token, seconds=20.0, answered=False)
+    assert wait(take([slots], "ada", 0, token="next")) == 30
+
+
+def test_what_says_nothing_about_the_receiver_neither_rests_nor_ends_a_row() -> None:
+    slots = make_slots(amount=8, rests=True)
+    time_out(slots, 4)
+    take([slots], "ada", 0, token="fault")
+    finish(slots, "fault", answered=None)
+    time_out(slots, 1)
+    assert wait(take([slots], "ada", 0, token="next")) == 30
+
+
+def test_who_can_wait_for_a_slot_does_not_stand_behind_those_who_come_back_later() -> None:
+    slots = make_slots()
+    take([slots], "ada", 0, token="a")
+    finish(slots, "a", seconds=10.0)
+    take([slots], "ada", 0, token="b")
+    for _ in range(9):
+        take([slots], "ada", 0, token="later")
+    assert wait(take([slots], "ada", 0, token="c", patience=15.0)) == 10

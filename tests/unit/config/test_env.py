@@ -208,3 +208,33 @@ def test_a_wrong_encryption_key_is_said_by_its_place_and_never_shown(value: str)
         env.encryption_keys(value)
     assert str(wrong.value).startswith("ENCRYPTION_KEYS contains")
     assert "planted" not in str(wrong.value) and KEY not in str(wrong.value)
+
+
+def test_sends_at_once_are_a_number_and_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert env.sends_at_once("SENDS", 8) == {"": 8}
+    monkeypatch.setenv("SENDS", "4, Hooks.example.org=1")
+    assert env.sends_at_once("SENDS", 8) == {"": 4, "hooks.example.org": 1}
+    monkeypatch.setenv("SENDS", "hooks.example.org=1")
+    assert env.sends_at_once("SENDS", 8) == {"": 8, "hooks.example.org": 1}
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "=2", "a.example=", "a.example=0", "8,a.example"])
+def test_wrong_sends_at_once_are_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SENDS", value)
+    with pytest.raises(env.Misconfigured, match=r"^SENDS .*, for example SENDS=8,"):
+        env.sends_at_once("SENDS", 8)
+
+
+def test_waits_are_read_for_each_kind_of_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert env.retry_waits("WAITS_") == {}
+    monkeypatch.setenv("WAITS_WEBHOOK", "60, 300,1800")
+    monkeypatch.setenv("WAITS_EMAIL", "5")
+    monkeypatch.setenv("WAITS_NTFY", "")
+    assert env.retry_waits("WAITS_") == {"webhook": (60.0, 300.0, 1800.0), "email": (5.0,)}
+
+
+@pytest.mark.parametrize("value", ["0", "60,x", "1.5", "-5", "604801", ",".join(["1"] * 51)])
+def test_wrong_waits_are_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAITS_WEBHOOK", value)
+    with pytest.raises(env.Misconfigured, match=r"^WAITS_WEBHOOK .*, for example WAITS_WEBHOOK=60,300,1800"):
+        env.retry_waits("WAITS_")

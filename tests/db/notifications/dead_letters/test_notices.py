@@ -10,7 +10,9 @@ import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
+from pytest_django import Settings
 
+from common import served_queues
 from notifications import operator_summary, owner_notices
 from notifications.channels import changes
 from notifications.models import Channel, Delivery, Notification
@@ -18,6 +20,11 @@ from people.models import User
 from tests.make import make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def served(settings: Settings) -> None:
+    served_queues.announce(settings.QUEUES)
 
 
 @pytest.fixture

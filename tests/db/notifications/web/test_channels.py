@@ -191,3 +191,17 @@ def test_another_choice_than_those_is_refused_at_its_field(browser: Client, ada:
     assert list(answer.context["form"].errors) == ["on_unknown"]
     channel.refresh_from_db()
     assert channel.on_unknown == ""
+
+
+@pytest.mark.parametrize(("choice", "stored"), [("", None), ("600", 600), ("86400", 86_400)])
+def test_a_person_chooses_when_a_channel_gives_up(choice: str, stored: int | None, browser: Client, ada: User) -> None:
+    channel = make_channel(ada, "webhook", give_up_after=3_600)
+    browser.post(f"/channels/{channel.id}/", {"label": "Team", "give_up_after": choice})
+    channel.refresh_from_db()
+    assert channel.give_up_after == stored
+
+
+def test_a_time_to_give_up_that_is_not_offered_is_refused(browser: Client, ada: User) -> None:
+    channel = make_channel(ada, "webhook")
+    answer = browser.post(f"/channels/{channel.id}/", {"label": "Team", "give_up_after": "7"})
+    assert list(answer.context["form"].errors) == ["give_up_after"]

@@ -1,0 +1,63 @@
+"""Which queues workers serve. Each worker says so in Redis every few seconds, while it is connected to the broker.
+
+A queue that nobody serves loses nothing, but its work waits, and nothing else would show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from celery import bootsteps
+from django.conf import settings
+from django.core.cache import cache
+
+EVERY = 10.0  # seconds
+# A queue that no worker has named for so long is not served.
+SILENT = 60  # seconds
+
+
+def announce(queues: Iterable[str]) -> None:
+    for queue in queues:
+        cache.set(_key(queue), 1, SILENT)
+
+
+def unserved() -> list[str]:
+    """The queues in use that no worker serves; none while Redis does not answer, because nobody knows then."""
+    if not cache.answers():  # type: ignore[attr-defined]  # common.cache.Cache
+        return []
+    return [queue for queue in settings.QUEUES if cache.get(_key(queue)) is None]
+
+
+def warning(queues: list[str]) -> str:
+    """What is wrong and what to do, for operators."""
+    return f"No worker serves {', '.join(queues)}: its messages wait. Start a worker with -Q {','.join(queues)}."
+
+
+class Announcement(bootsteps.StartStopStep):
+    """A step of a worker's consumer: it ends with the connection to the broker."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+
+    def __init__(self, consumer: Any, **options: Any) -> None:
+        self._timer: Any = None
+        super().__init__(consumer, **options)
+
+    def start(self, consumer: Any) -> None:
+        """Announce at once, then every few seconds: queues can be added and cancelled meanwhile."""
+        _announce_queues_of(consumer)
+        self._timer = consumer.timer.call_repeatedly(EVERY, _announce_queues_of, (consumer,))
+
+    def stop(self, consumer: Any) -> None:
+        if self._timer:
+            self._timer.cancel()
+
+    shutdown = stop
+
+
+def _announce_queues_of(consumer: Any) -> None:
+    announce(queue.name for queue in consumer.task_consumer.queues)
+
+
+def _key(queue: str) -> str:
+    return f"served-queue:{queue}"

@@ -1,0 +1,71 @@
+"""Queues in use that no worker serves: health, admin, beat's log and the operators' email say so."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+import pytest
+from celery import current_app
+from django.core import mail
+from django.core.cache import cache
+from django.test import Client
+from pytest_django import Settings
+
+from common import served_queues
+from notifications import operator_summary
+from schedules.beat.beat_log import BeatLog
+from tests.make import NOON, make_user
+from work import fair_queue
+from work.kinds import KINDS
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_queue_to_which_messages_go_is_known_to_be_in_use(settings: Settings) -> None:
+    routed = {kind.queue for kind in KINDS.values()}
+    assert routed | {current_app.conf.task_default_queue, fair_queue.QUEUE} == set(settings.QUEUES)
+
+
+def test_health_names_the_queues_that_nobody_serves(client: Client, settings: Settings) -> None:
+    served_queues.announce(["deliveries", "maintenance"])
+    answer = client.get("/healthz/queues")
+    assert (answer.status_code, "bulk" in answer.content.decode()) == (503, True)
+    served_queues.announce(["bulk"])
+    assert client.get("/healthz/queues").status_code == 200
+
+
+def test_without_redis_nobody_knows_and_health_says_so(client: Client, settings: Settings) -> None:
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
+    assert served_queues.unserved() == []
+    assert client.get("/healthz/queues").status_code == 503
+
+
+def test_the_admin_names_them(operator: Client) -> None:
+    served_queues.announce(["deliveries", "maintenance"])
+    assert "-Q bulk" in operator.get("/admin/").content.decode()
+    served_queues.announce(["bulk"])
+    assert "-Q" not in operator.get("/admin/").content.decode()
+
+
+def test_beat_logs_them_once_a_minute(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedules.beat.beat_log.SECONDS", 0.0)
+    log = BeatLog(logging.getLogger("beat"))
+    log.write_summary()
+    assert [record.levelname for record in caplog.records if "-Q deliveries,bulk" in record.message] == ["ERROR"]
+    served_queues.announce(["deliveries", "bulk", "maintenance"])
+    caplog.clear()
+    log.write_summary()
+    assert "-Q" not in caplog.text
+
+
+def test_operators_get_an_email_about_them_even_without_dead_letters(settings: Settings) -> None:
+    make_user(email="operator@example.org", is_staff=True)
+    served_queues.announce(settings.QUEUES)
+    assert operator_summary.send(NOON) == 0
+    cache.delete("served-queue:bulk")
+    assert operator_summary.send(NOON) == 1
+    assert "-Q bulk" in mail.outbox[0].body
+    assert operator_summary.send(NOON) == 0
+    cache.delete("served-queue:deliveries")
+    assert operator_summary.send(NOON + timedelta(days=1)) == 1
