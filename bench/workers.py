@@ -88,7 +88,7 @@ def _running(
     celery = [sys.executable, "-m", "celery", "-A", app, "worker", *options, "--concurrency", str(concurrency)]
     celery += ["--loglevel", "ERROR", "--without-mingle", "--without-gossip"]
     children = [
-        Child(f"worker{n}", [*celery, "-n", f"{app}{n}@%h"], ready_sign=".> exchange=", environment=environment)
+        Child(f"worker{n}", [*celery, "-n", f"{app}{n}@%h"], ready_sign="exchange=", environment=environment)
         for n in range(processes)
     ]
     for child in children:
