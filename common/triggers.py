@@ -6,12 +6,7 @@ import pgtrigger
 
 
 def refuse(
-    name: str,
-    operation: pgtrigger.Operation,
-    message: str,
-    *values: str,
-    condition: str | None = None,
-    hint: str = "",
+    name: str, operation: pgtrigger.Operation, message: str, *values: str, condition: str | None = None, hint: str = ""
 ) -> pgtrigger.Trigger:
     """Raise IntegrityError where `condition` holds; `message` has a % for each of the SQL `values`.
 

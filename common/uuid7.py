@@ -22,6 +22,11 @@ def uuid7() -> UUID:
     return UUID(int=(milliseconds & 0xFFFF_FFFF_FFFF) << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | random)
 
 
+def first_of(instant: datetime) -> UUID:
+    """The lowest UUIDv7 of `instant`: rows with time-ordered ids are found by time with the index of their ids."""
+    return UUID(int=int(instant.timestamp() * 1000) << 80)
+
+
 def is_recent(key: UUID, now: datetime) -> bool:
     """Whether `key`, sent by a form, is a UUIDv7 of the last day. Lists sort by ids: a form must not choose a time."""
     if key.version != 7:

@@ -22,7 +22,6 @@ from work import manual
 from work.reasons import Code, Reason
 from work.wakes import Wake, publish_after_commit
 
-_STATE = Delivery.State
 _WHAT = Intervention.What
 
 # Published at once; rescue publishes the others, and those due later, as fast as workers take them.
@@ -86,21 +85,6 @@ class Done:
     changed: list[UUID]
     stale: int = 0
     intervention: Intervention | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The states of the deliveries of an intervention, counted."""
-
-    waiting: int
-    sending: int
-    delivered: int
-    failed: int
-    dropped: int
-
-    @property
-    def under_way(self) -> bool:
-        return bool(self.waiting or self.sending)
 
 
 def groups(which: Which | None = None) -> list[Group]:
@@ -170,16 +154,9 @@ def discard(rows: QuerySet[Delivery], which: str, who: Who, reason: str, *, caus
     return Done(held, 0, _keep(who, _WHAT.DISCARDED, which, cause, held, reason=reason))
 
 
-def progress(intervention: Intervention) -> Progress:
-    """Count the states of its deliveries."""
-    states = dict(intervention.deliveries.order_by().values_list("state").annotate(Count("pk")))
-    return Progress(
-        waiting=states.get(_STATE.PENDING, 0),
-        sending=states.get(_STATE.SENDING, 0),
-        delivered=states.get(_STATE.DELIVERED, 0),
-        failed=states.get(_STATE.DEAD, 0) + states.get(_STATE.UNKNOWN, 0),
-        dropped=states.get(_STATE.CANCELLED, 0) + states.get(_STATE.EXPIRED, 0),
-    )
+def progress(intervention: Intervention) -> dict[str, int]:
+    """Return how many of its deliveries are in each state."""
+    return dict(intervention.deliveries.order_by().values_list("state").annotate(Count("pk")))
 
 
 def _locked(rows: QuerySet[Delivery]) -> list[UUID]:

@@ -38,7 +38,6 @@ class SignedLink:
             return None
 
     def address(self, row_id: UUID) -> str:
-        """Return the absolute URL."""
         return f"{settings.BASE_URL}{reverse(f'notifications:{self.purpose}', args=[self.token(row_id)])}"
 
     def _signer(self) -> Signer:

@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account.forms import AddEmailForm, ChangePasswordForm, ResetPasswordKeyForm, SignupForm
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from people import mailboxes
 from people.models import User
 
 
-class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
+class _NewAddress:
+    """Refuse an address whose mailbox wants no more email."""
+
     def clean_email(self) -> str:
-        email: str = super().clean_email()
-        mailboxes.check_not_refused(email)
+        email: str = super().clean_email()  # type: ignore[misc]  # the form's
+        if mailboxes.is_refused(email):
+            raise ValidationError(mailboxes.REFUSED)
         return email
 
+
+class SignUpForm(_NewAddress, SignupForm):  # type: ignore[misc]  # allauth ships no types
     def try_save(self, request: HttpRequest) -> Any:
         """Take as long for an address that has an account as for one that has none: hashing takes half a second."""
         if self.account_already_exists:
@@ -24,11 +30,8 @@ class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
         return super().try_save(request)
 
 
-class AddAddressForm(AddEmailForm):  # type: ignore[misc]  # allauth ships no types
-    def clean_email(self) -> str:
-        email: str = super().clean_email()
-        mailboxes.check_not_refused(email)
-        return email
+class AddAddressForm(_NewAddress, AddEmailForm):  # type: ignore[misc]  # allauth ships no types
+    pass
 
 
 class _NewPassword:

@@ -12,7 +12,6 @@ from enum import StrEnum
 
 from allauth.account.models import EmailAddress
 from allauth.core.internal import ratelimit
-from django.core.exceptions import ValidationError
 
 from people.models import RefusedMailbox
 
@@ -83,9 +82,3 @@ def is_refused(address: str) -> bool:
 def is_confirmed(address: str) -> bool:
     """Whether an account has confirmed this address."""
     return bool(EmailAddress.objects.filter(email=address.lower(), verified=True).exists())
-
-
-def check_not_refused(address: str) -> None:
-    """Raises ValidationError."""
-    if is_refused(address):
-        raise ValidationError(REFUSED)

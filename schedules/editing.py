@@ -7,8 +7,8 @@ who is signed in).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import cast
 from uuid import UUID
@@ -23,6 +23,7 @@ from notifications.reasons import Code
 from people.models import User
 from schedules import mirror, slots
 from schedules.firing import fire, quarantine
+from schedules.insert import insert
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.rules.civil import TICK
 from work.wakes import publish_after_commit
@@ -30,8 +31,9 @@ from work.wakes import publish_after_commit
 What = ScheduleEvent.What
 
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
-_SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "channel_order", "escalate_after")
-_OF_A_COPY = (*_TIMING, *_SENDING, "user_id", "title", "body")
+_SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
+_OF_A_DRAFT = (*_TIMING, *_SENDING, "title", "body", "category", "data")
+_OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
 
 
 class Conflict(Exception):
@@ -58,7 +60,7 @@ class Draft:
     channels: Sequence[Channel]
     starts_at: datetime | None = None
     ends_at: datetime | None = None
-    excluded: Sequence[date] = ()
+    excluded: list[date] = field(default_factory=list)
     max_count: int | None = None
     urgent: bool = False
     in_order: bool = False
@@ -67,6 +69,8 @@ class Draft:
     grace: int = 60
     spread: int = 0
     stale_after: int | None = None
+    category: str = ""
+    data: Mapping[str, object] | None = None
 
 
 def limit_reached(user: User) -> bool:
@@ -79,12 +83,17 @@ def limit_reached(user: User) -> bool:
 def create(
     user: User, draft: Draft, now: datetime, schedule_id: UUID | None = None, by: User | None = None
 ) -> Schedule:
-    """Create a schedule of `user`. Raises IntegrityError if `schedule_id`, the id from a form, exists already."""
+    """Create a schedule of `user`, whose time zone becomes theirs if they have none.
+
+    Raises IntegrityError if `schedule_id`, the id from a form, exists already.
+    """
     schedule = Schedule(user=user, id=schedule_id or uuid7())
     _apply(schedule, draft)
     set_next_slot(schedule, now)
-    _insert(schedule, draft.channels)
-    _record_event(schedule, What.CREATED, now, by or user)
+    insert(schedule, draft.channels, _event(schedule, What.CREATED, now, by or user))
+    if not user.time_zone:
+        user.time_zone = schedule.time_zone
+        user.save(update_fields=["time_zone"])
     return schedule
 
 
@@ -93,8 +102,7 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
     """A copy with the same channels. It is paused, so that nothing is sent twice before its owner edits it."""
     original = _lock(schedule_id, now)
     copy = Schedule(**{name: getattr(original, name) for name in _OF_A_COPY}, state=Schedule.State.PAUSED)
-    _insert(copy, list(original.channels.all()))
-    _record_event(copy, What.CREATED, now, by, copy_of=str(original.id))
+    insert(copy, list(original.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(original.id)))
     return copy
 
 
@@ -238,14 +246,9 @@ def _lock(schedule_id: UUID, now: datetime) -> Schedule:
 
 
 def _apply(schedule: Schedule, draft: Draft) -> None:
-    schedule.title, schedule.body = draft.title, draft.body
-    schedule.kind, schedule.rule, schedule.time_zone = draft.kind, draft.rule, draft.time_zone
-    schedule.starts_at, schedule.ends_at, schedule.max_count = draft.starts_at, draft.ends_at, draft.max_count
-    schedule.excluded = list(draft.excluded)
-    schedule.misfire, schedule.grace, schedule.spread = draft.misfire, draft.grace, draft.spread
-    schedule.stale_after, schedule.urgent = draft.stale_after, draft.urgent
+    for name in _OF_A_DRAFT:
+        setattr(schedule, name, getattr(draft, name))
     schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
-    schedule.escalate_after = draft.escalate_after
 
 
 def set_next_slot(schedule: Schedule, now: datetime) -> None:
@@ -266,12 +269,6 @@ def set_next_slot_or_break(schedule: Schedule, now: datetime) -> None:
         schedule.error = quarantine.describe(error)
 
 
-def _insert(schedule: Schedule, channels: Sequence[Channel]) -> None:
-    mirror.write(schedule)
-    schedule.save(force_insert=True)
-    schedule.channels.set(channels)
-
-
 def _save(schedule: Schedule, now: datetime) -> Schedule:
     schedule.version += 1
     schedule.updated_at = now
@@ -283,7 +280,13 @@ def _save(schedule: Schedule, now: datetime) -> Schedule:
 def _record_event(
     schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
 ) -> None:
-    ScheduleEvent.objects.create(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
+    _event(schedule, what, now, by, **detail).save()
+
+
+def _event(
+    schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
+) -> ScheduleEvent:
+    return ScheduleEvent(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
 
 
 def _written(timing: dict[str, object]) -> dict[str, object]:

@@ -24,8 +24,8 @@ def _excluded(condition: str) -> models.Func:
     return models.Func(models.F("excluded"), template=condition, output_field=models.BooleanField())
 
 
-def _rule(condition: str) -> models.Func:
-    return models.Func(models.F("rule"), template=condition, output_field=models.BooleanField())
+def _json(field: str, condition: str) -> models.Func:
+    return models.Func(models.F(field), template=condition, output_field=models.BooleanField())
 
 
 class ScheduleQuerySet(models.QuerySet["Schedule"]):
@@ -43,15 +43,15 @@ class Schedule(models.Model):
     """
 
     class State(models.TextChoices):
-        ACTIVE = "active", "active"
-        PAUSED = "paused", "paused"
-        FINISHED = "finished", "finished"
-        BROKEN = "broken", "broken"
+        ACTIVE = "active"
+        PAUSED = "paused"
+        FINISHED = "finished"
+        BROKEN = "broken"
 
     class Misfire(models.TextChoices):
-        LATEST = "latest", "send the newest missed one"
-        ALL = "all", "send every missed one (at most 100)"
-        SKIP = "skip", "send none of them"
+        LATEST = "latest", "Send the newest missed one"
+        ALL = "all", "Send every missed one, at most 100"
+        SKIP = "skip", "Send none of them"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No separate index, nor on an occurrence's schedule: others begin with it, and each costs time at every firing.
@@ -60,6 +60,9 @@ class Schedule(models.Model):
     )
     title = models.CharField(max_length=200)
     body = models.TextField(blank=True)
+    # For the owner's programs: webhooks repeat both.
+    category = models.SlugField(max_length=50, blank=True, db_default="", db_index=False)
+    data = models.JSONField(null=True, blank=True)
     channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
     # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
@@ -139,9 +142,14 @@ class Schedule(models.Model):
             # Nested deeper than any rule is, or a number of thousands of digits: Python's parser of JSON gives up, and
             # with it whole pages.
             models.CheckConstraint(
-                condition=Q(_rule("NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
-                & Q(_rule("NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                condition=Q(_json("rule", "NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
+                & Q(_json("rule", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
                 name="schedule_readable_rule",
+            ),
+            models.CheckConstraint(
+                condition=Q(_json("data", "NOT jsonb_path_exists(%(expressions)s, '$.**{40}')"))
+                & Q(_json("data", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                name="schedule_readable_data",
             ),
             models.CheckConstraint(
                 condition=Q(_excluded("coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
@@ -182,17 +190,17 @@ class Occurrence(models.Model):
     """
 
     class Outcome(models.TextChoices):
-        FIRED = "fired", "fired"
-        SKIPPED = "skipped", "skipped"
+        FIRED = "fired"
+        SKIPPED = "skipped"
 
     class Reason(models.TextChoices):
-        NONE = "", ""
-        LATE = "late", "fired late: nobody was watching the clock at the time"
-        MISFIRE = "misfire", "missed, and the schedule sends only the newest missed one or none"
-        NO_CHANNEL = "no-channel", "no channel to send to"
-        BROKEN = "broken", "the rule could not be read"
-        ASKED = "asked", "skipped by a person"
-        MANUAL = "manual", "fired by a person, outside of the timetable"
+        NONE = ""
+        LATE = "late"
+        MISFIRE = "misfire"
+        NO_CHANNEL = "no-channel"
+        BROKEN = "broken"
+        ASKED = "asked"  # a person skipped it
+        MANUAL = "manual"  # a person ran it
 
     id = models.UUIDField("batch", primary_key=True, default=uuid7, editable=False)
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="occurrences", db_index=False)
@@ -221,17 +229,17 @@ class ScheduleEvent(models.Model):
     """
 
     class What(models.TextChoices):
-        CREATED = "created", "created"
-        EDITED = "edited", "edited"
-        PAUSED = "paused", "paused"
-        RESUMED = "resumed", "resumed"
-        SNOOZED = "snoozed", "snoozed"
-        SKIPPED = "skipped", "next one skipped"
-        UNSKIPPED = "unskipped", "skip undone"
-        RUN = "run", "run now"
-        DELETED = "deleted", "deleted"
-        RESTORED = "restored", "restored"
-        RECLOCKED = "reclocked", "moved by a change of the zone database"
+        CREATED = "created"
+        EDITED = "edited"
+        PAUSED = "paused"
+        RESUMED = "resumed"
+        SNOOZED = "snoozed"
+        SKIPPED = "skipped"
+        UNSKIPPED = "unskipped"
+        RUN = "run"
+        DELETED = "deleted"
+        RESTORED = "restored"
+        RECLOCKED = "reclocked"
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
     what = models.CharField(max_length=12, choices=What.choices)

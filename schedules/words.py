@@ -1,4 +1,4 @@
-"""Sentences about slots, for the pages, the admin and the commands. Code elsewhere works with codes."""
+"""Sentences about schedules and slots: for pages, the admin, commands and notices. Code elsewhere works with codes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from common import durations
-from schedules.models import Occurrence
+from schedules.models import Occurrence, ScheduleEvent
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.rules.rule import ClockChange
 from schedules.rules.words import city, clock, listed
 
 # By `Occurrence.Reason` and `explain.causes.Code`; "from …", "to …" and "by …" follow where they are known.
 CAUSES: dict[str, str] = {
-    **{reason.value: reason.label.capitalize() for reason in Occurrence.Reason},
-    Occurrence.Reason.ASKED: "Skipped",
-    Occurrence.Reason.MANUAL: "Run outside of the timetable",
+    "late": "Fired late, after its grace",
+    "misfire": "Missed, and the schedule sends only the newest missed one or none",
+    "no-channel": "No channel to send to",
+    "broken": "The rule could not be read",
+    "asked": "Skipped",
+    "manual": "Run outside of the timetable",
     "paused": "Paused",
     "snoozed": "Snoozed",
     "deleted": "Deleted",
@@ -25,8 +28,45 @@ CAUSES: dict[str, str] = {
     "catching-up": "Beats were catching up: none had been seen",
     "unknown": "No cause is on record: beats were seen all the time, so they or the database may have been busy",
 }
+# By `ScheduleEvent.What`; the others are said as they are written.
+_CHANGES = {
+    "skipped": "next one skipped",
+    "unskipped": "skip undone",
+    "run": "run now",
+    "reclocked": "moved by a change of the zone database",
+}
 # A rule that fires less often than this does not surprise anybody by waiting an hour longer.
 _FREQUENT = timedelta(hours=12)
+
+
+def reason(code: str) -> str:
+    """Why an occurrence was skipped, or fired otherwise than in time; "" without a reason."""
+    by_hand = code in {Occurrence.Reason.ASKED, Occurrence.Reason.MANUAL}
+    return CAUSES.get(code, "") + " by a person" * by_hand
+
+
+def change(event: ScheduleEvent) -> str:
+    return _CHANGES.get(event.what, event.what)
+
+
+def broken(title: str, error: str, page: str) -> tuple[str, str]:
+    """Subject and body of the notice about a schedule whose rule cannot be read; `page` is its address."""
+    return (
+        f"“{title[:150]}” does not fire any more",
+        f"It cannot be read: {error}\n\nNothing is sent until you edit it: {page}",
+    )
+
+
+def without_channel(title: str, page: str) -> tuple[str, str]:
+    return f"“{title[:150]}” has no channel", f"It was due, and nothing was sent. Choose a channel for it: {page}"
+
+
+def damaged_zone(zone: str, page: str) -> tuple[str, str]:
+    return (
+        "Your time zone is not known",
+        f"There is no time zone “{zone}” (any more). Until you choose another, pages show times in UTC, and your quiet "
+        f"hours do not hold: {page}",
+    )
 
 
 def limit_reached() -> str:

@@ -18,7 +18,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from people.models import User
-from tests.make import make_user
+from tests.make import make_user, signed_in
 from work import fair_queue
 
 
@@ -56,9 +56,7 @@ def ada() -> User:
 
 @pytest.fixture
 def browser(ada: User) -> Client:
-    client = Client()
-    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
-    return client
+    return signed_in(ada)
 
 
 @pytest.fixture

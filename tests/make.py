@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID
 
+import pytest
 from django.db import connection
+from django.test import Client
 
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
-from notifications.message import Destination, Rejected
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.models import Channel, Delivery, Notification
+from notifications.providers import inbox
 from notifications.reasons import Code
 from people.models import User
 from schedules import editing
+from schedules.firing import fire
 from schedules.models import Schedule
 from work import claim as claiming
 from work import runner, settlement
@@ -28,6 +32,7 @@ from work.reasons import Reason, cause_of
 from work.runner import TryAgain
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
+NINE = NOON.replace(hour=9) + timedelta(days=1)
 _numbers = itertools.count(1)
 
 
@@ -38,6 +43,13 @@ def make_user(**overrides: Any) -> User:
         "time_zone": "Europe/Berlin",
     } | overrides
     return User.objects.create_user(**fields)
+
+
+def signed_in(user: User | None = None, **overrides: Any) -> Client:
+    """A client of `user`, or of a new one with these fields."""
+    client = Client()
+    client.force_login(user or make_user(**overrides))
+    return client
 
 
 def make_channel(
@@ -157,3 +169,51 @@ def drop_check(table: str, name: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+
+
+# A reminder whose channels are tried one after the other, fired, and a worker for what it recorded.
+
+
+def make_fired(**overrides: Any) -> tuple[Notification, list[Channel]]:
+    """What a reminder with three channels in order has said: inbox, mail, webhook."""
+    user = make_user()
+    channels = [make_channel(user, provider, label=provider.title()) for provider in ("inbox", "email", "webhook")]
+    make_schedule(user, **({"channels": channels, "in_order": True} | overrides))
+    fire.fire_due(NINE)
+    return Notification.objects.get(user=user), channels
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> list[Message]:
+    """Have the inbox provider give this answer; returns the messages that it was asked to send."""
+    sent: list[Message] = []
+
+    def send(self: object, message: Message, destination: Destination) -> Answer:
+        sent.append(message)
+        return answer
+
+    monkeypatch.setattr(inbox.Inbox, "send", send)
+    return sent
+
+
+def first_of(notification: Notification) -> Delivery:
+    return notification.deliveries.earliest("created_at", "id")
+
+
+def deliver_first(notification: Notification, monkeypatch: pytest.MonkeyPatch, answer: Answer | None = None) -> None:
+    """Send the first delivery; the inbox answers with `answer`."""
+    answers(monkeypatch, answer or Delivered())
+    send_now(first_of(notification).id)
+
+
+def tried(notification: Notification) -> list[tuple[str, str]]:
+    """(channel's label, state) of each delivery, in the order of their being recorded."""
+    return list(notification.deliveries.order_by("id").values_list("channel__label", "state"))
+
+
+def minutes_pass(notification: Notification, minutes: float) -> None:
+    """Move all that the notification waits for so much nearer."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE notifications_notification SET advance_at = advance_at - %s * interval '1 minute' WHERE id = %s",
+            [minutes, notification.id],
+        )

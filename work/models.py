@@ -22,6 +22,14 @@ EARTHLY = (datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
 DEAD_LETTERS = ("dead", "unknown")
 
 
+_KEPT = """
+IF EXISTS (SELECT FROM {fields.$key.related_model._meta.db_table} WHERE id = OLD.$key_id) THEN
+    RAISE EXCEPTION 'An attempt is kept for as long as its work.' USING ERRCODE = 'check_violation';
+END IF;
+RETURN NULL;
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What a kind calls two of its states, and its attempts' foreign key to it."""
@@ -158,8 +166,7 @@ class Words:
             ),
         ]
 
-    def attempt_triggers(self, table: str) -> list[pgtrigger.Trigger]:
-        """`table` is the table of the work."""
+    def attempt_triggers(self) -> list[pgtrigger.Trigger]:
         return [
             refuse(
                 "closed_once",
@@ -174,12 +181,7 @@ class Words:
                 when=pgtrigger.After,
                 operation=pgtrigger.Delete,
                 timing=pgtrigger.Deferred,
-                func=f"""
-                IF EXISTS (SELECT FROM {table} WHERE id = OLD.{self.key}_id) THEN
-                    RAISE EXCEPTION 'An attempt is kept for as long as its work.' USING ERRCODE = 'check_violation';
-                END IF;
-                RETURN NULL;
-                """,
+                func=pgtrigger.Func(_KEPT.replace("$key", self.key)),  # type: ignore[no-untyped-call]
             ),
         ]
 
@@ -252,6 +254,8 @@ class Attempt(models.Model):
     class Meta:
         abstract = True
         ordering = ["id"]
+        constraints = WORDS.attempt_constraints()
+        triggers = WORDS.attempt_triggers()
 
     def __str__(self) -> str:
         return f"try {self.number}"

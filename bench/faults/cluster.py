@@ -22,7 +22,8 @@ from config.embedded.redis import Redis as RedisEngine
 from config.processes import Child
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]
-_QUEUES = ["-Q", "deliveries,bulk,maintenance", "--pool", "prefork", "--concurrency", "2"]
+_POOL = os.environ.get("FAULTS_POOL", "prefork")
+_QUEUES = ["-Q", "deliveries,bulk,maintenance", "--pool", _POOL, "--concurrency", "2" if _POOL == "prefork" else "16"]
 # Without messages between workers, which take a second at each start.
 _WORKER = [*_CELERY, "worker", *_QUEUES, "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
 _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
@@ -49,7 +50,9 @@ class Cluster:
             self._log.write(f"{time.time():.2f} {name} {line}\n")
 
         sign = ".> maintenance" if name.startswith("worker") else "beat: Starting..."
-        level = {"LOG_LEVEL": "WARNING", "CARILLON_FAULT_POINTS": str(fault_points), **environment}
+        shared = "on" if name.startswith("worker") and _POOL == "threads" else "off"
+        level = {"LOG_LEVEL": "WARNING", "DATABASE_POOL": shared, "CARILLON_FAULT_POINTS": str(fault_points)}
+        level |= environment
         return Child(name, command, ready_sign=sign, environment=level, on_line=on_line)
 
     def __enter__(self) -> Self:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from django.db import connection
+from django.db.models import Count
 
+from bench.faults.models import Entry
 from bench.faults.workload import Asked
 
 _ROWS = """
@@ -73,11 +75,11 @@ class Row:
 
 
 def unfinished(expected: int) -> int:
-    """How many of the deliveries have not come to an end, those included that are not even recorded."""
+    """How many have not come to an end: deliveries, those included that are not even recorded, and entries."""
     with connection.cursor() as cursor:
         cursor.execute(_OPEN)
         unsettled, recorded = cursor.fetchone()
-    return int(unsettled + expected - recorded)
+    return int(unsettled + expected - recorded + Entry.objects.filter(settled_at=None).count())
 
 
 def compare(asked: Iterable[Asked], arrivals: Path) -> Result:
@@ -103,9 +105,20 @@ def compare(asked: Iterable[Asked], arrivals: Path) -> Result:
     for stranger in (rows.keys() | arrived.keys()) - wanted:
         sum_up.incoherent += 1
         sum_up.notes.append(f"{stranger} was never asked for")
+    _judge_entries(sum_up)
     took = sorted(row.took for those in rows.values() for row in those if row.took is not None)
     sum_up.p99 = round(took[int(len(took) * 0.99)], 1) if took else 0.0
     return sum_up
+
+
+def _judge_entries(sum_up: Result) -> None:
+    """Of entries, only those count that have gone wrong: not done, or not with exactly one effect."""
+    counted = Entry.objects.annotate(times=Count("effects", distinct=True))
+    for key, state, times in counted.exclude(state="done", times=1).values_list("id", "state", "times"):
+        sum_up.lost += times == 0
+        sum_up.duplicates += times > 1
+        sum_up.incoherent += (state == "done") != (times == 1)
+        sum_up.notes.append(f"entry {key}: {state}, {times} effects")
 
 
 def _judge(one: Asked, rows: list[Row], arrived: list[tuple[str, str]], sum_up: Result) -> None:

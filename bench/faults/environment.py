@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pgtrigger
 from cryptography.fernet import Fernet
 
 from config import embedded
@@ -28,4 +29,5 @@ def prepare() -> None:
     from django.core.management import call_command
 
     django.setup()
-    call_command("migrate", verbosity=0, skip_checks=True)
+    call_command("migrate", verbosity=0, skip_checks=True, run_syncdb=True)
+    pgtrigger.install()  # also those of the models here, which have no migrations

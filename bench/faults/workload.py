@@ -1,4 +1,4 @@
-"""The load of a cell: one-time reminders over some seconds, each to two channels with different rules."""
+"""The load of a cell: one-time reminders over some seconds, each to two channels with different rules, and entries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import UTC, timedelta
 from django.db import connection, transaction
 from django.utils import timezone
 
+from bench.faults.models import Entry
 from bench.rows import WEBHOOK_SECRET, make_channel, make_user
 from notifications.models import Channel
 from people.models import User
@@ -86,13 +87,15 @@ class Workload:
         with transaction.atomic():  # on a slow machine the first are due before the last are written
             Schedule.objects.bulk_create(schedules.values(), batch_size=1000)
             Schedule.channels.through.objects.bulk_create(links, batch_size=1000)
+        entries = [begin + timedelta(seconds=rng.uniform(0, self.seconds)) for _ in range(count // 2)]
+        Entry.objects.bulk_create([Entry(code="note", available_at=at, wake_at=at) for at in entries], batch_size=1000)
         return {Asked(title, path) for title in schedules for path in _paths(_kind(title))}
 
 
 def clear() -> None:
     """Remove all that the last cell left."""
     with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE people_user, notifications_delivery, schedules_schedule CASCADE")
+        cursor.execute("TRUNCATE people_user, notifications_delivery, schedules_schedule, faults_entry CASCADE")
 
 
 def _kind(title: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -12,6 +12,8 @@ from django.db.models import QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
+
+from common import uuid7
 
 PERIODS = {
     "hour": ("Past hour", timedelta(hours=1)),
@@ -37,7 +39,8 @@ class Period(SimpleListFilter):
         if self.value() not in PERIODS:
             return queryset
         since = timezone.now() - PERIODS[str(self.value())][1]
-        return queryset.filter(**({f"{self.column}__gte": since} if self.column else {"pk__gte": first_key(since)}))
+        found = {f"{self.column}__gte": since} if self.column else {"pk__gte": uuid7.first_of(since)}
+        return queryset.filter(**found)
 
 
 class Newest(SimpleListFilter):
@@ -78,8 +81,3 @@ def newest(rows: QuerySet[Any]) -> QuerySet[Any]:
     """The `rows` that are among the newest of the table."""
     oldest = rows.model._default_manager.order_by("-pk").values("pk")[NEWEST - 1 : NEWEST]
     return rows.filter(pk__gte=Coalesce(Subquery(oldest), Value(UUID(int=0))))
-
-
-def first_key(instant: datetime) -> UUID:
-    """The lowest UUIDv7 of `instant`."""
-    return UUID(int=int(instant.timestamp() * 1000) << 80)

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from common.admin import columns
+from common.admin.columns import badge
 from common.admin.filters import newest_filter
 from notifications import providers
 from notifications.models import Channel, Delivery, Notification
@@ -22,18 +23,17 @@ STATE_COLOURS = {
     _STATE.DEAD.value: "danger",
     _STATE.UNKNOWN.value: "warning",
 }
-OUTCOME_COLOURS = {
-    Notification.Outcome.OPEN.value: "info",
-    Notification.Outcome.FULL.value: "success",
-    Notification.Outcome.PARTIAL.value: "warning",
-    Notification.Outcome.FAILED.value: "danger",
-}
 
 ProviderFilter = newest_filter("provider", lambda: [(provider.kind, provider.label) for provider in providers.all()])
 
 
+state_label = badge("state", STATE_COLOURS)(columns.column("state", "state"))
+
+
 def short(text: str) -> SafeString:
-    """A shortened text, with the full text as a tooltip."""
+    """A shortened text, with the full text as a tooltip; a dash if it is empty."""
+    if not text:
+        return SafeString(columns.NONE)
     return format_html('<span title="{}">{}</span>', text, Truncator(text).chars(70))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import flatten_fieldsets
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -47,27 +49,13 @@ class ChannelAdmin(ReadOnlyAdmin):
     list_disable_select_all = True  # each belongs to one person
     ordering = ("-id",)
     link_lookups = ("user__id__exact",)
-    fieldsets = (
+    fieldsets: Any = (
         (None, {"fields": (("label", "provider_name"), "address_summary", ("person", "state"), "rows")}),
         ("Settings", {"fields": ("on_unknown",)}),
         ("Instants", {"fields": (("created", "verified"), ("failing", "disabled"), "disabled_reason")}),
         ("Ended", {"fields": (("unsubscribed", "removed"),)}),
     )
-    readonly_fields = (
-        "label",
-        "provider_name",
-        "address_summary",
-        "person",
-        "state",
-        "rows",
-        "created",
-        "verified",
-        "failing",
-        "disabled",
-        "disabled_reason",
-        "unsubscribed",
-        "removed",
-    )
+    readonly_fields = [name for name in flatten_fieldsets(fieldsets) if name != "on_unknown"]
     search_fields = ("id",)
     search_help_text = "A channel's id, or the beginning of a person's email address."
     empty_text = "No channels yet. Each new account gets an inbox."
@@ -110,25 +98,20 @@ class ChannelAdmin(ReadOnlyAdmin):
                 form=form,
             )
         reason = form.cleaned_data["reason"]
-        changed = changes.disable(queryset.values_list("pk", flat=True), reason)
-        self.log_many(request, [Channel(pk=key) for key in changed], f"Disabled: {reason}")
-        self.message_user(request, f"{len(changed)} disabled.", messages.SUCCESS if changed else messages.WARNING)
+        self._report(request, changes.disable(queryset.values_list("pk", flat=True), reason), "disabled", f": {reason}")
         return None
 
     @admin.action(description="Enable", permissions=["act"])
     @transaction.atomic
     def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        changed = changes.enable(queryset.values_list("pk", flat=True))
-        self.log_many(request, [Channel(pk=key) for key in changed], "Enabled.")
-        self.message_user(request, f"{len(changed)} enabled.", messages.SUCCESS if changed else messages.WARNING)
+        self._report(request, changes.enable(queryset.values_list("pk", flat=True)), "enabled", ".")
 
-    @admin.display(description="provider")
-    def provider_name(self, channel: Channel) -> str:
-        return channel.provider_label
+    def _report(self, request: HttpRequest, changed: list[UUID], done: str, end: str) -> None:
+        self.log_many(request, [Channel(pk=key) for key in changed], f"{done.capitalize()}{end}")
+        self.message_user(request, f"{len(changed)} {done}.", messages.SUCCESS if changed else messages.WARNING)
 
-    @admin.display(description="address")
-    def address_summary(self, channel: Channel) -> str:
-        return channel.summary
+    provider_name = columns.column("provider", "provider_label")
+    address_summary = columns.column("address", "summary")
 
     @badge("state", {"usable": "success", "not verified": "info", "disabled": "warning"})
     def state(self, channel: Channel) -> str:

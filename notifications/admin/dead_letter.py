@@ -13,10 +13,11 @@ from unfold.decorators import action as button
 
 from common.admin import columns
 from common.admin.base import as_uuid
-from common.admin.filters import Period
-from notifications import providers
-from notifications.admin import cells, confirm, dead_letter_causes, replay_forms
+from common.admin.filters import Period, newest_filter
+from notifications import dead_letters, providers
+from notifications.admin import cells, confirm, dead_letter_causes
 from notifications.admin.delivery import DeliveryRecord
+from notifications.admin.intervention import intervene
 from notifications.dead_letters import Done
 from notifications.models import Delivery
 
@@ -33,29 +34,15 @@ class DiedWithin(Period):
     column = "settled_at"
 
 
-class DeadState(admin.SimpleListFilter):
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("dead", "dead"), ("unknown", "unknown: it may have arrived")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else queryset.filter(**{str(self.parameter_name): self.value()})
-
-
-class DeadProvider(DeadState):
-    title = "provider"
-    parameter_name = "provider"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(provider.kind, provider.label) for provider in providers.all()]
+_STATES = {"dead": "dead", "unknown": "unknown: it may have arrived"}
+_PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
+# Without a row limit: dead letters have their own index.
+DeadState = newest_filter("state", _STATES.items, tuple(_STATES))
+DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
 
 
 @admin.register(DeadLetter)
 class DeadLetterAdmin(DeliveryRecord):
-    """The filters have no row limit, because dead letters have their own index."""
-
     list_display = (
         "subject",
         "state_label",
@@ -89,7 +76,8 @@ class DeadLetterAdmin(DeliveryRecord):
     def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Replay selected rows even if they are stale; skip stale ones if all rows of a filter are selected."""
         count = _selected_count(request, queryset)
-        done = replay_forms.replay(request, queryset, _describe(request, count), even_stale=not _all_selected(request))
+        which, skip = _describe(request, count), dead_letters.stale() if _all_selected(request) else None
+        done = intervene(request, lambda who: dead_letters.replay(queryset, which, who, skip=skip), "Replayed.")
         self._report(request, done, "will be sent again", count)
 
     @admin.action(description="Discard…", permissions=["act"])
@@ -98,26 +86,33 @@ class DeadLetterAdmin(DeliveryRecord):
         if not form.is_valid():
             return self._confirm_discard(request, queryset.count(), form)
         count = _selected_count(request, queryset)
-        done = replay_forms.discard(request, queryset, _describe(request, count), form.cleaned_data["reason"])
+        which, reason = _describe(request, count), form.cleaned_data["reason"]
+        done = intervene(
+            request, lambda who: dead_letters.discard(queryset, which, who, reason), f"Discarded: {reason}"
+        )
         self._report(request, done, "discarded", count)
         return None
 
     @button(description="Replay…", url_path="replay", icon="replay", permissions=["act"])  # type: ignore[untyped-decorator]
     def replay_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        if (letter := self.get_object(request, object_id)) is None:
+            return redirect("admin:notifications_deadletter_change", object_id)
         return confirm.page(
             self,
             request,
             action="replay",
             title="Replay a dead letter",
-            text="It is sent once more, with the same idempotency key. If it already arrived, receivers that "
-            "ignore the key show it twice.",
+            text=f"{_describe_one(letter)} is sent once more, with the same idempotency key. "
+            "If it already arrived, receivers that ignore the key show it twice.",
             button="Send again",
             key=object_id,
         )
 
     @button(description="Discard…", url_path="discard", icon="delete", permissions=["act"])  # type: ignore[untyped-decorator]
     def discard_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._confirm_discard(request, 1, confirm.Reason(), object_id)
+        if (letter := self.get_object(request, object_id)) is None:
+            return redirect("admin:notifications_deadletter_change", object_id)
+        return self._confirm_discard(request, 1, confirm.Reason(), letter)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Redirect to the delivery if it is no longer a dead letter."""
@@ -132,9 +127,12 @@ class DeadLetterAdmin(DeliveryRecord):
         return redirect("admin:notifications_delivery_history", object_id)
 
     def _confirm_discard(
-        self, request: HttpRequest, count: int, form: confirm.Reason, key: str | None = None
+        self, request: HttpRequest, count: int, form: confirm.Reason, letter: Delivery | None = None
     ) -> HttpResponse:
-        what = "1 dead letter is" if count == 1 else f"{count:,} dead letters are"
+        if letter is not None:
+            what = f"{_describe_one(letter)} is"
+        else:
+            what = "1 dead letter is" if count == 1 else f"{count:,} dead letters are"
         return confirm.page(
             self,
             request,
@@ -143,7 +141,7 @@ class DeadLetterAdmin(DeliveryRecord):
             text=f"{what} cancelled with this reason. Nothing is sent.",
             button=f"Discard {count:,}",
             form=form,
-            key=key,
+            key=None if letter is None else str(letter.pk),
         )
 
     def _report(self, request: HttpRequest, done: Done, what: str, count: int) -> None:
@@ -154,6 +152,10 @@ class DeadLetterAdmin(DeliveryRecord):
         if missed := count - changed - done.stale:
             words.append(f"{missed:,} had changed and {'was' if missed == 1 else 'were'} skipped.")
         self.message_user(request, " ".join(words), messages.SUCCESS if changed else messages.WARNING)
+
+
+def _describe_one(letter: Delivery) -> str:
+    return f"“{letter.notification.subject}” to “{letter.channel.label}” of {letter.notification.user.email}"
 
 
 def _all_selected(request: HttpRequest) -> bool:

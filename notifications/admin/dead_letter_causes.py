@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import wraps
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -19,9 +19,10 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 
 from common.admin import columns
 from notifications import dead_letters, providers
-from notifications.admin import cells, replay_forms
+from notifications.admin import cells
 from notifications.admin.confirm import Reason
-from notifications.dead_letters import Done, Group, Which
+from notifications.admin.intervention import intervene
+from notifications.dead_letters import Done, Group, Which, Who
 from notifications.models import Intervention
 
 _NEWEST = 20
@@ -56,23 +57,21 @@ class Rate(forms.Form):
 def urls(admin: Any) -> list[Any]:
     """URLs of these pages: viewing needs the view permission, actions the change permission."""
 
-    def allowed(view: View, permitted: Callable[[HttpRequest], bool]) -> View:
-        @wraps(view)
+    def page(route: str, name: str, view: View, allowed: Callable[[HttpRequest], bool], method: Any) -> Any:
         def checked(request: HttpRequest, **named: str) -> HttpResponse:
-            if not permitted(request):
+            if not allowed(request):
                 raise PermissionDenied
             return view(admin, request, **named)
 
-        protected: View = admin.admin_site.admin_view(checked)
-        return protected
+        return path(f"causes/{route}", admin.admin_site.admin_view(method(checked)), name=name)
 
     view, act = admin.has_view_permission, admin.has_act_permission
     return [
-        path("causes/", allowed(_causes, view), name="notifications_deadletter_causes"),
-        path("causes/<slug:cause>/", allowed(_cause, view), name="notifications_deadletter_cause"),
-        path("causes/<slug:cause>/try/", allowed(_try, act), name="notifications_deadletter_try"),
-        path("causes/<slug:cause>/replay/", allowed(_replay, act), name="notifications_deadletter_replay"),
-        path("causes/<slug:cause>/discard/", allowed(_discard, act), name="notifications_deadletter_discard"),
+        page("", "notifications_deadletter_causes", _causes, view, require_safe),
+        page("<slug:cause>/", "notifications_deadletter_cause", _cause, view, require_safe),
+        page("<slug:cause>/try/", "notifications_deadletter_try", _try, act, require_POST),
+        page("<slug:cause>/replay/", "notifications_deadletter_replay", _replay, act, require_POST),
+        page("<slug:cause>/discard/", "notifications_deadletter_discard", _discard, act, require_POST),
     ]
 
 
@@ -81,20 +80,6 @@ def _page(admin: Any, request: HttpRequest, template: str, title: str, **context
     return TemplateResponse(request, f"admin/notifications/{template}.html", context)
 
 
-def _method(only: Callable[[View], View]) -> Callable[[View], View]:
-    """Apply a Django method decorator to a view whose first argument is the admin."""
-
-    def decorate(view: View) -> View:
-        @wraps(view)
-        def ordered(admin: Any, request: HttpRequest, **named: str) -> HttpResponse:
-            return only(lambda request: view(admin, request, **named))(request)
-
-        return ordered
-
-    return decorate
-
-
-@_method(require_safe)
 def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
     table = {
         "headers": ["Reason", "Count", "Provider", "State", "First", "Last"],
@@ -113,33 +98,39 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
     return _page(admin, request, "causes", "Dead letters by cause", table=table)
 
 
-@_method(require_safe)
 def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     return _show(admin, request, cause, Rate(), Reason())
 
 
-@_method(require_POST)
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    return _done(admin, request, cause, replay_forms.try_one(request, Which(cause=cause)))
+    act = partial(dead_letters.try_one, Which(cause=cause))
+    return _done(admin, request, cause, intervene(request, act, "Replayed to test."))
 
 
-@_method(require_POST)
 def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Rate(request.POST)
     if not form.is_valid():
         return _show(admin, request, cause, form, Reason())
     per_minute, max_age = form.cleaned_data["per_minute"], form.cleaned_data["max_age"]
-    return _done(admin, request, cause, replay_forms.replay_cause(request, Which(cause=cause), per_minute, max_age))
+    which = Which(cause=cause)
+
+    def act(who: Who) -> Done:
+        skip = dead_letters.stale(max_age)
+        return dead_letters.replay(which.rows(), str(which), who, cause=cause, per_minute=per_minute, skip=skip)
+
+    return _done(admin, request, cause, intervene(request, act, f"Replayed, {per_minute} a minute."))
 
 
-@_method(require_POST)
 def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Reason(request.POST)
     if not form.is_valid():
         return _show(admin, request, cause, Rate(), form)
-    which = Which(cause=cause)
-    done = replay_forms.discard(request, which.rows(), str(which), form.cleaned_data["reason"], cause)
-    return _done(admin, request, cause, done)
+    which, reason = Which(cause=cause), form.cleaned_data["reason"]
+
+    def act(who: Who) -> Done:
+        return dead_letters.discard(which.rows(), str(which), who, reason, cause=cause)
+
+    return _done(admin, request, cause, intervene(request, act, f"Discarded: {reason}"))
 
 
 def _done(admin: Any, request: HttpRequest, cause: str, done: Done) -> HttpResponse:

@@ -11,7 +11,6 @@ from django.utils.safestring import SafeString
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
-from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
 from notifications import providers
 from notifications.admin import cells
@@ -52,20 +51,6 @@ class DeliveryRecord(ReadOnlyAdmin):
         ("Instants", {"fields": (("created", "available"), ("settled", "expires"), ("leased", "read"))}),
         ("Idempotency key", {"fields": ("id",)}),
     )
-    readonly_fields = (
-        "state_label",
-        "said",
-        "person",
-        "to_channel",
-        "provider_name",
-        "cause",
-        "created",
-        "available",
-        "expires",
-        "settled",
-        "leased",
-        "read",
-    )
     search_fields = ("id",)
     search_help_text = "An idempotency key, or the beginning of a person's email address."
 
@@ -79,13 +64,9 @@ class DeliveryRecord(ReadOnlyAdmin):
             return rows.filter(pk=key)
         return rows.filter(notification__user__in=person_ids(term))
 
-    @badge("state", cells.STATE_COLOURS)
-    def state_label(self, delivery: Delivery) -> str:
-        return delivery.state
+    state_label = cells.state_label
 
-    @admin.display(description="idempotency key")
-    def key(self, delivery: Delivery) -> SafeString:
-        return cells.key(delivery.pk)
+    key = columns.column("idempotency key", "pk", cells.key)
 
     @admin.display(description="notification")
     def said(self, delivery: Delivery) -> SafeString:
@@ -95,17 +76,9 @@ class DeliveryRecord(ReadOnlyAdmin):
 
     person = columns.column("person", "notification", cells.person)
     to_channel = columns.column("channel", "channel", cells.channel)
-
-    @admin.display(description="provider")
-    def provider_name(self, delivery: Delivery) -> str:
-        return providers.label(delivery.provider)
-
+    provider_name = columns.column("provider", "provider", providers.label)
     cause = columns.column("cause", "notification", cells.origin)
-
-    @admin.display(description="reason")
-    def why(self, delivery: Delivery) -> SafeString:
-        return cells.short(delivery.reason) if delivery.reason else SafeString(columns.NONE)
-
+    why = columns.column("reason", "reason", cells.short)
     created = columns.instant_column("recorded", "created_at")
     available = columns.instant_column("available", "available_at")
     expires = columns.instant_column("stale after", "expires_at")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from django.contrib import admin
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -13,9 +16,19 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from notifications import dead_letters
 from notifications.admin import cells
-from notifications.models import Intervention
+from notifications.dead_letters import Done, Who
+from notifications.models import Delivery, Intervention
+from people.models import User
 
 _RELOAD = 5  # seconds
+_STATE = Delivery.State
+_PROGRESS = {
+    "waiting": [_STATE.PENDING],
+    "being sent": [_STATE.SENDING],
+    "delivered": [_STATE.DELIVERED],
+    "failed again": [_STATE.DEAD, _STATE.UNKNOWN],
+    "cancelled or expired": [_STATE.CANCELLED, _STATE.EXPIRED],
+}
 _SHOWN = 20
 
 
@@ -27,23 +40,7 @@ class InterventionAdmin(ReadOnlyAdmin):
     list_display_links = ("when",)
     ordering = ("-id",)
     link_lookups = ("cause",)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    ("what", "count"),
-                    "progress",
-                    "letters",
-                    ("who", "when"),
-                    ("which", "of_cause"),
-                    "speed",
-                    "reason",
-                )
-            },
-        ),
-    )
-    readonly_fields = ("when", "progress", "letters", "of_cause", "speed")
+    fields = (("what", "count"), "progress", "letters", ("who", "when"), ("which", "of_cause"), "speed", "reason")
     empty_text = "No dead letter was replayed or discarded yet."
 
     def search(self, rows: Any, term: str) -> Any:
@@ -52,7 +49,7 @@ class InterventionAdmin(ReadOnlyAdmin):
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
         row = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
-        if row is not None and dead_letters.progress(row).under_way:
+        if row is not None and row.deliveries.filter(state__in=Delivery.OPEN).exists():
             page["Refresh"] = str(_RELOAD)
         return page
 
@@ -70,16 +67,10 @@ class InterventionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="now")
     def progress(self, row: Intervention) -> str:
-        progress = dead_letters.progress(row)
-        parts = {
-            "waiting": progress.waiting,
-            "being sent": progress.sending,
-            "delivered": progress.delivered,
-            "failed again": progress.failed,
-            "cancelled or expired": progress.dropped,
-        }
+        counts = dead_letters.progress(row)
+        parts = {name: sum(counts.get(state, 0) for state in states) for name, states in _PROGRESS.items()}
         words = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
-        return f"{words}." + (f" This page reloads every {_RELOAD} s." if progress.under_way else "")
+        return f"{words}." + (f" This page reloads every {_RELOAD} s." if counts.keys() & set(Delivery.OPEN) else "")
 
     @admin.display(description="deliveries")
     def letters(self, row: Intervention) -> SafeString:
@@ -89,6 +80,15 @@ class InterventionAdmin(ReadOnlyAdmin):
             (columns.to_row("notifications.delivery", row.pk, cells.key(row.pk)), row.state, row.reason) for row in rows
         )
         return format_html_join("", "<div>{} {} {}</div>", lines)
+
+
+@transaction.atomic
+def intervene(request: HttpRequest, act: Callable[[Who], Done], log_message: str) -> Done:
+    """Let the operator act on dead letters, and write it to the log of each delivery."""
+    operator = cast(User, request.user)
+    done = act(Who(operator.pk, operator.email))
+    LogEntry.objects.log_actions(operator.pk, [Delivery(pk=key) for key in done.changed], CHANGE, log_message)
+    return done
 
 
 class InterventionInline(ReadOnlyInline):
@@ -106,14 +106,6 @@ class InterventionInline(ReadOnlyInline):
     def when(self, row: Any) -> SafeString:
         return columns.to_row("notifications.intervention", row.intervention_id, columns.instant(row.intervention.at))
 
-    @admin.display(description="who")
-    def who(self, row: Any) -> str:
-        return str(row.intervention.who)
-
-    @admin.display(description="what")
-    def what(self, row: Any) -> str:
-        return str(row.intervention.get_what_display())
-
-    @admin.display(description="reason")
-    def reason(self, row: Any) -> str:
-        return row.intervention.reason or columns.NONE
+    who = columns.column("who", "intervention.who")
+    what = columns.column("what", "intervention.what", lambda what: Intervention.What(what).label)
+    reason = columns.column("reason", "intervention.reason", lambda reason: reason or columns.NONE)

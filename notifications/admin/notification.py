@@ -33,13 +33,16 @@ class DeliveryInline(ReadOnlyInline):
     def key(self, delivery: Delivery) -> SafeString:
         return columns.to_row("notifications.delivery", delivery.pk, cells.key(delivery.pk))
 
-    @badge("state", cells.STATE_COLOURS)
-    def state_label(self, delivery: Delivery) -> str:
-        return delivery.state
-
+    state_label = cells.state_label
     to_channel = columns.column("channel", "channel", cells.channel)
 
 
+_OUTCOME_COLOURS = {
+    Notification.Outcome.OPEN.value: "info",
+    Notification.Outcome.FULL.value: "success",
+    Notification.Outcome.PARTIAL.value: "warning",
+    Notification.Outcome.FAILED.value: "danger",
+}
 _INDEXED = (Notification.Outcome.PARTIAL, Notification.Outcome.FAILED)
 Outcome = newest_filter("outcome", lambda: Notification.Outcome.choices, _INDEXED)
 Origin = newest_filter("origin", lambda: Notification.Origin.choices)
@@ -53,24 +56,16 @@ class NotificationAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     link_lookups = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "subject",
-                    "body",
-                    ("person", "origin"),
-                    "outcome_label",
-                    ("due", "recorded"),
-                    ("cause", "urgent"),
-                    "order",
-                    "batch_id",
-                )
-            },
-        ),
+    fields = (
+        "subject",
+        "body",
+        ("person", "origin"),
+        "outcome_label",
+        ("due", "recorded"),
+        ("cause", "urgent"),
+        "order",
+        "batch_id",
     )
-    readonly_fields = ("outcome_label", "person", "cause", "due", "recorded", "order", "batch_id")
     search_fields = ("id",)
     search_help_text = "A notification's id, a batch, or the beginning of a person's email address."
     empty_text = "No notifications yet. Each firing of a reminder records one."
@@ -82,9 +77,9 @@ class NotificationAdmin(ReadOnlyAdmin):
         same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
         return rows.filter(pk__in=[row.pk for row in same])
 
-    @badge("outcome", cells.OUTCOME_COLOURS)
-    def outcome_label(self, notification: Notification) -> str:
-        return notification.outcome
+    outcome_label = badge("outcome", _OUTCOME_COLOURS)(columns.column("outcome", "outcome"))
+    due = columns.instant_column("slot", "slot")
+    recorded = columns.instant_column("recorded", "created_at")
 
     @admin.display(description="person")
     def person(self, notification: Notification) -> SafeString:
@@ -94,16 +89,12 @@ class NotificationAdmin(ReadOnlyAdmin):
     def cause(self, notification: Notification) -> SafeString:
         return cells.origin(notification)
 
-    due = columns.instant_column("slot", "slot")
-
     @admin.display(description="channels in order")
     def order(self, notification: Notification) -> SafeString:
         if not notification.channel_order:
             return SafeString(columns.NONE)
         found = sort_channels(notification.channel_order, Channel.objects.filter(id__in=notification.channel_order))
         return columns.many(*map(cells.channel, found))
-
-    recorded = columns.instant_column("recorded", "created_at")
 
     @admin.display(description="deliveries")
     def deliveries(self, notification: Notification) -> SafeString:

@@ -14,25 +14,20 @@ from notifications.providers.base import Provider
 _DROP = "drop_"
 
 
+def _name_field(**options: Any) -> forms.CharField:
+    errors = {
+        "required": "Give the channel a name, such as “Phone”.",
+        "max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit.",
+    }
+    return forms.CharField(label="Name", max_length=80, error_messages=errors, **options)
+
+
 class LabelForm(forms.Form):
-    label = forms.CharField(
-        label="Name",
-        max_length=80,
-        required=False,
-        help_text="For example “Phone” or “Team chat”.",
-        error_messages={"max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit."},
-    )
+    label = _name_field(required=False, help_text="For example “Phone” or “Team chat”.")
 
 
-class RenameForm(LabelForm):
-    label = forms.CharField(
-        label="Name",
-        max_length=80,
-        error_messages={
-            "required": "Give the channel a name, such as “Phone”.",
-            "max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit.",
-        },
-    )
+class RenameForm(forms.Form):
+    label = _name_field()
 
 
 class ChannelForm(RenameForm):

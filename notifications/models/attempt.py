@@ -15,4 +15,4 @@ class Attempt(work.Attempt):
 
     class Meta(work.Attempt.Meta):
         constraints = WORDS.attempt_constraints()
-        triggers = WORDS.attempt_triggers("notifications_delivery")
+        triggers = WORDS.attempt_triggers()

@@ -99,7 +99,6 @@ def permitted(address: str, allowed: Iterable[Network]) -> bool:
 
 
 def permitted_port(port: int) -> bool:
-    """Return whether we connect to this port."""
     return port in (80, 443) or (1024 <= port <= 65535 and port not in _SERVICE_PORTS)
 
 

@@ -97,8 +97,6 @@ class _DeadlineMixin:
 
 
 class DeadlineSocket(_DeadlineMixin, socket.socket):
-    """A plain socket."""
-
     def send_to_proxy(self, request: bytes) -> None:
         """Send bytes that do not reach the service, so that `sent` stays as it is."""
         self._apply()

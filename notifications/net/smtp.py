@@ -77,7 +77,6 @@ class Backend(EmailBackend):
 
     @property
     def connection_class(self) -> type[smtplib.SMTP]:
-        """The class of Django's connection."""
         return _TLSSession if self.use_ssl else _Session
 
     @property

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 
@@ -28,8 +28,6 @@ _OWN = {"mailto", "mailtos", "discord", "tgram", "slack", "ntfy", "ntfys", "json
 
 
 class AppriseForm(forms.Form):
-    """The Apprise URL."""
-
     url = forms.CharField(
         label="Apprise URL",
         max_length=1000,
@@ -43,7 +41,6 @@ class AppriseForm(forms.Form):
     )
 
     def clean_url(self) -> str:
-        """Return the URL."""
         url: str = self.cleaned_data["url"]
         scheme = _scheme(url)
         if scheme in _OWN:
@@ -71,14 +68,13 @@ class Apprise(Provider):
     icon = "apprise"
     position = 90
     recognises_repeats = False
-    form: ClassVar[type[forms.Form]] = AppriseForm
+    form = AppriseForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"service"}, its name, and secrets {"url"}, which may hold tokens anywhere."""
         return Destination({"service": _name(_scheme(cleaned["url"]))}, {"url": cleaned["url"]})
 
     def summary(self, destination: Destination) -> str:
-        """Return the service's name."""
         return str(destination.address.get("service", ""))
 
     def limits_for(self, destination: Destination) -> Limits:

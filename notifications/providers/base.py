@@ -215,9 +215,7 @@ class IncomingWebhook(Provider):
         """Return the part of the webhook that is no secret."""
 
     def form_secrets(self, destination: Destination) -> dict[str, Any]:
-        """Return the field of the URL."""
         return {"url": destination.secrets["webhook"]} if "webhook" in destination.secrets else {}
 
     def summary(self, destination: Destination) -> str:
-        """Return the end of the webhook's id."""
         return f"Webhook …{destination.address.get('ending', '')}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from django import forms
 from django.conf import settings
@@ -33,8 +32,6 @@ _REFUSED = {220001: Code.FORUM, 200000: Code.MODERATED, 200001: Code.MODERATED}
 
 
 class DiscordForm(forms.Form):
-    """The webhook's URL."""
-
     url = PatternField(
         _URL,
         f"This is not the URL of a Discord webhook. Enter one like {EXAMPLE}",
@@ -56,12 +53,9 @@ class Discord(IncomingWebhook):
     recognises_repeats = False
     # Of an embed's title and description; together they stay under the 6,000 of a whole embed.
     limits = Limits(subject=256, body=4096, measure=utf16)
-    form: ClassVar[type[forms.Form]] = DiscordForm
-
-    @property
-    def rates(self) -> tuple[Rate, ...]:
-        """A webhook's X-RateLimit headers; the documentation names no numbers."""
-        return (Rate("discord-webhook", 5, 2.0, "channel"),)
+    # A webhook's X-RateLimit headers; the documentation names no numbers.
+    rates = (Rate("discord-webhook", 5, 2.0, "channel"),)
+    form = DiscordForm
 
     def webhook_id(self, webhook: str) -> str:
         """Return the digits before the token."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from email.errors import MessageError
 from email.utils import parseaddr
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
@@ -36,8 +36,6 @@ QUIT_SECONDS = 2.0
 
 
 class EmailForm(forms.Form):
-    """The address to write to."""
-
     address = forms.EmailField(
         label="Email address",
         widget=forms.EmailInput(attrs={"placeholder": "ada@example.org", "autocomplete": "email"}),
@@ -66,7 +64,7 @@ class Email(Provider):
     recognises_repeats = False
     unsubscribes = True
     deadline = 60.0
-    form: ClassVar[type[forms.Form]] = EmailForm
+    form = EmailForm
 
     @property
     def rates(self) -> tuple[Rate, ...]:
@@ -79,7 +77,6 @@ class Email(Provider):
         return Destination(address={"address": cleaned["address"]})
 
     def summary(self, destination: Destination) -> str:
-        """Return the address itself."""
         return str(destination.address.get("address", ""))
 
     def notice(self) -> str:

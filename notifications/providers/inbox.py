@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 
@@ -26,14 +26,13 @@ class Inbox(Provider):
     recognises_repeats = True
     separate_answer_url = True
     disturbs = False
-    form: ClassVar[type[forms.Form]] = InboxForm
+    form = InboxForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return an empty destination: the channel's owner identifies the inbox."""
         return Destination(address={})
 
     def summary(self, destination: Destination) -> str:
-        """Return where the messages appear."""
         return "On your inbox page"
 
     def send(self, message: Message, destination: Destination) -> Answer:

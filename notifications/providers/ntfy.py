@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
@@ -27,8 +27,6 @@ _PRIORITIES = {"1": "lowest: no sound", "2": "low", "3": "normal", "4": "high", 
 
 
 class NtfyForm(forms.Form):
-    """The server, the topic, the priority, and the token of a protected topic."""
-
     server = AddressField(
         label="Server",
         example=PUBLIC,
@@ -87,12 +85,9 @@ class Ntfy(Provider):
     # A longer body would arrive as an attached file.
     limits = Limits(subject=1024, body=4096, measure=utf8)
     option_fields = frozenset({"priority"})
-    form: ClassVar[type[forms.Form]] = NtfyForm
-
-    @property
-    def rates(self) -> tuple[Rate, ...]:
-        """https://docs.ntfy.sh/publish/#limitations for one sender: 60, then one in 5 seconds."""
-        return (Rate("ntfy-host", 60, 300.0, "host"),)
+    # https://docs.ntfy.sh/publish/#limitations for one sender: 60, then one in 5 seconds
+    rates = (Rate("ntfy-host", 60, 300.0, "host"),)
+    form = NtfyForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"url", "beginning", "priority"}, secrets {"topic"} and, if there is one, {"token"}.
@@ -104,15 +99,12 @@ class Ntfy(Provider):
         return Destination({"url": cleaned["server"], "beginning": cleaned["topic"][:3], "priority": priority}, secrets)
 
     def form_initial(self, destination: Destination) -> dict[str, Any]:
-        """Return the server and the priority."""
         return {"server": destination.address.get("url", ""), "priority": destination.address.get("priority", 3)}
 
     def summary(self, destination: Destination) -> str:
-        """Return the server and the start of the topic."""
         return f"{self.host(destination)}/{destination.address.get('beginning', '')}…"
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Publish the message."""
         topic, token = destination.secrets.get("topic", ""), destination.secrets.get("token", "")
         priority = destination.address.get("priority", 3)
         if not _TOPIC.fullmatch(topic) or priority not in range(1, 6) or not self.host(destination):

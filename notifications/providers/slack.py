@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from django import forms
 from django.conf import settings
@@ -41,8 +40,6 @@ _REFUSED = {
 
 
 class SlackForm(forms.Form):
-    """The webhook's URL."""
-
     url = PatternField(
         _URL,
         f"This is not the URL of an incoming webhook. Enter one like {EXAMPLE}",
@@ -64,12 +61,9 @@ class Slack(IncomingWebhook):
     recognises_repeats = False
     # Slack accepts ten times as much, and splits it into several messages.
     limits = Limits(body=4000, measure=utf16, joined=True)
-    form: ClassVar[type[forms.Form]] = SlackForm
-
-    @property
-    def rates(self) -> tuple[Rate, ...]:
-        """https://docs.slack.dev/apis/web-api/rate-limits, incoming webhooks."""
-        return (Rate("slack-webhook", 1, 1.0, "channel"),)
+    # https://docs.slack.dev/apis/web-api/rate-limits, incoming webhooks
+    rates = (Rate("slack-webhook", 1, 1.0, "channel"),)
+    form = SlackForm
 
     def webhook_id(self, webhook: str) -> str:
         """Return the middle part."""

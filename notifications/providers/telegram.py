@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -25,8 +25,6 @@ _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
 
 
 class TelegramForm(forms.Form):
-    """The bot, and the chat that it writes to."""
-
     token = PatternField(
         _TOKEN,
         "A bot token is a number, a colon and at least 30 letters, digits, - or _, such as 123456:ABC-DEF1234…",
@@ -58,19 +56,15 @@ class Telegram(Provider):
     position = 30
     recognises_repeats = False
     limits = Limits(body=4096, measure=utf16, joined=True)
-    form: ClassVar[type[forms.Form]] = TelegramForm
-
-    @property
-    def rates(self) -> tuple[Rate, ...]:
-        """https://core.telegram.org/bots/faq, "My bot is hitting limits"."""
-        return (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
+    # https://core.telegram.org/bots/faq, "My bot is hitting limits"
+    rates = (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
+    form = TelegramForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"chat"}, secrets {"token"}."""
         return Destination(address={"chat": cleaned["chat"]}, secrets={"token": cleaned["token"]})
 
     def summary(self, destination: Destination) -> str:
-        """Return the chat's id."""
         return f"Chat {destination.address.get('chat', '')}"
 
     def escape(self, text: str) -> str:

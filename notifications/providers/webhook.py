@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import standardwebhooks
@@ -105,7 +105,7 @@ class Webhook(Provider):
     policy = retry.SLOW
     recognises_repeats = True
     separate_answer_url = True
-    form: ClassVar[type[forms.Form]] = WebhookForm
+    form = WebhookForm
     revealed = "secret"
     overlap = timedelta(hours=24)
 
@@ -220,6 +220,10 @@ def _document(message: Message, now: datetime) -> str:
         "slot": slot,
         "recipient": message.recipient,
         "answer_url": message.answer_url or None,
+        "correlation_id": str(message.correlation_id or message.key),
+        "schedule_id": None if message.schedule_id is None else str(message.schedule_id),
+        "category": message.category or None,
+        "data": message.data,
     }
     return json.dumps({"type": "notification", "timestamp": slot or now.isoformat(), "data": data})
 

@@ -15,7 +15,7 @@ from notifications.channels import changes, verification
 from notifications.channels.forms import RenameForm, change_form
 from notifications.models import Channel, Delivery, Notification
 from notifications.net import address_checks
-from notifications.web import signing_secret, verify
+from notifications.web import channel_check, signing_secret
 from people.requests import PersonRequest
 
 
@@ -64,7 +64,7 @@ def _redirect(request: PersonRequest, before: Channel, after: Channel, new_secre
     """To the new secret, to the code form if a code is needed, or back to the list."""
     to_verify = after.verified_at is None and after.disabled_at is None
     if to_verify and before.link_id != after.link_id:
-        verify.send(request, after)
+        channel_check.send_code(request, after)
     else:
         messages.success(request, f"“{after.label}” is changed.")
     if new_secret:

@@ -21,7 +21,7 @@ from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
 from notifications.net import address_checks
 from notifications.providers.base import Provider
-from notifications.web import signing_secret, verify
+from notifications.web import channel_check, signing_secret
 from people.requests import PersonRequest
 
 _USES = 20
@@ -49,7 +49,6 @@ def channel_list(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_safe
 def choose(request: PersonRequest) -> HttpResponse:
-    """Choose the kind of channel to add."""
     inbox = Channel.objects.for_user(request.user).filter(provider="inbox").exists()
     offered = [provider for provider in providers.all() if not (inbox and provider.kind == "inbox")]
     return render(request, "notifications/channel_choose.html", {"providers": offered})
@@ -70,7 +69,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
             details.add_error(None, str(refusal))
             return _add_page(request, provider, details, label)
         if channel.verified_at is None:
-            verify.send(request, channel)
+            channel_check.send_code(request, channel)
         if provider.revealed:
             return signing_secret.to_page(request, channel)
         if channel.verified_at is None:

@@ -3,14 +3,13 @@ from django.urls import path
 from notifications.web import (
     answer_page,
     channel_change,
-    channel_test,
+    channel_check,
     channels,
     dead_letter,
     history,
     inbox,
     signing_secret,
     unsubscribe,
-    verify,
 )
 
 app_name = "notifications"
@@ -24,10 +23,10 @@ urlpatterns = [
     path("channels/<uuid:channel_id>/secret/new/", signing_secret.replace, name="channel-secret-new"),
     path("channels/<uuid:channel_id>/enable/", channels.enable, name="channel-enable"),
     path("channels/<uuid:channel_id>/remove/", channels.remove, name="channel-remove"),
-    path("channels/<uuid:channel_id>/verify/", verify.verify, name="channel-verify"),
-    path("channels/<uuid:channel_id>/code/", verify.send_code, name="channel-code"),
-    path("channels/<uuid:channel_id>/test/", channel_test.send, name="channel-test"),
-    path("channels/tests/<uuid:delivery_id>/", channel_test.result, name="channel-test-result"),
+    path("channels/<uuid:channel_id>/verify/", channel_check.verify, name="channel-verify"),
+    path("channels/<uuid:channel_id>/code/", channel_check.resend_code, name="channel-code"),
+    path("channels/<uuid:channel_id>/test/", channel_check.send_test, name="channel-test"),
+    path("channels/tests/<uuid:delivery_id>/", channel_check.test_result, name="channel-test-result"),
     path("history/", history.history, name="history"),
     path("history/<uuid:notification_id>/", history.notification, name="notification"),
     path("history/<uuid:notification_id>/answer/", answer_page.own, name="answer-own"),

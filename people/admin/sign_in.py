@@ -71,11 +71,9 @@ class AuthenticatorAdmin(ReadOnlyAdmin):
     list_select_related = ("user",)
     ordering = ("-id",)
     fields = ("type", "person", "added", "used")
+    search_fields = ("user",)
     search_help_text = "The beginning of the person's email address."
     empty_text = "No second factors yet."
-
-    def get_search_fields(self, request: HttpRequest) -> list[str]:
-        return ["user"]
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(user__in=person_ids(term))
@@ -95,11 +93,9 @@ class RefusedMailboxAdmin(ReadOnlyAdmin):
     list_display = ("mailbox", "refused")
     ordering = ("mailbox",)
     fields = ("mailbox", "refused")
+    search_fields = ("mailbox",)
     search_help_text = "An email address, in any spelling."
     empty_text = "No mailbox has refused emails."
-
-    def get_search_fields(self, request: HttpRequest) -> list[str]:
-        return ["mailbox"]
 
     def search(self, rows: QuerySet[RefusedMailbox], term: str) -> QuerySet[RefusedMailbox]:
         return rows.filter(pk=mailboxes.mailbox(term))

@@ -16,10 +16,11 @@ from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
 from notifications.admin import cells
 from notifications.models import Notification
+from schedules import words
 from schedules.models import Occurrence
 
 Outcome = newest_filter("outcome", lambda: Occurrence.Outcome.choices)
-Reason = newest_filter("reason", lambda: Occurrence.Reason.choices)
+Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in Occurrence.Reason.values])
 
 
 @admin.register(Occurrence)
@@ -36,7 +37,6 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         ),
         ("Its row", {"fields": (("id", "version"),)}),
     )
-    readonly_fields = ("id", "to_schedule", "person", "slot", "fired", "lateness", "outcome_label", "why", "said")
     search_fields = ("id",)
     search_help_text = "A batch (the id of an occurrence), or a schedule's id."
     empty_text = "No occurrences yet. Each slot of a schedule records one."
@@ -81,7 +81,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
 
     @admin.display(description="reason")
     def why(self, occurrence: Occurrence) -> str:
-        return occurrence.get_reason_display() or columns.NONE
+        return words.reason(occurrence.reason) or columns.NONE
 
     @admin.display(description="notification")
     def said(self, occurrence: Any) -> SafeString:

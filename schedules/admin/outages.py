@@ -52,11 +52,7 @@ def screen(request: HttpRequest) -> HttpResponse:
         return redirect("outages")
     found = list(heartbeat.outages(now - timedelta(days=heartbeat.KEPT_DAYS), now))[::-1]
     told = [
-        {
-            "outage": outage,
-            "length": (outage.ended or now) - outage.began,
-            "handled": outages.handled(outage, now),
-        }
+        {"outage": outage, "length": (outage.ended or now) - outage.began, "handled": outages.handled(outage, now)}
         for outage in islice(found, _SHOWN)
     ]
     return _page(

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django_celery_results import admin as stock
 from django_celery_results.models import GroupResult, TaskResult
@@ -14,8 +13,8 @@ from django_celery_results.models import GroupResult, TaskResult
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
 
-for model in (TaskResult, GroupResult):
-    admin.site.unregister(model)
+admin.site.unregister(TaskResult)
+admin.site.unregister(GroupResult)  # Carillon uses no groups
 
 
 @admin.register(TaskResult)
@@ -38,19 +37,3 @@ class TaskResultAdmin(ReadOnlyAdmin):
         return columns.to_list("django_celery_beat.periodictask", name, q=name) if name else SafeString(columns.NONE)
 
     done = columns.instant_column("done", "date_done")
-
-
-@admin.register(GroupResult)
-class GroupResultAdmin(ReadOnlyAdmin):
-    """For tasks added later; Carillon itself uses no groups."""
-
-    list_display = ("group_id", "date_done")
-    ordering = ("-date_done",)
-    search_fields = ("group_id",)
-    search_help_text = "A group's id."
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return rows.filter(group_id=term)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
@@ -17,7 +21,10 @@ from common.admin.columns import badge
 from common.admin.filters import newest_filter
 from notifications.admin import cells
 from people.admin.user import person_ids
-from schedules.admin import schedule_actions, schedule_form
+from people.models import User
+from schedules import editing, words
+from schedules.admin import schedule_form
+from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
 
 ScheduleState = newest_filter("state", lambda: Schedule.State.choices, (Schedule.State.ACTIVE,))
@@ -26,8 +33,8 @@ ScheduleState = newest_filter("state", lambda: Schedule.State.choices, (Schedule
 class EventInline(ReadOnlyInline):
     model = ScheduleEvent
     verbose_name_plural = "changes"
-    fields = ("what", "when", "who", "version")
-    readonly_fields = ("when", "who")
+    fields = ("change", "when", "who", "version")
+    readonly_fields = ("change", "when", "who")
     ordering = ("-id",)
     per_page = 20
     hide_title = True
@@ -37,6 +44,10 @@ class EventInline(ReadOnlyInline):
         return rows
 
     when = columns.instant_column("when", "at")
+
+    @admin.display(description="what")
+    def change(self, event: ScheduleEvent) -> str:
+        return words.change(event)
 
     @admin.display(description="by")
     def who(self, event: ScheduleEvent) -> SafeString:
@@ -70,23 +81,6 @@ class ScheduleAdmin(ReadOnlyAdmin):
         ("Late, missed, spread", {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
         ("Sends to", {"fields": ("to_channels", "how_many")}),
         ("Its row", {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
-    )
-    readonly_fields = (
-        "id",
-        "person",
-        "state_label",
-        "rows",
-        "words",
-        "starts",
-        "ends",
-        "next_slot",
-        "last_fired",
-        "snoozed",
-        "to_channels",
-        "how_many",
-        "made",
-        "changed",
-        "deleted",
     )
     search_fields = ("title",)
     search_help_text = "Words of a title, the beginning of the owner's email address, or a schedule's id."
@@ -122,14 +116,39 @@ class ScheduleAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Pause", permissions=["act"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._report(request, schedule_actions.pause(request, queryset.values_list("pk", flat=True)), "paused")
+        leaving = {Schedule.State.ACTIVE}
+        self._switch(request, queryset, editing.pause, leaving, Schedule.State.PAUSED, "paused")
 
     @admin.action(description="Resume", permissions=["act"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._report(request, schedule_actions.resume(request, queryset.values_list("pk", flat=True)), "resumed")
+        """Also broken ones, whose rule is read again."""
+        leaving = set(Schedule.State) - {Schedule.State.ACTIVE}
+        self._switch(request, queryset, editing.resume, leaving, Schedule.State.ACTIVE, "resumed")
 
-    def _report(self, request: HttpRequest, switched: schedule_actions.Switched, verb: str) -> None:
-        self.message_user(request, switched.message(verb), messages.WARNING if switched.left else messages.SUCCESS)
+    def _switch(
+        self,
+        request: HttpRequest,
+        queryset: QuerySet[Any],
+        act: Callable[[UUID, datetime, User], Schedule],
+        leaving: set[Schedule.State],
+        entering: Schedule.State,
+        done: str,
+    ) -> None:
+        chosen = list(queryset.values_list("pk", flat=True))
+        changed = 0
+        for key in Schedule.objects.filter(id__in=chosen, state__in=leaving, deleted_at=None).values_list(
+            "id", flat=True
+        ):
+            with transaction.atomic():
+                schedule = act(key, fire.read_clock().now, cast(User, request.user))
+                if schedule.state == entering:
+                    self.log_many(request, [schedule], f"{done.capitalize()}.")
+                    changed += 1
+        said, level = f"{changed} {done}.", messages.SUCCESS
+        if left := len(chosen) - changed:
+            said += f" {left} skipped: already {done}, finished, deleted, or with an invalid rule."
+            level = messages.WARNING
+        self.message_user(request, said, level)
 
     title_short = columns.column("title", "title", cells.short)
 

@@ -21,7 +21,6 @@ from people.user_lock import lock_user
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.web.differences import differences
 from schedules.web.reminder_form import ReminderForm
 
 _CLASSES: list[tuple[type[forms.Widget], list[str]]] = [
@@ -38,8 +37,7 @@ class OwnerForm(forms.Form):
     """The owner of the new schedule."""
 
     email = forms.EmailField(
-        label="Owner’s email address",
-        error_messages={"required": "Enter the address of the owner."},
+        label="Owner’s email address", error_messages={"required": "Enter the address of the owner."}
     )
 
     def clean_email(self) -> User:
@@ -82,23 +80,16 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
     form = ReminderForm(_posted(request), user=schedule.user, now=now, schedule=schedule)
     context: dict[str, Any] = {"form": form, "title": "Edit schedule", "owner": schedule.user, "schedule": schedule}
     if schedule.deleted_at is None and form.is_valid():
-        draft = form.draft()
-        try:
-            editing.reschedule(schedule.id, draft, now, form.cleaned_data["version"], _operator(request))
-        except editing.Conflict as conflict:
-            schedule = conflict.current
-            # The page now shows both versions; saving again overwrites.
-            form.data = request.POST.copy()
-            form.data["version"] = str(schedule.version)
-            context["differences"] = differences(schedule, draft)
-        else:
+        context["differences"] = form.reschedule(schedule, now, _operator(request))
+        if context["differences"] is None:
             model_admin.log_change(request, schedule, "Edited.")
-            messages.success(request, f"“{draft.title}” is saved.")
+            messages.success(request, f"“{form.cleaned_data['title']}” is saved.")
             return _to(schedule)
+        schedule.refresh_from_db(fields=["deleted_at"])
     if schedule.deleted_at is not None:
         messages.error(request, "This schedule was deleted. Its owner can restore it.")
         return _to(schedule)
-    return _page(model_admin, request, "form", context, 409 if "differences" in context else 200)
+    return _page(model_admin, request, "form", context, 409 if context.get("differences") else 200)
 
 
 def _owner(request: HttpRequest) -> User | None:

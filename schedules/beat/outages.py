@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
 
+from common import uuid7
 from common.postgres import query
 from schedules.beat.heartbeat import Outage
 from schedules.firing import fire
@@ -55,7 +55,8 @@ SELECT s.misfire AS policy, count(*) FILTER (WHERE o.reason = 'late') AS sent,
 def handled(outage: Outage, now: datetime) -> list[Handled]:
     """What became of the slots within an outage, for each policy that had some."""
     end = outage.ended or now
-    rows = query(_HANDLED, [_first_id(outage.began), _first_id(end + CAUGHT_UP), outage.began, end])
+    # Occurrences are not indexed by time alone.
+    rows = query(_HANDLED, [uuid7.first_of(outage.began), uuid7.first_of(end + CAUGHT_UP), outage.began, end])
     return [Handled(Schedule.Misfire(row.policy), row.sent, row.skipped) for row in rows]
 
 
@@ -69,8 +70,3 @@ def settle(now: datetime, policy: Schedule.Misfire, seconds: float) -> int:
     while time.monotonic() < end and (moved := fire.fire_due(now, limit=limit, policy=policy)):
         settled += moved
     return settled
-
-
-def _first_id(instant: datetime) -> UUID:
-    # Occurrences are not indexed by time alone, but their ids begin with the time at which they were recorded.
-    return UUID(int=int(instant.timestamp() * 1000) << 80)

@@ -199,9 +199,7 @@ def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:
 def _broken(schedule: Due, error: Exception) -> Plan:
     log.error("Schedule %s is broken: %s", schedule.id, type(error).__name__)
     return Plan(
-        schedule,
-        [Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)],
-        error=quarantine.describe(error),
+        schedule, [Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)], error=quarantine.describe(error)
     )
 
 
@@ -265,13 +263,7 @@ def _notification(
     batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
     available_at = slot + spread_of(schedule.id, slot, schedule.spread)
-    said = text.compose(
-        schedule.title,
-        schedule.body,
-        name=schedule.name,
-        slot=slot,
-        time_zone=schedule.time_zone,
-    )
+    said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
     return NewNotification(
         user_id=schedule.user_id,
         channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
@@ -287,6 +279,8 @@ def _notification(
         quiet_hours=schedule.quiet_hours(max(available_at, now)),
         in_order=bool(schedule.channel_order),
         escalate_after=schedule.escalate_after if schedule.channel_order else None,
+        category=schedule.category,
+        data=schedule.data,
     )
 
 

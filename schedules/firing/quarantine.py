@@ -20,7 +20,7 @@ from common.uuid7 import uuid7
 from notifications import owner_notices
 from notifications.owner_notices import Notice
 from people.models import READABLE
-from schedules import mirror
+from schedules import mirror, words
 from schedules.models import Schedule
 from work.wakes import publish_after_commit
 
@@ -74,31 +74,20 @@ def notify_broken(schedule_ids: Collection[UUID]) -> None:
 
 
 def broken(schedule_id: UUID, user_id: int, title: str, error: str, version: int) -> Notice:
-    return Notice(
-        user_id,
-        uuid5(_NOTICES, f"{schedule_id} broken {version}"),
-        f"“{title[:150]}” does not fire any more",
-        f"It cannot be read: {error}\n\nNothing is sent until you edit it: {_page(schedule_id)}",
-    )
+    return _notice(user_id, f"{schedule_id} broken {version}", words.broken(title, error, _page(schedule_id)))
 
 
 def without_channel(schedule_id: UUID, user_id: int, title: str, version: int) -> Notice:
-    return Notice(
-        user_id,
-        uuid5(_NOTICES, f"{schedule_id} no channel {version}"),
-        f"“{title[:150]}” has no channel",
-        f"It was due, and nothing was sent. Choose a channel for it: {_page(schedule_id)}",
-    )
+    return _notice(user_id, f"{schedule_id} no channel {version}", words.without_channel(title, _page(schedule_id)))
 
 
 def damaged_zone(user_id: int, zone: str) -> Notice:
-    return Notice(
-        user_id,
-        uuid5(_NOTICES, f"{user_id} zone {zone}"),
-        "Your time zone is not known",
-        f"There is no time zone “{zone}” (any more). Until you choose another, pages show times in UTC, and your quiet "
-        f"hours do not hold: {settings.BASE_URL}{reverse('people:settings')}",
-    )
+    page = f"{settings.BASE_URL}{reverse('people:settings')}"
+    return _notice(user_id, f"{user_id} zone {zone}", words.damaged_zone(zone, page))
+
+
+def _notice(user_id: int, cause: str, text: tuple[str, str]) -> Notice:
+    return Notice(user_id, uuid5(_NOTICES, cause), *text)
 
 
 def notify(found: Collection[Notice]) -> None:

@@ -17,21 +17,9 @@ from common.civil_time import TICK, first_instant, gap_before, happens_twice, hi
 from schedules.rules.invalid import InvalidRule
 
 __all__ = [
-    "FIRST",
-    "FIRST_INSTANT",
-    "LAST",
-    "LAST_INSTANT",
-    "REACH",
-    "TICK",
-    "first_instant",
-    "gap_before",
-    "happens_twice",
-    "high_water",
-    "is_in_reach",
-    "local",
-    "turned_back_over",
-    "zone",
-]
+    "FIRST", "FIRST_INSTANT", "LAST", "LAST_INSTANT", "REACH", "TICK", "first_instant", "gap_before", "happens_twice",
+    "high_water", "is_in_reach", "local", "turned_back_over", "zone",
+]  # fmt: skip
 
 # A year less than datetime holds on both sides, so that no offset and no step of a rule overflows.
 FIRST = datetime(2, 1, 1)  # noqa: DTZ001 - civil

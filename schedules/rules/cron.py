@@ -31,7 +31,6 @@ class Cron(CivilRule):
     """
 
     kind: ClassVar[str] = "cron"
-    label: ClassVar[str] = "Cron expression"
     parameters: ClassVar[tuple[str, ...]] = ("expression",)
 
     expression: str

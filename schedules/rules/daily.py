@@ -19,7 +19,6 @@ class Daily(CivilRule):
     """Every date of the calendar at `time`."""
 
     kind: ClassVar[str] = "daily"
-    label: ClassVar[str] = "Every day"
     parameters: ClassVar[tuple[str, ...]] = ("time",)
 
     time: time

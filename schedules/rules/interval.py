@@ -21,7 +21,6 @@ class Interval(Rule):
     """Slots at `anchor` + k × `every` `unit`, k ≥ 0. A day is 24 hours. `anchor` is aware, in UTC."""
 
     kind: ClassVar[str] = "interval"
-    label: ClassVar[str] = "Every so many minutes, hours or days"
     parameters: ClassVar[tuple[str, ...]] = ("every", "unit", "anchor")
 
     every: int

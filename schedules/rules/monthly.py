@@ -20,7 +20,6 @@ class Monthly(CivilRule):
     """`day` of the month (None: the last) at `time`; a month without it uses its last day or skips (`short`)."""
 
     kind: ClassVar[str] = "monthly"
-    label: ClassVar[str] = "On a day of the month"
     parameters: ClassVar[tuple[str, ...]] = ("time", "day", "short")
 
     time: time

@@ -21,7 +21,6 @@ class Once(CivilRule):
     """`at`: a naive civil time in the zone, to the microsecond."""
 
     kind: ClassVar[str] = "once"
-    label: ClassVar[str] = "Once"
     parameters: ClassVar[tuple[str, ...]] = ("at",)
 
     at: datetime

@@ -27,7 +27,6 @@ class RRule(CivilRule):
     """`text` is canonical: one line each for DTSTART (local), RRULE and, if any, EXDATE."""
 
     kind: ClassVar[str] = "rrule"
-    label: ClassVar[str] = "Calendar rule (RRULE)"
     parameters: ClassVar[tuple[str, ...]] = ("rule",)
 
     text: str

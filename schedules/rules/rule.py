@@ -31,11 +31,10 @@ class ClockChange:
 class Rule(ABC):
     """When something is due. Immutable; equal rules have equal `data()`.
 
-    `timezone` is an IANA name. `parameters` are the keys of `data()`; `label` is the kind's name for people.
+    `timezone` is an IANA name. `parameters` are the keys of `data()`.
     """
 
     kind: ClassVar[str]
-    label: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]]
 
     timezone: str
@@ -49,8 +48,7 @@ class Rule(ABC):
         for key in data:
             if key not in cls.parameters:
                 raise InvalidRule(
-                    str(key),
-                    f"A rule of kind “{cls.kind}” has no “{key}”: it takes {words.listed(cls.parameters)}.",
+                    str(key), f"A rule of kind “{cls.kind}” has no “{key}”: it takes {words.listed(cls.parameters)}."
                 )
         return cls.read(data, timezone)
 

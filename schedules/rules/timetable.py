@@ -34,8 +34,7 @@ class Timetable:
         for name, edge in (("starts", self.starts), ("ends", self.ends)):
             if edge is not None and edge.tzinfo is None:
                 raise InvalidRule(
-                    name,
-                    "A window's start and end need an offset from UTC, such as 2026-01-01T00:00:00+00:00.",
+                    name, "A window's start and end need an offset from UTC, such as 2026-01-01T00:00:00+00:00."
                 )
         if self.starts is not None and self.ends is not None and self.ends < self.starts:
             raise InvalidRule("ends", "The end lies before the start. Choose a later end, or none.")

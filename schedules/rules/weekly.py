@@ -20,7 +20,6 @@ class Weekly(CivilRule):
     """`days` of the week, 0 for Monday, sorted, without repeats, at `time`."""
 
     kind: ClassVar[str] = "weekly"
-    label: ClassVar[str] = "On days of the week"
     parameters: ClassVar[tuple[str, ...]] = ("time", "days")
 
     time: time

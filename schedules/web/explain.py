@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from notifications.models import Delivery, Notification
 from people.models import User
 from people.requests import PersonRequest
+from schedules import words
 from schedules.explain import history
 from schedules.explain.gaps import timetable_of
 from schedules.explain.history import ExplainedSlot
@@ -59,6 +60,7 @@ def _changes(schedule: Schedule) -> list[dict[str, object]]:
     return [
         {
             "event": event,
+            "what": words.change(event),
             "was": _old_rule(event),
             "instants": [
                 datetime.fromisoformat(event.detail[name])

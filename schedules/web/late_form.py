@@ -8,11 +8,6 @@ from django import forms
 
 from schedules.models import Schedule
 
-_CHOICES = [
-    (Schedule.Misfire.LATEST, "Send the newest missed one"),
-    (Schedule.Misfire.ALL, "Send every missed one, at most 100"),
-    (Schedule.Misfire.SKIP, "Send none of them"),
-]
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds
 LONGEST_STALE = 30 * 24 * 3600  # seconds
@@ -37,7 +32,7 @@ class LateForm(forms.Form):
 
     misfire = forms.ChoiceField(
         label="If it was missed",
-        choices=_CHOICES,
+        choices=Schedule.Misfire.choices,
         required=False,
         initial=Schedule.Misfire.LATEST,
         help_text="One-time reminders are always sent, even if late.",
@@ -63,15 +58,10 @@ class LateForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        stale_after, spread = cleaned.get("stale_after"), cleaned.get("spread") or 0
+        for name in {"misfire", "grace", "spread"} & cleaned.keys():
+            if cleaned[name] in (None, ""):
+                cleaned[name] = self.fields[name].initial
+        stale_after, spread = cleaned.get("stale_after"), cleaned.get("spread", 0)
         if stale_after and stale_after <= spread:
             self.add_error("stale_after", f"Enter more than the spread of {spread:,} s, or leave this empty.")
         return cleaned
-
-    def late(self) -> tuple[Schedule.Misfire, int, int]:
-        """The misfire policy, the grace and the spread (seconds) of a valid form."""
-        misfire, grace, spread = (
-            self.fields[name].initial if self.cleaned_data[name] in (None, "") else self.cleaned_data[name]
-            for name in ("misfire", "grace", "spread")
-        )
-        return Schedule.Misfire(misfire), grace, spread

@@ -19,22 +19,6 @@ LONGEST_WAIT = 7 * 24 * 60  # minutes
 _NUMBER = "Enter a whole number, such as %s, or leave it empty."
 
 
-def fields(own: list[Channel], order: list[UUID]) -> dict[str, forms.Field]:
-    """One position field for each channel, filled in from `order`."""
-    return {
-        _name(channel): forms.IntegerField(
-            label=f"Position of {channel.label}",
-            required=False,
-            initial=order.index(channel.id) + 1 if channel.id in order else None,
-            min_value=1,
-            max_value=_LAST - 1,
-            widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "position"}),
-            error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), _NUMBER % 1),
-        )
-        for channel in own
-    }
-
-
 def _name(channel: Channel) -> str:
     return f"position_{channel.id.hex}"
 
@@ -64,7 +48,17 @@ class OrderForm(forms.Form):
     )
 
     def add_positions(self, own: list[Channel], order: list[UUID]) -> None:
-        self.fields |= fields(own, order)
+        """One position field for each channel, filled in from `order`."""
+        for channel in own:
+            self.fields[_name(channel)] = forms.IntegerField(
+                label=f"Position of {channel.label}",
+                required=False,
+                initial=order.index(channel.id) + 1 if channel.id in order else None,
+                min_value=1,
+                max_value=_LAST - 1,
+                widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "position"}),
+                error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), _NUMBER % 1),
+            )
 
     def positions(self) -> Iterator[BoundField]:
         """The position fields, for the page."""

@@ -37,7 +37,7 @@ def preview(request: PersonRequest) -> HttpResponse:
     coming: list[datetime] = []
     changes: Changes | None = None
     try:
-        coming = _upcoming(schedule, form)
+        coming = form.upcoming(_SHOWN, schedule)
         changes = None if schedule is None else _changes(schedule, form)
     except InvalidRule as error:
         form.refuse(error)
@@ -71,23 +71,13 @@ def _edited(request: PersonRequest) -> Schedule | None:
         return None
 
 
-def _is_right(form: TimingForm) -> bool:
-    return form.timetable is not None and not form.errors.keys() & TimingForm.base_fields.keys()
-
-
-def _upcoming(schedule: Schedule | None, form: TimingForm) -> list[datetime]:
-    if not _is_right(form):
-        return []
-    return form.upcoming(_SHOWN, schedule)
-
-
 def _note(form: TimingForm, slot: datetime) -> str:
     return "" if form.timetable is None else words.clock_note(form.timetable, slot, form.work)
 
 
 def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
     """None if the reminder is paused or the form is invalid."""
-    if schedule.state == Schedule.State.PAUSED or not _is_right(form):
+    if schedule.state == Schedule.State.PAUSED or form.timetable is None:
         return None
     after = form.upcoming(_LOOK, schedule)
     return compare(_saved(schedule, form.work), after, _LOOK)

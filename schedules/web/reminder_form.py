@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -19,10 +20,14 @@ from people.models import User
 from schedules import editing, words
 from schedules.editing import Draft
 from schedules.models import Schedule
+from schedules.web.differences import differences
 from schedules.web.late_form import LateForm
 from schedules.web.order_form import OrderForm
 from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
 from schedules.web.timing_form import TimingForm, typed
+
+# Fields that a form, a draft and a schedule hold alike.
+_PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spread", "stale_after")
 
 
 class TemplateField(forms.CharField):
@@ -39,6 +44,21 @@ class TextField(TemplateField):
 
     def to_python(self, value: Any) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")
+
+
+class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Some of the channels in `own`, which are read once, for the choices and the check."""
+
+    own: Sequence[Channel] = ()
+
+    def clean(self, value: Any) -> list[Channel]:  # type: ignore[override]  # Django's own gives a queryset
+        chosen = {str(one).lower().replace("-", "") for one in value or ()}
+        if not chosen:
+            raise ValidationError(self.error_messages["required"], code="required")
+        found = [channel for channel in self.own if channel.id.hex in chosen]
+        if len(found) < len(chosen):
+            raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
+        return found
 
 
 class ReminderForm(OrderForm, LateForm, TimingForm):
@@ -62,14 +82,23 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             ),
         ],
     )
-    channels = forms.ModelMultipleChoiceField(
+    channels = ChannelsField(
         label="Channels",
         queryset=Channel.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Choose at least one channel.",
             "invalid_choice": "This is not one of your channels. Choose from those listed.",
-            "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
+        },
+    )
+    category = forms.SlugField(
+        label="Category",
+        required=False,
+        max_length=50,
+        help_text="One word, such as plants. Your webhooks get it.",
+        error_messages={
+            "invalid": "Use letters, digits, “-” and “_” only, such as house-plants.",
+            "max_length": "This category is %(show_value)d characters long; at most %(limit_value)d fit.",
         },
     )
     urgent = forms.BooleanField(label="Urgent", required=False, help_text="Also sent during your quiet hours.")
@@ -79,7 +108,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
     made_as = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(
-        self, data: QueryDict | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
+        self, data: Mapping[str, Any] | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
     ) -> None:
         usable = Q(verified_at__isnull=False, disabled_at=None)
         if schedule is None:
@@ -87,23 +116,15 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         else:
             attached = set(schedule.channels.values_list("id", flat=True))
             usable |= Q(id__in=attached)
-            initial = typed(schedule) | {
-                "title": schedule.title,
-                "body": schedule.body,
-                "urgent": schedule.urgent,
-                "one_by_one": "order" if schedule.channel_order else "",
-                "escalate_after": schedule.escalate_after,
-                "misfire": schedule.misfire,
-                "grace": schedule.grace,
-                "spread": schedule.spread,
-                "stale_after": schedule.stale_after,
-                "version": schedule.version,
-            }
+            initial = typed(schedule) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
+            initial["one_by_one"] = "order" if schedule.channel_order else ""
         own = Channel.objects.for_user(user).filter(usable)
         initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self._user, self._is_new = user, schedule is None
-        self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
+        self._stored_data = None if schedule is None else schedule.data
+        field = cast(ChannelsField, self.fields["channels"])
+        field.queryset, field.own = own, list(own)
         self.add_positions(list(own), [] if schedule is None else schedule.channel_order)
 
     def clean(self) -> dict[str, Any]:
@@ -111,9 +132,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         if self._is_new and editing.limit_reached(self._user):
             self.add_error(None, words.limit_reached())
         if self._is_new and not self._is_fresh():
-            again = cast(QueryDict, self.data).copy()
-            again["made_as"] = str(uuid7())
-            self.data = again
+            self._retype("made_as", str(uuid7()))
             self.add_error(None, "This form was open for more than a day. Check it, then save again.")
         return cleaned
 
@@ -122,14 +141,29 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         made_as = self.cleaned_data.get("made_as")
         return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
 
+    def reschedule(self, schedule: Schedule, now: datetime, by: User) -> list[tuple[str, str, str]] | None:
+        """Save a valid form; None. If somebody has changed the schedule since, save nothing and return the differences.
+
+        Then the form has the current version, so that saving again overwrites.
+        """
+        draft = self.draft()
+        try:
+            editing.reschedule(schedule.id, draft, now, self.cleaned_data["version"], by)
+        except editing.Conflict as conflict:
+            self._retype("version", str(conflict.current.version))
+            return differences(conflict.current, draft)
+        return None
+
+    def _retype(self, name: str, value: str) -> None:
+        again = cast(QueryDict, self.data).copy()
+        again[name] = value
+        self.data = again
+
     def draft(self) -> Draft:
-        """The draft that a valid form describes."""
+        """The draft that a valid form describes; the form has no field for `data`, which stays."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
-        misfire, grace, spread = self.late()
         return Draft(
-            title=cleaned["title"],
-            body=cleaned["body"],
             kind=rule.kind,
             rule=rule.data(),
             time_zone=rule.timezone,
@@ -138,11 +172,8 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             ends_at=self.timetable.ends,
             excluded=cleaned["excluded"],
             max_count=cleaned["max_count"],
-            urgent=cleaned["urgent"],
             in_order=self.in_order(),
-            escalate_after=cleaned["escalate_after"],
-            misfire=misfire,
-            grace=grace,
-            spread=spread,
-            stale_after=cleaned["stale_after"],
+            misfire=Schedule.Misfire(cleaned["misfire"]),
+            **{name: cleaned[name] for name in _PLAIN},
+            data=self._stored_data,
         )

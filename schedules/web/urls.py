@@ -1,6 +1,6 @@
 from django.urls import path
 
-from schedules.web import edit, explain, next_slot, preview, reminders
+from schedules.web import actions, edit, explain, preview, reminders
 
 app_name = "schedules"
 urlpatterns = [
@@ -10,13 +10,13 @@ urlpatterns = [
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", edit.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/explain/", explain.of_reminder, name="explain"),
-    path("reminders/<uuid:schedule_id>/skip/", next_slot.skip, name="skip"),
-    path("reminders/<uuid:schedule_id>/unskip/", next_slot.unskip, name="unskip"),
-    path("reminders/<uuid:schedule_id>/run/", next_slot.run, name="run"),
-    path("reminders/<uuid:schedule_id>/snooze/", next_slot.snooze, name="snooze"),
-    path("reminders/<uuid:schedule_id>/duplicate/", next_slot.duplicate, name="duplicate"),
-    path("reminders/<uuid:schedule_id>/pause/", edit.pause, name="pause"),
-    path("reminders/<uuid:schedule_id>/resume/", edit.resume, name="resume"),
-    path("reminders/<uuid:schedule_id>/delete/", edit.delete, name="delete"),
-    path("reminders/<uuid:schedule_id>/restore/", edit.restore, name="restore"),
+    path("reminders/<uuid:schedule_id>/skip/", actions.skip, name="skip"),
+    path("reminders/<uuid:schedule_id>/unskip/", actions.unskip, name="unskip"),
+    path("reminders/<uuid:schedule_id>/run/", actions.run, name="run"),
+    path("reminders/<uuid:schedule_id>/snooze/", actions.snooze, name="snooze"),
+    path("reminders/<uuid:schedule_id>/duplicate/", actions.duplicate, name="duplicate"),
+    path("reminders/<uuid:schedule_id>/pause/", actions.pause, name="pause"),
+    path("reminders/<uuid:schedule_id>/resume/", actions.resume, name="resume"),
+    path("reminders/<uuid:schedule_id>/delete/", actions.delete, name="delete"),
+    path("reminders/<uuid:schedule_id>/restore/", actions.restore, name="restore"),
 ]

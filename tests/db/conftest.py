@@ -14,12 +14,12 @@ from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NOON, make_channel, make_schedule, make_user, settle, take
+from tests.make import NOON, make_channel, make_schedule, make_user, settle, signed_in, take
 
 
 @pytest.fixture(autouse=True)
-def quick(settings: Settings) -> None:
-    """Hashing is slow by design."""
+def quick(db: None, settings: Settings) -> None:
+    """Every test of this lane has a database. Hashing passwords is slow by design."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -39,9 +39,8 @@ class Story:
 
 
 @pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(make_user(email="operator@example.org", is_staff=True, is_superuser=True))
-    return client
+def operator() -> Client:
+    return signed_in(email="operator@example.org", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture

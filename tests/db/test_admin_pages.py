@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -14,8 +15,6 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from notifications.models import Channel
 from tests.db.conftest import Story
 from tests.make import drop_check, make_user
-
-pytestmark = pytest.mark.django_db
 
 ROWS = {
     "notifications.deadletter": "dead",
@@ -54,6 +53,10 @@ def test_every_list_and_every_page_answers(operator: Client, story: Story) -> No
     assert len(every_page(story)) > 20
     for url in every_page(story):
         assert "Carillon" in text(operator, url), url
+
+
+def test_the_search_field_of_a_list_has_a_label(operator: Client) -> None:
+    assert '<label for="searchbar"' in text(operator, reverse("admin:notifications_delivery_changelist"))
 
 
 def test_each_list_shows_its_row(operator: Client, story: Story) -> None:
@@ -267,3 +270,19 @@ def test_an_operator_changes_what_becomes_of_an_unknown_outcome_and_nothing_else
     before, after = story.hook, Channel.objects.get(pk=story.hook.pk)
     assert after.on_unknown == "hold"
     assert (after.label, after.disabled_code, after.sealed_secrets) == (before.label, "", before.sealed_secrets)
+
+
+@pytest.mark.parametrize(
+    ("model", "row", "way"),
+    [
+        ("schedules.schedule", "", ["Schedules"]),
+        ("schedules.schedule", "schedule", ["Schedules", "Water the plants"]),
+        ("schedules.occurrence", "", ["Schedules", "Occurrences"]),
+    ],
+)
+def test_the_way_to_a_page_names_nothing_twice(
+    operator: Client, story: Story, model: str, row: str, way: list[str]
+) -> None:
+    there = page_of(model, getattr(story, row)) if row else reverse(f"admin:{model.replace('.', '_')}_changelist")
+    [heading] = re.findall(r"<h1.*?</h1>", operator.get(there).content.decode(), re.DOTALL)
+    assert re.findall(r"<a [^>]*truncate[^>]*>([^<]+)</a>", heading) == way

@@ -22,11 +22,8 @@ from schedules.beat import zone_updates
 from schedules.beat.scheduler import Scheduler
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NOON, drop_check, make_channel, make_delivery, make_schedule, make_user, send_now, take
+from tests.make import NINE, drop_check, make_channel, make_delivery, make_schedule, make_user, send_now, take
 
-pytestmark = pytest.mark.django_db
-
-NINE = NOON.replace(hour=9) + timedelta(days=1)
 MOST = 2**31 - 1
 
 # What is set in SQL, and the state of the schedule afterwards.
@@ -169,6 +166,7 @@ def test_a_damaged_row_stops_nothing_else(
     ada.refresh_from_db()
     if state == "broken":
         assert [row.reason for row in hers.occurrences.all()] == ["broken"]
+        assert hers.error.startswith("InvalidRule: ")
     elif "spread" not in change or "spread = 0" in change:
         assert states(hers) == ["delivered"]
     assert notices_of(ada) == (1 if state == "broken" or ada.has_damaged_zone else 0)

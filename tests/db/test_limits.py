@@ -19,9 +19,7 @@ from notifications.channels import changes, verification
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
-from tests.make import make_channel, make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
+from tests.make import make_channel, make_schedule, make_user, signed_in
 
 REMINDER = {"title": "Rent", "kind": "daily", "time": "09:00", "time_zone": "UTC", "preset": ""}
 
@@ -88,9 +86,7 @@ def test_two_tabs_at_once_do_not_get_past_the_limits(ada: User, settings: Settin
     settings.MOST_SCHEDULES = settings.MOST_CHANNELS = 3
     channel = make_channel(ada)
     schedule, gone = make_schedule(ada, [channel]), make_schedule(ada, [channel])
-    tabs = [Client() for _ in range(5)]
-    for tab in tabs:
-        tab.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    tabs = [signed_in(ada) for _ in range(5)]
     tabs[0].post(f"/reminders/{gone.id}/delete/")
     written = REMINDER | {"channels": [str(channel.id)]}
     at_once(

@@ -1,14 +1,42 @@
-"""Pages hold no script and no style sheet of their own, so the Content-Security-Policy needs no nonce for any."""
+"""What browsers are told to refuse, and that no page needs it: none holds a script or a style sheet of its own."""
 
 from __future__ import annotations
 
 import pytest
+from django.conf import settings as configured
 from django.test import Client
 
+from people.models import User
 from tests.db.conftest import Story
 from tests.db.walking import Page, walk
+from tests.make import signed_in
 
-pytestmark = pytest.mark.django_db
+
+def policy(client: Client, path: str) -> dict[str, str]:
+    header = client.get(path)["Content-Security-Policy"]
+    return dict(directive.strip().split(" ", 1) for directive in header.split(";"))
+
+
+@pytest.mark.parametrize("path", ["/", "/account/login/", "/channels/", "/reminders/", "/nowhere/"])
+def test_our_own_pages_run_nothing_inline_and_nothing_from_elsewhere(browser: Client, ada: User, path: str) -> None:
+    told = policy(browser, path)
+    assert told["default-src"] == "'none'"
+    assert told["script-src"] == told["style-src"] == told["form-action"] == "'self'"
+    assert told["frame-ancestors"] == told["base-uri"] == "'none'"
+    assert browser.get(path)["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_admin_gets_what_its_face_needs_and_no_more(operator: Client) -> None:
+    told = policy(operator, "/admin/")
+    assert told["script-src"] == "'self' 'unsafe-eval'"
+    assert (told["style-src"], told["style-src-attr"]) == ("'self'", "'unsafe-inline'")
+    assert told["default-src"] == "'none'"
+    assert policy(operator, "/admin/outages/") == told
+
+
+def test_cookies_are_out_of_the_reach_of_scripts_and_of_other_sites() -> None:
+    assert configured.SESSION_COOKIE_HTTPONLY
+    assert configured.SESSION_COOKIE_SAMESITE == configured.CSRF_COOKIE_SAMESITE == "Lax"
 
 
 def complaints(pages: dict[str, Page], styled: bool = False) -> dict[str, list[str]]:
@@ -23,8 +51,7 @@ def test_no_page_of_a_stranger_holds_anything_inline() -> None:
 
 
 def test_no_page_of_a_person_holds_anything_inline(story: Story) -> None:
-    client = Client()
-    client.force_login(story.person, backend="django.contrib.auth.backends.ModelBackend")
+    client = signed_in(story.person)
     pages = dict(walk(client, "/", "/account/second-factor/", "/account/password/change/", "/account/logout/"))
     assert {"/settings/", "/history/", "/inbox/", "/channels/", "/reminders/new/", "/account/email/"} <= pages.keys()
     assert f"/reminders/{story.schedule.id}/" in pages

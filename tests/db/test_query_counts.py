@@ -11,8 +11,6 @@ from people.models import User
 from schedules.models import Schedule
 from tests.make import make_channel, make_schedule
 
-pytestmark = pytest.mark.django_db
-
 # Beside its own: the session and the person; the number of unread messages; the beat's last sign of life.
 PAGES = {
     "/reminders/": 8,
@@ -38,13 +36,13 @@ SELECT id, %(channel)s FROM schedules_schedule WHERE id <> %(schedule)s;
 INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
 SELECT gen_random_uuid(), %(schedule)s, now() - n * interval '1 minute', 'fired', '', 1
   FROM generate_series(1, %(rows)s) n;
-INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body)
-SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for, 'Water the plants', ''
+INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, outcome)
+SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for, 'Water the plants', '', 'full'
   FROM schedules_occurrence;
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays)
-SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'pending', 0, 1, 0 FROM notifications_notification;
-UPDATE notifications_delivery SET state = 'sending', lease_token = id, lease_until = now();
-UPDATE notifications_delivery SET state = 'delivered', lease_token = NULL, lease_until = NULL, settled_at = now();
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, settled_at)
+SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'delivered', 0, 1, 0, now() FROM notifications_notification;
+ANALYZE schedules_schedule, schedules_schedule_channels, schedules_occurrence, notifications_notification,
+        notifications_delivery;
 """
 
 
@@ -55,6 +53,7 @@ def test_the_number_of_statements_is_constant(
     channel = make_channel(ada)
     schedule = make_schedule(ada, [channel])
     with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # no triggers, no foreign keys: ten times faster
         cursor.execute(ROWS, {"user": ada.id, "rows": rows, "channel": channel.id, "schedule": schedule.id})
     assert Schedule.objects.count() == rows + 1
     for path, statements in PAGES.items():

@@ -15,9 +15,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from people.models import User
-from tests.make import make_channel, make_user
-
-pytestmark = pytest.mark.django_db
+from tests.make import make_channel, make_user, signed_in
 
 HOST = "localhost:6666"
 
@@ -60,8 +58,7 @@ def test_no_page_is_kept_by_a_browser_or_a_proxy(browser: Client, path: str) -> 
 
 def test_pages_of_one_row_and_of_the_admin_are_not_kept_either(browser: Client, ada: User) -> None:
     channel = make_channel(ada)
-    staff = Client()
-    staff.force_login(make_user(is_staff=True, is_superuser=True))
+    staff = signed_in(is_staff=True, is_superuser=True)
     for answer in (browser.get(f"/channels/{channel.id}/"), staff.get("/admin/"), staff.get("/admin/people/user/")):
         assert answer.status_code == 200
         assert "private" in answer["Cache-Control"] and "no-store" in answer["Cache-Control"]

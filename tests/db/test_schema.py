@@ -12,8 +12,6 @@ from django.db import models
 
 from common.postgres import query
 
-pytestmark = pytest.mark.django_db
-
 APPS = ("common", "people", "notifications", "schedules")
 
 # On django-celery-beat's tables, by `schedules.mirror.create_indexes`.

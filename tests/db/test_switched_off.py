@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from django.test import Client
 
 from notifications.models import Delivery
 from people.models import User
 from tests.make import make_channel, make_delivery, make_schedule, send_now
-
-pytestmark = pytest.mark.django_db
 
 
 def test_what_is_due_is_cancelled_and_says_why(ada: User) -> None:

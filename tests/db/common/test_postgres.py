@@ -11,8 +11,6 @@ from django.db import connection
 from common.postgres import column
 from common.uuid7 import uuid7
 
-pytestmark = pytest.mark.django_db
-
 TEXTS = [
     "plain",
     "",

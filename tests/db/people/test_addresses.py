@@ -9,8 +9,6 @@ from django.test import Client
 from people.models import User
 from tests.make import make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def make_address(user: User, email: str = "second@example.net", *, verified: bool = False) -> EmailAddress:
     return EmailAddress.objects.create(user=user, email=email, verified=verified)

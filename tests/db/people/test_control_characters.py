@@ -13,8 +13,6 @@ from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user, send_now, settle, take
 
-pytestmark = pytest.mark.django_db
-
 ADDRESSES = [
     '"a\x0bb"@example.org',
     '"a\x0cBcc: b"@example.org',
@@ -53,13 +51,6 @@ def test_no_form_takes_it(client: Client, browser: Client, ada: User, operator: 
     ada.refresh_from_db()
     assert (User.objects.count(), list(EmailAddress.objects.values())) == (people, addresses)
     assert (ada.email, Channel.objects.count(), mail.outbox) == ("ada@example.org", 0, [])
-
-
-@pytest.fixture
-def operator() -> Client:
-    client = Client()
-    client.force_login(make_user(is_staff=True, is_superuser=True))
-    return client
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

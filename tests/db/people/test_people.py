@@ -12,8 +12,6 @@ from pytest_django import Settings
 from notifications.models import Channel
 from people.models import User
 
-pytestmark = pytest.mark.django_db
-
 ANNA = {"name": "Anna", "email": "anna@example.org", "password1": "bell-tower-42", "time_zone": "Europe/Rome"}
 
 
@@ -97,6 +95,6 @@ def test_an_unknown_zone_is_refused_and_kept(browser: Client, ada: User) -> None
 @pytest.mark.parametrize("path", ["password/change/", "email/", "logout/", "reauthenticate/"])
 def test_the_account_pages_wear_our_frame(client: Client, ada: User, path: str) -> None:
     give_password(ada)
-    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(ada)
     page = client.get(f"/account/{path}").content.decode()
     assert 'class="skip"' in page and "carillon.css" in page

@@ -5,27 +5,21 @@ from __future__ import annotations
 from datetime import time
 
 import pytest
-from django.test import Client
 
 from people.models import User
-from tests.make import make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
+from tests.make import make_schedule, make_user, signed_in
 
 
 def save(user: User, **typed: str) -> tuple[str, User]:
     """What the page says after these were typed, and the person as stored."""
-    client = Client()
-    client.force_login(user)
-    answer = client.post("/settings/", {"name": "Ada", "time_zone": "Europe/Berlin"} | typed, follow=True)
+    answer = signed_in(user).post("/settings/", {"name": "Ada", "time_zone": "Europe/Berlin"} | typed, follow=True)
     user.refresh_from_db()
     return answer.content.decode(), user
 
 
 def test_run_now_says_that_it_waits_for_no_quiet_hours() -> None:
-    ada, client = make_user(), Client()
-    client.force_login(ada)
-    page = f"/reminders/{make_schedule(ada).id}/"
+    ada = make_user()
+    client, page = signed_in(ada), f"/reminders/{make_schedule(ada).id}/"
     assert "even in your quiet hours" not in client.get(page).content.decode()
     User.objects.update(quiet_from=time(22), quiet_until=time(7))
     assert "even in your quiet hours" in client.get(page).content.decode()

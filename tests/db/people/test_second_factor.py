@@ -20,7 +20,7 @@ from pytest_django import Settings
 from people import second_factor
 from people.models import User
 from tests.authenticator import PASSWORD, code, set_up, show, sign_in
-from tests.make import make_user
+from tests.make import make_user, signed_in
 from tests.network import closed_port
 
 # Mails of a change go out once it is committed.
@@ -229,8 +229,7 @@ def test_secrets_lie_sealed_in_the_rows_and_in_the_session_of_who_sets_up(anna: 
 
 def test_the_admin_shows_who_has_a_factor_and_never_what_it_holds(anna: User, root: User) -> None:
     with_factor(anna)
-    client = Client()
-    client.force_login(root, backend="django.contrib.auth.backends.ModelBackend")
+    client = signed_in(root)
     row = Authenticator.objects.get(type="totp")
     page = client.get(f"/admin/mfa/authenticator/{row.pk}/change/").content.decode()
     assert "anna@example.org" in page

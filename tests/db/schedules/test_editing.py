@@ -15,11 +15,7 @@ from schedules import editing, mirror
 from schedules.editing import Draft
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NOON, make_channel, make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
-
-NINE = NOON.replace(hour=9) + timedelta(days=1)
+from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
 
 def draft_of(schedule: Schedule, **changes: Any) -> Draft:
@@ -38,8 +34,7 @@ def draft_of(schedule: Schedule, **changes: Any) -> Draft:
     return replace(draft, **changes)
 
 
-def test_a_new_schedule_fires_next_at_its_first_slot_after_now() -> None:
-    schedule = make_schedule(make_user())
+def test_a_new_schedule_fires_next_at_its_first_slot_after_now(schedule: Schedule) -> None:
     assert (schedule.state, schedule.next_fire_at, schedule.version) == ("active", NINE, 1)
 
 
@@ -48,23 +43,12 @@ def test_a_new_schedule_whose_only_slot_has_passed_is_finished() -> None:
     assert (schedule.state, schedule.next_fire_at) == ("finished", None)
 
 
-def test_an_edit_sets_the_next_slot_and_counts_a_version() -> None:
-    schedule = make_schedule(make_user())
+def test_an_edit_sets_the_next_slot_and_counts_a_version(schedule: Schedule) -> None:
     edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:30"}), NOON, version=1)
     assert (edited.next_fire_at, edited.version) == (NOON.replace(hour=18, minute=30), 2)
 
 
-def test_an_edit_during_a_lag_first_fires_what_was_due_under_the_old_rule() -> None:
-    schedule = make_schedule(make_user())
-    late = NINE + timedelta(seconds=5)
-    edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), late, version=1)
-    assert list(edited.occurrences.values_list("scheduled_for", "outcome")) == [(NINE, "fired")]
-    assert edited.next_fire_at == NINE.replace(hour=18)
-    assert fire.fire_due(late) == 0
-
-
-def test_a_pause_cancels_what_is_not_sent_and_resuming_never_fires_the_past() -> None:
-    schedule = make_schedule(make_user())
+def test_a_pause_cancels_what_is_not_sent_and_resuming_never_fires_the_past(schedule: Schedule) -> None:
     fire.fire_due(NINE)
     paused = editing.pause(schedule.id, NINE + timedelta(hours=1))
     assert (paused.state, paused.next_fire_at) == ("paused", None)
@@ -74,8 +58,7 @@ def test_a_pause_cancels_what_is_not_sent_and_resuming_never_fires_the_past() ->
     assert resumed.occurrences.count() == 1
 
 
-def test_an_edit_of_a_paused_schedule_leaves_it_paused() -> None:
-    schedule = make_schedule(make_user())
+def test_an_edit_of_a_paused_schedule_leaves_it_paused(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON, version=2)
     assert (edited.state, edited.next_fire_at) == ("paused", None)
@@ -91,8 +74,7 @@ def test_a_deleted_schedule_fires_nothing_and_can_be_restored() -> None:
     assert (restored.deleted_at, restored.next_fire_at) == (None, NINE + timedelta(days=1))
 
 
-def test_the_mirror_row_follows_pause_resume_and_delete() -> None:
-    schedule = make_schedule(make_user())
+def test_the_mirror_row_follows_pause_resume_and_delete(schedule: Schedule) -> None:
 
     def enabled() -> bool:
         return bool(PeriodicTask.objects.get(id=schedule.periodic_task_id).enabled)

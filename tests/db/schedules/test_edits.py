@@ -14,11 +14,8 @@ from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.db.schedules.test_editing import draft_of
-from tests.make import NOON, make_schedule, make_user
+from tests.make import NINE, NOON, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
-NINE = NOON.replace(hour=9) + timedelta(days=1)
 DAY = timedelta(days=1)
 
 
@@ -30,31 +27,27 @@ def events(schedule: Schedule) -> list[tuple[str, int]]:
     return list(schedule.events.values_list("what", "version"))
 
 
-def test_the_next_one_is_skipped_and_recorded_with_its_reason() -> None:
-    schedule = make_schedule(make_user())
+def test_the_next_one_is_skipped_and_recorded_with_its_reason(schedule: Schedule) -> None:
     skipped = editing.skip_next(schedule.id, NINE, NOON)
     assert (skipped.next_fire_at, skipped.state) == (NINE + DAY, "active")
     assert slots(schedule) == [(NINE, "skipped", "asked")]
     assert fire.fire_due(NINE) == 0
 
 
-def test_a_skip_that_comes_after_the_slot_has_fired_skips_nothing_else() -> None:
-    schedule = make_schedule(make_user())
+def test_a_skip_that_comes_after_the_slot_has_fired_skips_nothing_else(schedule: Schedule) -> None:
     with pytest.raises(editing.Conflict) as conflict:
         editing.skip_next(schedule.id, NINE, NINE + timedelta(seconds=1))
     assert conflict.value.current.next_fire_at == NINE + DAY
 
 
-def test_a_second_click_does_not_skip_a_second_slot() -> None:
-    schedule = make_schedule(make_user())
+def test_a_second_click_does_not_skip_a_second_slot(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     with pytest.raises(editing.Conflict):
         editing.skip_next(schedule.id, NINE, NOON)
 
 
 @pytest.mark.parametrize("change", ["edit", "pause and resume"])
-def test_a_skip_outlives_later_changes(change: str) -> None:
-    schedule = make_schedule(make_user())
+def test_a_skip_outlives_later_changes(schedule: Schedule, change: str) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     if change == "edit":
         changed = editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NOON, version=2)
@@ -64,8 +57,7 @@ def test_a_skip_outlives_later_changes(change: str) -> None:
     assert changed.next_fire_at == NINE + DAY
 
 
-def test_a_skip_that_is_undone_fires_after_all() -> None:
-    schedule = make_schedule(make_user())
+def test_a_skip_that_is_undone_fires_after_all(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     undone = editing.unskip(schedule.id, NINE, NOON)
     assert (undone.next_fire_at, undone.version) == (NINE, 3)
@@ -73,8 +65,7 @@ def test_a_skip_that_is_undone_fires_after_all() -> None:
     assert slots(schedule) == [(NINE, "fired", "")]
 
 
-def test_undoing_a_skip_leaves_the_others_skipped() -> None:
-    schedule = make_schedule(make_user())
+def test_undoing_a_skip_leaves_the_others_skipped(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     editing.skip_next(schedule.id, NINE + DAY, NOON)
     assert editing.unskip(schedule.id, NINE + DAY, NOON).next_fire_at == NINE + DAY
@@ -88,24 +79,21 @@ def test_undoing_the_skip_of_a_one_off_makes_it_go_on() -> None:
     assert (undone.state, undone.next_fire_at) == ("active", NINE)
 
 
-def test_undoing_a_skip_of_a_paused_schedule_does_not_resume_it() -> None:
-    schedule = make_schedule(make_user())
+def test_undoing_a_skip_of_a_paused_schedule_does_not_resume_it(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     editing.pause(schedule.id, NOON)
     assert editing.unskip(schedule.id, NINE, NOON).state == "paused"
     assert editing.resume(schedule.id, NOON).next_fire_at == NINE
 
 
-def test_undoing_a_skip_after_the_clock_was_set_back_opens_no_slot_of_before() -> None:
-    schedule = make_schedule(make_user())
+def test_undoing_a_skip_after_the_clock_was_set_back_opens_no_slot_of_before(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     editing.resume(schedule.id, NINE + 3 * DAY)
     editing.skip_next(schedule.id, NINE + 4 * DAY, NINE + 3 * DAY)
     assert editing.unskip(schedule.id, NINE + 4 * DAY, NINE + DAY).next_fire_at == NINE + 4 * DAY
 
 
-def test_undoing_a_skip_of_a_slot_that_an_edit_has_removed_fires_nothing_of_the_old_rule() -> None:
-    schedule = make_schedule(make_user())
+def test_undoing_a_skip_of_a_slot_that_an_edit_has_removed_fires_nothing_of_the_old_rule(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON + timedelta(hours=8), version=2)
     undone = editing.unskip(schedule.id, NINE, NOON + timedelta(hours=8))
@@ -113,8 +101,7 @@ def test_undoing_a_skip_of_a_slot_that_an_edit_has_removed_fires_nothing_of_the_
     assert slots(schedule) == []
 
 
-def test_a_skipped_slot_that_passed_before_the_clock_was_set_back_keeps_its_record() -> None:
-    schedule = make_schedule(make_user())
+def test_a_skipped_slot_that_passed_before_the_clock_was_set_back_keeps_its_record(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NINE + DAY, version=2)
     with pytest.raises(editing.Conflict):
@@ -122,8 +109,7 @@ def test_a_skipped_slot_that_passed_before_the_clock_was_set_back_keeps_its_reco
     assert (NINE, "skipped", "asked") in slots(schedule)
 
 
-def test_a_skip_made_after_the_clock_was_set_back_can_be_undone() -> None:
-    schedule = make_schedule(make_user())
+def test_a_skip_made_after_the_clock_was_set_back_can_be_undone(schedule: Schedule) -> None:
     editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NINE + DAY, version=1)
     set_back = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON, version=2)
     slot = set_back.next_fire_at
@@ -137,8 +123,7 @@ def test_a_skip_made_after_the_clock_was_set_back_can_be_undone() -> None:
     [(NINE + DAY, NOON), (NINE, NINE), (NINE, NINE + DAY), (NOON, NOON)],
     ids=["another slot", "just passed", "long passed", "run by hand"],
 )
-def test_what_was_not_skipped_or_has_passed_cannot_be_undone(slot: datetime, now: datetime) -> None:
-    schedule = make_schedule(make_user())
+def test_what_was_not_skipped_or_has_passed_cannot_be_undone(schedule: Schedule, slot: datetime, now: datetime) -> None:
     editing.run_now(schedule.id, NOON)
     editing.skip_next(schedule.id, NINE, NOON)
     with pytest.raises(editing.Conflict):
@@ -146,8 +131,7 @@ def test_what_was_not_skipped_or_has_passed_cannot_be_undone(slot: datetime, now
     assert (NINE, "skipped", "asked") in slots(schedule)
 
 
-def test_a_skip_after_the_clock_was_set_back_opens_no_slot_of_before() -> None:
-    schedule = make_schedule(make_user())
+def test_a_skip_after_the_clock_was_set_back_opens_no_slot_of_before(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     editing.resume(schedule.id, NINE + 3 * DAY)
     skipped = editing.skip_next(schedule.id, NINE + 4 * DAY, NINE + DAY)
@@ -169,8 +153,7 @@ def test_running_now_leaves_an_occurrence_of_its_own_and_the_timetable_alone() -
     assert slots(schedule) == [(NOON, "fired", "manual"), (NINE, "fired", "")]
 
 
-def test_running_now_twice_at_one_instant_says_it_once() -> None:
-    schedule = make_schedule(make_user())
+def test_running_now_twice_at_one_instant_says_it_once(schedule: Schedule) -> None:
     editing.run_now(schedule.id, NOON)
     editing.run_now(schedule.id, NOON)
     assert Delivery.objects.count() == 1
@@ -184,14 +167,12 @@ def test_the_same_press_of_the_button_runs_once() -> None:
     assert events(schedule) == [("created", 1), ("run", 1)]
 
 
-def test_running_at_the_instant_of_a_slot_fires_that_slot() -> None:
-    schedule = make_schedule(make_user())
+def test_running_at_the_instant_of_a_slot_fires_that_slot(schedule: Schedule) -> None:
     editing.run_now(schedule.id, NINE)
     assert slots(schedule) == [(NINE, "fired", "")]
 
 
-def test_a_paused_schedule_can_be_run_and_stays_paused() -> None:
-    schedule = make_schedule(make_user())
+def test_a_paused_schedule_can_be_run_and_stays_paused(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     assert editing.run_now(schedule.id, NOON).state == "paused"
     assert Delivery.objects.filter(state="pending").count() == 1
@@ -203,8 +184,7 @@ def test_a_schedule_without_a_channel_says_why_running_it_did_nothing() -> None:
     assert slots(schedule) == [(NOON, "skipped", "no-channel")]
 
 
-def test_a_deleted_schedule_is_not_run() -> None:
-    schedule = make_schedule(make_user())
+def test_a_deleted_schedule_is_not_run(schedule: Schedule) -> None:
     editing.delete(schedule.id, NOON)
     with pytest.raises(editing.Conflict):
         editing.run_now(schedule.id, NOON)
@@ -221,8 +201,7 @@ def test_a_duplicate_is_the_same_and_paused() -> None:
     assert editing.resume(copy.id, NOON).next_fire_at == NINE
 
 
-def test_a_snoozed_schedule_goes_on_with_the_first_slot_from_then_on() -> None:
-    schedule = make_schedule(make_user())
+def test_a_snoozed_schedule_goes_on_with_the_first_slot_from_then_on(schedule: Schedule) -> None:
     snoozed = editing.snooze(schedule.id, NINE + 3 * DAY, NOON)
     assert (snoozed.state, snoozed.next_fire_at) == ("active", NINE + 3 * DAY)
     assert fire.fire_due(NINE + 2 * DAY) == 0
@@ -230,8 +209,7 @@ def test_a_snoozed_schedule_goes_on_with_the_first_slot_from_then_on() -> None:
     assert slots(schedule) == [(NINE + 3 * DAY, "fired", "")]
 
 
-def test_an_edit_keeps_the_snooze_and_resuming_ends_it() -> None:
-    schedule = make_schedule(make_user())
+def test_an_edit_keeps_the_snooze_and_resuming_ends_it(schedule: Schedule) -> None:
     editing.snooze(schedule.id, NINE + 3 * DAY, NOON)
     edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "08:00"}), NOON, version=2)
     assert edited.next_fire_at == NINE + 4 * DAY - timedelta(hours=1)
@@ -239,8 +217,7 @@ def test_an_edit_keeps_the_snooze_and_resuming_ends_it() -> None:
     assert (resumed.next_fire_at, resumed.snoozed_until) == (NINE - timedelta(hours=1), None)
 
 
-def test_what_is_not_active_cannot_be_snoozed() -> None:
-    schedule = make_schedule(make_user())
+def test_what_is_not_active_cannot_be_snoozed(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     with pytest.raises(editing.Conflict):
         editing.snooze(schedule.id, NINE, NOON)
@@ -267,8 +244,7 @@ def test_each_change_leaves_its_event_with_the_version_after_it() -> None:
     assert edited.detail["was"]["rule"] == {"time": "09:00"}
 
 
-def test_an_editor_who_comes_second_is_given_the_first_ones_version() -> None:
-    schedule = make_schedule(make_user())
+def test_an_editor_who_comes_second_is_given_the_first_ones_version(schedule: Schedule) -> None:
     editing.reschedule(schedule.id, draft_of(schedule, title="Mine"), NOON, version=1)
     with pytest.raises(editing.Conflict) as conflict:
         editing.reschedule(schedule.id, draft_of(schedule, title="Theirs"), NOON, version=1)
@@ -289,8 +265,7 @@ CHANGES: list[Any] = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_during_a_lag_first_fires_the_slot_that_was_due(change: Any) -> None:
-    schedule = make_schedule(make_user())
+def test_a_change_during_a_lag_first_fires_the_slot_that_was_due(schedule: Schedule, change: Any) -> None:
     change(schedule)
     assert slots(schedule)[0] == (NINE, "fired", "")
     assert fire.fire_due(NINE + LAG) == 0
@@ -305,15 +280,13 @@ def test_a_change_after_a_long_lag_leaves_no_slot_behind() -> None:
     assert schedule.occurrences.count() == 2500
 
 
-def test_a_recorded_slot_is_not_next_again_after_the_clock_was_set_back() -> None:
-    schedule = make_schedule(make_user())
+def test_a_recorded_slot_is_not_next_again_after_the_clock_was_set_back(schedule: Schedule) -> None:
     fire.fire_due(NINE)
     edited = editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NOON, version=1)  # the clock went back
     assert edited.next_fire_at == NINE + DAY
 
 
-def test_resuming_a_rule_that_cannot_be_read_any_more_quarantines_it() -> None:
-    schedule = make_schedule(make_user())
+def test_resuming_a_rule_that_cannot_be_read_any_more_quarantines_it(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     Schedule.objects.filter(id=schedule.id).update(time_zone="Mars/Olympus")
     resumed = editing.resume(schedule.id, NOON)
@@ -321,8 +294,7 @@ def test_resuming_a_rule_that_cannot_be_read_any_more_quarantines_it() -> None:
     assert "Mars/Olympus" in resumed.error
 
 
-def test_every_edit_sets_the_time_of_change_and_firing_does_not() -> None:
-    schedule = make_schedule(make_user())
+def test_every_edit_sets_the_time_of_change_and_firing_does_not(schedule: Schedule) -> None:
     acts = [
         lambda now: editing.reschedule(schedule.id, draft_of(schedule), now, 1),
         lambda now: editing.skip_next(schedule.id, Schedule.objects.get().next_fire_at, now),  # type: ignore[arg-type]

@@ -66,8 +66,7 @@ def test_a_row_that_is_enabled_does_not_resume_its_schedule() -> None:
     assert not Occurrence.objects.exists()
 
 
-def test_the_next_edit_puts_a_row_right() -> None:
-    schedule = make_schedule(make_user())
+def test_the_next_edit_puts_a_row_right(schedule: Schedule) -> None:
     write_back(schedule, enabled=False, args="[]", name="Mine")
     editing.snooze(schedule.id, NOON + timedelta(days=3), NOON)
     assert (row(schedule).enabled, row(schedule).args) == (True, f'["{schedule.id}"]')

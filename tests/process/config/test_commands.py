@@ -13,13 +13,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
 from config.embedded.locks import is_free
+from tests.process.conftest import free_port, wait_until
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
@@ -51,19 +52,6 @@ def run(*command: str, cwd: Path = _CHECKOUT, **variables: str) -> tuple[int, li
         check=False,
     )
     return done.returncode, [line for line in done.stdout.splitlines() if line]
-
-
-def wait_until(condition: Callable[[], object], within: float = 60.0) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Server:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +27,7 @@ from config.embedded.account import account_for, run_as
 from config.embedded.locks import is_free
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
+from tests.process.conftest import wait_until
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
 _USE = """
@@ -120,13 +121,6 @@ def stop_engines(var: Path) -> None:
         if engine.home.exists() and not is_free(engine.home / "keeper"):
             os.kill(keeper_pid(engine), signal.SIGTERM)
             wait_until(lambda home=engine.home: is_free(home / "keeper"))  # type: ignore[misc]
-
-
-def wait_until(condition: Callable[[], bool], within: float = 15.0) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 def keeper_pid(engine: Postgres | Redis) -> int:

@@ -111,9 +111,7 @@ def test_messages_lost_by_the_broker_are_rung_for_again(journey: Journey) -> Non
     site.stop(site.worker)
     journey.remind(title, within=1)
     wait_until(
-        lambda: site.rows("SELECT 1 FROM notifications_notification WHERE subject = %s", title),
-        "firing",
-        within=10,
+        lambda: site.rows("SELECT 1 FROM notifications_notification WHERE subject = %s", title), "firing", within=10
     )
     site.lose_messages()
     site.start(site.worker)

@@ -17,7 +17,7 @@ from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.make import make_channel, make_delivery, make_user
-from tests.process.notifications.test_limits import environment
+from tests.process.notifications.conftest import environment
 from work import wakes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]

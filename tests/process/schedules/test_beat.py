@@ -6,12 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -20,35 +18,35 @@ from django.conf import settings
 from django.db import connection
 from django_celery_beat.models import PeriodicTask
 
+from bench import exact
 from schedules.firing import fire
 from schedules.models import Occurrence
 from tests.broken_line import Line
 from tests.db.schedules.beat.test_beat import due_in
 from tests.make import make_schedule, make_user
+from tests.process.conftest import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 BEAT = "the-beat-of-a-test"
-# Seconds after which what is waited for counts as failed; a process alone takes many to start on a busy machine.
-PATIENCE = 90.0
 
 
 def test_a_beat_survives_the_loss_of_postgresql_and_of_redis(tmp_path: Path) -> None:
     with lines() as (database, broker), beat_without_database(database, broker, tmp_path / "log") as beat:
         database.mend()
         early = due_in(-0.1)
-        wait_for(early.occurrences.exists)
+        wait_until(early.occurrences.exists)
         database.cut()
         broker.cut()
         missed = due_in(-0.1)
-        wait_for(lambda: not sessions())
+        wait_until(lambda: not sessions())
         assert not missed.occurrences.exists()
         database.mend()
-        wait_for(missed.occurrences.exists)  # recorded while the broker is still away
+        wait_until(missed.occurrences.exists)  # recorded while the broker is still away
         broker.mend()
         rescues = PeriodicTask.objects.filter(name="rescue")
         before = rescues.get().total_run_count
-        wait_for(lambda: rescues.get().total_run_count > before)
+        wait_until(lambda: rescues.get().total_run_count > before)
         assert beat.poll() is None
     assert Occurrence.objects.count() == 2
 
@@ -57,14 +55,14 @@ def test_a_beat_gives_up_a_database_that_has_fallen_silent_and_goes_on_with_a_ne
     options = "&connect_timeout=2&tcp_user_timeout=1500&keepalives_idle=1&keepalives_interval=1"
     with lines() as (database, broker), running_beat(database, broker, tmp_path / "log", options) as beat:
         early = due_in(-0.1)
-        wait_for(early.occurrences.exists)
+        wait_until(early.occurrences.exists)
         complaints = (tmp_path / "log").read_text().count("cannot be read")
         database.silence()
         missed = due_in(-0.1)
-        wait_for(lambda: (tmp_path / "log").read_text().count("cannot be read") > complaints)
+        wait_until(lambda: (tmp_path / "log").read_text().count("cannot be read") > complaints)
         assert not missed.occurrences.exists()
         database.let_in_again()
-        wait_for(missed.occurrences.exists)
+        wait_until(missed.occurrences.exists)
         assert beat.poll() is None
 
 
@@ -76,12 +74,12 @@ def test_what_a_beat_holds_that_stands_still_is_fired_by_another(tmp_path: Path)
         lines() as (database, broker),
         running_beat(database, broker, tmp_path / "log", options, CARILLON_FAULT_POINTS=str(tmp_path)) as beat,
     ):
-        wait_for(lambda: not (tmp_path / "recorded").exists())
+        wait_until(lambda: not (tmp_path / "recorded").exists())
         now = fire.read_clock().now
-        wait_for(lambda: fire.fire_due(now) == 1)
+        wait_until(lambda: fire.fire_due(now) == 1)
         os.kill(beat.pid, signal.SIGCONT)
         later = due_in(-0.1)
-        wait_for(later.occurrences.exists)
+        wait_until(later.occurrences.exists)
         assert held.occurrences.count() == 1
         # Its row was free for the other one because its own transaction was over, and not before.
         assert "idle-in-transaction timeout" in (tmp_path / "log").read_text()
@@ -93,16 +91,22 @@ def test_the_machines_own_time_zone_changes_nothing(tmp_path: Path) -> None:
     once = {"kind": "once", "rule": {"at": f"{local:%Y-%m-%dT%H:%M:%S}"}, "time_zone": "Europe/Berlin", "grace": 3600}
     due = make_schedule(make_user(), now=now - timedelta(days=1), **once)
     with lines() as (database, broker), running_beat(database, broker, tmp_path / "log", TZ="Pacific/Apia"):
-        wait_for(due.occurrences.exists)
+        wait_until(due.occurrences.exists)
         rescues = PeriodicTask.objects.filter(name="rescue")
-        wait_for(lambda: rescues.exists() and rescues.get().total_run_count > 0)
+        wait_until(lambda: rescues.exists() and rescues.get().total_run_count > 0)
     assert due.occurrences.get().reason == ""
 
 
 def test_a_beat_that_waits_for_its_database_stops_when_told_to(tmp_path: Path) -> None:
     with lines() as (database, broker), beat_without_database(database, broker, tmp_path / "log") as beat:
         beat.send_signal(signal.SIGTERM)
-        assert beat.wait(timeout=PATIENCE) == 0
+        assert beat.wait(timeout=90) == 0
+
+
+def test_each_slot_has_one_occurrence_whatever_is_killed_edited_or_set_back() -> None:
+    """A small run of the crash proof; the full one is `script/bench exact`."""
+    verdict = exact.run(schedules=30, slots=500, seed=1)
+    assert verdict.exact, verdict
 
 
 @contextmanager
@@ -169,12 +173,5 @@ def beat_without_database(database: Line, broker: Line, log: Path) -> Iterator[s
     """A beat whose database was away at its start, and still is."""
     database.cut()
     with running_beat(database, broker, log) as beat:
-        wait_for(lambda: "cannot be read" in log.read_text())
+        wait_until(lambda: "cannot be read" in log.read_text())
         yield beat
-
-
-def wait_for(condition: Any) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it did not come about in time"
-        time.sleep(0.05)

@@ -8,7 +8,7 @@ from uuid import RFC_4122, UUID, uuid4
 
 import pytest
 
-from common.uuid7 import is_recent, uuid7
+from common.uuid7 import first_of, is_recent, uuid7
 from tests.make import NOON
 
 
@@ -42,4 +42,4 @@ def test_an_id_that_a_form_brings_is_of_the_last_day_and_not_of_the_future(made:
 
 def test_an_id_of_another_version_is_never_recent() -> None:
     assert not is_recent(uuid4(), NOON)
-    assert not is_recent(UUID(int=int(NOON.timestamp() * 1000) << 80), NOON)
+    assert not is_recent(first_of(NOON), NOON)

@@ -12,9 +12,9 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.messages import get_messages
 from django.test import Client
 
-from notifications.models import Channel, Delivery
+from notifications.models import Channel, Delivery, Intervention
 from people.models import User
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -54,19 +54,13 @@ def test_replay_sends_the_selected_again_and_no_others(operator: Client, dead: l
     assert sorted(kept()) == sorted(("operator@example.org", str(row.pk), "Replayed.") for row in (dead[0], dead[2]))
 
 
-def test_a_second_replay_changes_nothing_and_says_so(operator: Client, dead: list[Delivery]) -> None:
-    act(operator, "replay", dead[:2])
-    before = list(Delivery.objects.order_by("pk").values())
-    told = act(operator, "replay", dead[:2])
-    assert told == "0 will be sent again. 2 had changed and were skipped."
-    assert list(Delivery.objects.order_by("pk").values()) == before
-    assert len(kept()) == 2
-
-
-def test_replay_tells_how_many_had_changed_meanwhile(operator: Client, dead: list[Delivery]) -> None:
+def test_a_second_replay_skips_and_counts_those_that_had_changed(operator: Client, dead: list[Delivery]) -> None:
     act(operator, "replay", dead[:1])
-    told = act(operator, "replay", dead)
-    assert told == "2 will be sent again. 1 had changed and was skipped."
+    assert act(operator, "replay", dead) == "2 will be sent again. 1 had changed and was skipped."
+    before = list(Delivery.objects.order_by("pk").values())
+    assert act(operator, "replay", dead) == "0 will be sent again. 3 had changed and were skipped."
+    assert list(Delivery.objects.order_by("pk").values()) == before
+    assert len(kept()) == 3
 
 
 def test_replay_rings_after_the_commit(
@@ -77,21 +71,12 @@ def test_replay_rings_after_the_commit(
     assert len(callbacks) == 1
 
 
-def test_discard_asks_first_and_tells_how_many(operator: Client, dead: list[Delivery]) -> None:
-    asked = operator.post(LIST, {"action": "discard", "_selected_action": [str(row.pk) for row in dead[:2]]})
-    assert asked.status_code == 200
-    assert "2 dead letters are cancelled" in asked.content.decode()
-    assert states() == ["dead", "dead", "unknown"]
-
-
-def test_discard_without_a_reason_asks_again(operator: Client, dead: list[Delivery]) -> None:
-    fields = {"action": "discard", "_selected_action": [str(dead[0].pk)], "confirmed": "yes", "reason": " "}
-    asked = operator.post(LIST, fields)
-    assert "Enter a reason" in asked.content.decode()
-    assert states() == ["dead", "dead", "unknown"]
-
-
-def test_discard_gives_up_the_selected_and_no_others(operator: Client, dead: list[Delivery]) -> None:
+def test_discard_asks_for_a_reason_first_and_gives_up_the_selected_only(operator: Client, dead: list[Delivery]) -> None:
+    fields = {"action": "discard", "_selected_action": [str(row.pk) for row in dead[:2]]}
+    for typed, said in (({}, "2 dead letters are cancelled"), ({"confirmed": "yes", "reason": " "}, "Enter a reason")):
+        asked = operator.post(LIST, fields | typed)
+        assert (asked.status_code, said in asked.content.decode()) == (200, True)
+        assert states() == ["dead", "dead", "unknown"]
     told = act(operator, "discard", dead[:2], confirmed="yes", reason="They moved.")
     assert told == "2 discarded."
     assert states() == ["cancelled", "cancelled", "unknown"]
@@ -100,15 +85,20 @@ def test_discard_gives_up_the_selected_and_no_others(operator: Client, dead: lis
     assert sorted(kept()) == sorted(("operator@example.org", str(row.pk), said) for row in dead[:2])
 
 
-def test_all_that_a_filter_matches_are_replayed_page_or_not(operator: Client, channel: Channel) -> None:
+def test_all_that_a_filter_matches_are_replayed_page_or_not_but_for_the_stale(
+    operator: Client, channel: Channel
+) -> None:
+    stale = make_delivery(channel, state="dead", expires_at=NOON)
     for _ in range(60):
         make_delivery(channel, state="dead")
     other = make_delivery(make_channel(make_user(), "webhook"), state="dead")
     shown = operator.get(LIST, {"provider": "email"}).context["cl"].result_list
     assert len(shown) == 50
     told = act(operator, "replay", shown[:1], f"{LIST}?provider=email", select_across="1")
-    assert told == "60 will be sent again."
-    assert Delivery.objects.filter(state="dead").get() == other
+    assert told == "60 will be sent again. 1 is stale and skipped."
+    assert Intervention.objects.get().which == "provider email"
+    assert set(Delivery.objects.filter(state="dead")) == {other, stale}
+    assert act(operator, "replay", [stale]) == "1 will be sent again."  # it was chosen itself
 
 
 def test_all_that_a_filter_matches_are_discarded_after_asking(operator: Client, dead: list[Delivery]) -> None:
@@ -129,7 +119,7 @@ def test_the_buttons_of_a_row_ask_and_change_nothing_by_themselves(
     row = f"{LIST}{dead[0].pk}/"
     assert f'href="{row}{button}/"' in operator.get(f"{row}change/").content.decode()
     page = operator.get(f"{row}{button}/").content.decode()
-    assert words in page
+    assert words in page and "“Water the plants” to “Email” of" in page
     assert f'action="{LIST}"' in page
     assert f'name="action" value="{button}"' in page
     assert f'name="_selected_action" value="{dead[0].pk}"' in page

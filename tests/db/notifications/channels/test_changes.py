@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Event
@@ -21,18 +20,8 @@ from notifications.message import Destination, Rejected
 from notifications.models import Channel, Delivery, Notification
 from people import mailboxes
 from people.models import Code, User
-from tests.make import (
-    NOON,
-    disabled,
-    make_channel,
-    make_delivery,
-    make_schedule,
-    make_user,
-    noted,
-    send_now,
-    settle,
-    take,
-)
+from tests.db.notifications.conftest import code_in, fresh, link_in, send_all
+from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, noted, settle, take
 from work import manual
 
 pytestmark = pytest.mark.django_db
@@ -48,27 +37,6 @@ def letters(ada: User) -> Channel:
 def to(channel: Channel, address: str = NEW) -> Channel:
     read = fresh(channel)
     return changes.change(read, changes.fingerprint(read), Destination({"address": address}), read.label)
-
-
-def fresh(channel: Channel) -> Channel:
-    return Channel.objects.get(id=channel.id)
-
-
-def send_all() -> None:
-    for delivery in Delivery.objects.filter(state="pending"):
-        send_now(delivery.id)
-
-
-def link_in(letter: int) -> str:
-    found = re.search(r"/unsubscribe/[0-9a-f]+/", str(mail.outbox[letter].body))
-    assert found is not None
-    return found[0]
-
-
-def code_in(letter: int) -> str:
-    found = re.search(r"\d{4}-\d{4}", str(mail.outbox[letter].body))
-    assert found is not None
-    return found[0]
 
 
 def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_the_code(

@@ -16,7 +16,7 @@ from demo.receivers import HTTPReceiver, Reply, discord, gotify, ntfy, slack, te
 from notifications import providers
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
-from tests.make import try_once
+from tests.db.notifications.conftest import send_all
 
 pytestmark = pytest.mark.django_db
 
@@ -64,11 +64,6 @@ def service(kind: str) -> Iterator[Service]:
                 lambda: setattr(receiver, "answer", Reply(400, body=b"{}")),
                 "400 Bad Request",
             )
-
-
-def send_all() -> None:
-    for delivery in Delivery.objects.filter(state="pending"):
-        try_once(delivery)
 
 
 KINDS = [provider.kind for provider in providers.all() if provider.kind != "inbox"]

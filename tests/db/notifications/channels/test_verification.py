@@ -17,6 +17,7 @@ from notifications.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
 from people import codes, mailboxes
 from people.models import Code, User
+from tests.db.notifications.conftest import code_in, fresh, send_all
 from tests.make import make_channel, make_delivery, make_user, send_now
 
 pytestmark = pytest.mark.django_db
@@ -30,19 +31,8 @@ def channel(browser: Client, ada: User) -> Channel:
     return Channel.objects.get(user=ada)
 
 
-def send_all() -> None:
-    for delivery in Delivery.objects.filter(state="pending"):
-        send_now(delivery.id)
-
-
-def newest_code() -> str:
-    found = re.search(r"\d{4}-\d{4}", str(mail.outbox[-1].body))
-    assert found is not None
-    return found[0]
-
-
 def wrong_code() -> str:
-    return f"{(int(newest_code().replace('-', '')) + 1) % 10**8:08}"
+    return f"{(int(code_in(-1).replace('-', '')) + 1) % 10**8:08}"
 
 
 def enter(browser: Client, channel: Channel, code: str) -> str:
@@ -51,20 +41,20 @@ def enter(browser: Client, channel: Channel, code: str) -> str:
 
 
 def is_verified(channel: Channel) -> bool:
-    return Channel.objects.get(id=channel.id).verified_at is not None
+    return fresh(channel).verified_at is not None
 
 
 @pytest.mark.parametrize("written", ["{}", " {} ", "{} \n"])
 def test_the_code_that_arrived_verifies_the_channel(browser: Client, channel: Channel, written: str) -> None:
     assert not is_verified(channel)
     assert [letter.to for letter in mail.outbox] == [["ada@example.net"]]
-    assert "is ready" in enter(browser, channel, written.format(newest_code()))
+    assert "is ready" in enter(browser, channel, written.format(code_in(-1)))
     assert is_verified(channel)
     assert not Code.objects.exists()
 
 
 def test_no_page_and_no_table_holds_the_code(browser: Client, channel: Channel) -> None:
-    code = newest_code()
+    code = code_in(-1)
     notification = Notification.objects.get()
     assert codes.MARK in notification.body
     pages = [f"/history/{notification.id}/", "/history/", "/channels/", f"/channels/{channel.id}/verify/"]
@@ -84,7 +74,7 @@ def test_the_history_tells_a_code_from_a_test(browser: Client, channel: Channel)
 
 
 def test_five_wrong_tries_spend_the_code(browser: Client, channel: Channel) -> None:
-    wrong, right = wrong_code(), newest_code()
+    wrong, right = wrong_code(), code_in(-1)
     for _ in range(codes.TRIES):
         assert "not the latest code" in enter(browser, channel, wrong)
     assert "has expired" in enter(browser, channel, right)
@@ -94,12 +84,12 @@ def test_five_wrong_tries_spend_the_code(browser: Client, channel: Channel) -> N
 def test_a_code_lives_for_a_quarter_of_an_hour(channel: Channel) -> None:
     sent = Code.objects.get().made_at
     with pytest.raises(codes.Spent):
-        verification.confirm(channel, newest_code(), sent + codes.LIFE)
-    assert verification.confirm(channel, newest_code(), sent + codes.LIFE - timedelta(seconds=1))
+        verification.confirm(channel, code_in(-1), sent + codes.LIFE)
+    assert verification.confirm(channel, code_in(-1), sent + codes.LIFE - timedelta(seconds=1))
 
 
 def test_a_new_code_comes_after_a_minute_and_ends_the_last(browser: Client, channel: Channel) -> None:
-    first = newest_code()
+    first = code_in(-1)
     answer = browser.post(f"/channels/{channel.id}/code/", follow=True)
     assert "A code was just sent" in answer.content.decode()
     assert Notification.objects.count() == 1
@@ -107,15 +97,15 @@ def test_a_new_code_comes_after_a_minute_and_ends_the_last(browser: Client, chan
     Notification.objects.update(created_at=timezone.now() - codes.PAUSE)
     browser.post(f"/channels/{channel.id}/code/")
     send_all()
-    assert newest_code() != first
+    assert code_in(-1) != first
     assert "not the latest code" in enter(browser, channel, first)
-    assert "is ready" in enter(browser, channel, newest_code())
+    assert "is ready" in enter(browser, channel, code_in(-1))
 
 
 def test_the_code_of_another_channel_is_worth_nothing(browser: Client, channel: Channel, ada: User) -> None:
     browser.post("/channels/new/email/", {"address": "victim@example.net", "label": "Other"})
     other = Channel.objects.exclude(id=channel.id).get()
-    assert "not the latest code" in enter(browser, other, newest_code())
+    assert "not the latest code" in enter(browser, other, code_in(-1))
     assert not is_verified(other)
 
 

@@ -15,7 +15,7 @@ from notifications.dead_letters import Which
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Intervention, Notification
 from people.models import User
-from tests.db.notifications.dead_letters.conftest import OPERATOR, state_after_a_try
+from tests.db.notifications.conftest import OPERATOR, state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user, take
 from work import wakes
 
@@ -97,15 +97,14 @@ def test_progress_says_what_has_become_of_them(hook: Channel, receiver: HTTPRece
     letters = make_dead(hook, 4)
     done = replay(Which())
     assert done.intervention is not None
-    assert dead_letters.progress(done.intervention).waiting == 4
+    assert dead_letters.progress(done.intervention) == {"pending": 4}
     receiver.answer = Reply(404)
     assert state_after_a_try(letters[0]) == "dead"
     receiver.answer = Reply(200)
     assert state_after_a_try(letters[1]) == "delivered"
     take(letters[2].id, "worker")
     told = dead_letters.progress(done.intervention)
-    assert (told.waiting, told.sending, told.delivered, told.failed) == (1, 1, 1, 1)
-    assert told.under_way
+    assert told == {"pending": 1, "sending": 1, "delivered": 1, "dead": 1}
 
 
 def test_a_partial_failure_is_replayed_alone_with_the_same_key(

@@ -9,17 +9,10 @@ from django.utils import timezone
 from demo.receivers import HTTPReceiver, Reply
 from notifications.channels import changes
 from notifications.models import Channel
-from people.models import User
-from tests.db.notifications.dead_letters.conftest import state_after_a_try
+from tests.db.notifications.conftest import state_after_a_try
 from tests.make import disabled, make_delivery, settle, take
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def browser(client: Client, ada: User) -> Client:
-    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 def page(browser: Client, channel: Channel) -> str:

@@ -17,11 +17,13 @@ from notifications.message import Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from people.models import User
-from tests.db.notifications.dead_letters.conftest import state_after_a_try
+from tests.db.notifications.conftest import state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, noted, send_now, settle, take
 from work.answers import Answer, Retryable
 
 pytestmark = pytest.mark.django_db
+
+TRIES = providers.get("webhook").policy.tries
 
 
 def failing_for(channel: Channel, length: timedelta) -> None:
@@ -50,24 +52,24 @@ def test_the_first_failure_starts_the_record_and_the_next_leave_it(hook: Channel
     assert (hook.failing_since, hook.disabled_at) == (began, None)
 
 
-def test_a_success_clears_the_record(hook: Channel, receiver: HTTPReceiver) -> None:
-    failing_for(hook, timedelta(days=30))
-    assert state_after_a_try(make_delivery(hook)) == "delivered"
-    hook.refresh_from_db()
-    assert (hook.failing_since, hook.disabled_at) == (None, None)
-
-
-@pytest.mark.parametrize(("days", "disabled"), [(4.99, False), (5.01, True)])
-def test_five_days_of_nothing_but_failures_disable_it(
-    hook: Channel, receiver: HTTPReceiver, days: float, disabled: bool
+@pytest.mark.parametrize(
+    ("days", "status", "tries", "state", "reason"),
+    [
+        (4.99, 404, 0, "dead", ""),
+        (5.01, 404, 0, "dead", "Nothing has arrived for 5 days. The receiver answered 404 Not Found."),
+        (6, 503, TRIES - 1, "dead", "Nothing has arrived for 5 days. The receiver answered 503 Service Unavailable."),
+        (30, 200, 0, "delivered", ""),
+    ],
+)
+def test_five_days_of_nothing_but_failures_disable_it_and_a_success_clears_the_record(
+    hook: Channel, receiver: HTTPReceiver, days: float, status: int, tries: int, state: str, reason: str
 ) -> None:
     failing_for(hook, timedelta(days=days))
-    receiver.answer = Reply(404)
-    state_after_a_try(make_delivery(hook))
+    receiver.answer = Reply(status)
+    assert state_after_a_try(make_delivery(hook, tries=tries)) == state
     hook.refresh_from_db()
-    assert (hook.disabled_at is not None) is disabled
-    if disabled:
-        assert hook.disabled_reason == "Nothing has arrived for 5 days. The receiver answered 404 Not Found."
+    assert (hook.disabled_at is not None, hook.disabled_reason) == (reason != "", reason)
+    assert (hook.failing_since is None) is (state == "delivered")
 
 
 def test_a_try_that_will_be_repeated_disables_nothing_yet(hook: Channel, receiver: HTTPReceiver) -> None:
@@ -82,15 +84,6 @@ def test_a_try_that_will_be_repeated_disables_nothing_yet(hook: Channel, receive
     assert (hook.failing_since, hook.disabled_at) == (None, None)
 
 
-def test_used_up_tries_disable_it_too(hook: Channel, receiver: HTTPReceiver) -> None:
-    failing_for(hook, timedelta(days=6))
-    receiver.answer = Reply(503)
-    tries = providers.get("webhook").policy.tries
-    assert state_after_a_try(make_delivery(hook, tries=tries - 1)) == "dead"
-    hook.refresh_from_db()
-    assert hook.disabled_at is not None
-
-
 def test_what_keeps_us_from_asking_is_not_held_against_the_channel(hook: Channel, receiver: HTTPReceiver) -> None:
     changes.disable([hook.id], "By an operator.")
     assert state_after_a_try(make_delivery(hook)) == "dead"
@@ -102,26 +95,21 @@ def test_what_keeps_us_from_asking_is_not_held_against_the_channel(hook: Channel
     assert receiver.requests == []
 
 
+@pytest.mark.parametrize("failing", [True, False])
 @pytest.mark.parametrize(
     ("on_unknown", "tries", "state"), [("hold", 0, "unknown"), ("retry", 0, "pending"), ("retry", 6, "dead")]
 )
 def test_a_providers_bug_is_not_held_against_the_channel(
-    hook: Channel, monkeypatch: pytest.MonkeyPatch, on_unknown: str, tries: int, state: str
+    hook: Channel, monkeypatch: pytest.MonkeyPatch, on_unknown: str, tries: int, state: str, failing: bool
 ) -> None:
-    failing_for(hook, timedelta(days=6))
+    if failing:
+        failing_for(hook, timedelta(days=6))
     Channel.objects.filter(id=hook.id).update(on_unknown=on_unknown)
     monkeypatch.setattr(webhook.Webhook, "send", lambda *_: 1 / 0)
     before = Channel.objects.values_list("failing_since", flat=True).get(id=hook.id)
     assert state_after_a_try(make_delivery(hook, tries=tries)) == state
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (before, None)
-
-
-def test_a_providers_bug_begins_no_record(hook: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhook.Webhook, "send", lambda *_: 1 / 0)
-    state_after_a_try(make_delivery(hook))
-    hook.refresh_from_db()
-    assert hook.failing_since is None
 
 
 def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPReceiver) -> None:

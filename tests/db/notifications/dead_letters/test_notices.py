@@ -21,11 +21,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
-
-
-@pytest.fixture
 def chat(ada: User) -> Channel:
     return make_channel(ada, "webhook", label="Chat")
 

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from notifications import dead_letters
 from notifications.dead_letters import Done, Which
 from notifications.models import Attempt, Delivery, Intervention
-from tests.db.notifications.dead_letters.conftest import OPERATOR
+from tests.db.notifications.conftest import OPERATOR
 from tests.make import make_channel, make_delivery, make_user, send_now, settle, take
 
 pytestmark = pytest.mark.django_db(transaction=True)

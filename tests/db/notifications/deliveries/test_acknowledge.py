@@ -19,8 +19,20 @@ from notifications.message import Delivered, Rejected
 from notifications.models import Delivery, Notification
 from notifications.web import answer_page
 from schedules import editing
-from tests.fallback import answers, deliver_first, first_of, make_fired, minutes_pass, tried
-from tests.make import finish, make_user, noted, send_now, settle, take
+from tests.make import (
+    answers,
+    deliver_first,
+    finish,
+    first_of,
+    make_fired,
+    make_user,
+    minutes_pass,
+    noted,
+    send_now,
+    settle,
+    take,
+    tried,
+)
 from work.answers import Retryable
 
 pytestmark = pytest.mark.django_db

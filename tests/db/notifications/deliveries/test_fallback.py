@@ -16,8 +16,24 @@ from notifications.models import Channel, Delivery, Notification
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.fallback import NINE, answers, deliver_first, first_of, make_fired, minutes_pass, tried
-from tests.make import disabled, finish, make_channel, make_schedule, make_user, noted, send_now, settle, take
+from tests.make import (
+    NINE,
+    answers,
+    deliver_first,
+    disabled,
+    finish,
+    first_of,
+    make_channel,
+    make_fired,
+    make_schedule,
+    make_user,
+    minutes_pass,
+    noted,
+    send_now,
+    settle,
+    take,
+    tried,
+)
 from work import manual, rescue
 from work.answers import Ambiguous
 

@@ -18,8 +18,7 @@ from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from tests.db.notifications.dead_letters.test_races import together
-from tests.fallback import deliver_first, make_fired
-from tests.make import NOON, make_channel, make_user, noted, settle, take
+from tests.make import NOON, deliver_first, make_channel, make_fired, make_user, noted, settle, take
 from work import manual, recovery
 
 OPERATOR = Who(None, "operator")

@@ -8,17 +8,9 @@ from django.test import Client
 from notifications import providers
 from notifications.models import Channel
 from notifications.providers.base import Provider
-from tests.make import make_user
 from tests.unit.notifications.providers.test_contract import PROVIDERS, module_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def browser() -> Client:
-    client = Client()
-    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 def test_every_kind_is_offered_with_its_own_form(browser: Client) -> None:
@@ -37,18 +29,20 @@ def test_a_channel_is_made_and_no_page_shows_its_secrets(browser: Client, provid
     [channel] = Channel.objects.all()
     kept = channel.destination().secrets
     assert "planted" not in str(channel.address) + channel.sealed_secrets
-    for path in ("/channels/", f"/channels/{channel.id}/", f"/channels/{channel.id}/remove/"):
-        page = browser.get(path).content.decode()
+    own = f"/channels/{channel.id}/"
+    for path in ("/channels/", own, f"{own}change/", f"{own}remove/"):
+        page = browser.get(path, follow=True).content.decode()
         assert channel.label in page
         for secret in ("planted", *kept.values()):
             # A path of "/" is in every page, and no secret.
             assert secret == "/" or secret not in page
 
 
-@pytest.mark.parametrize("kind", ["telegram", "discord", "slack", "ntfy", "apprise", "webhook"])
-def test_what_was_refused_is_said_at_its_field_and_nothing_is_kept(browser: Client, kind: str) -> None:
-    provider = providers.get(kind)
-    data, field = module_of(provider).INVALID[-1]
-    page = browser.post(f"/channels/new/{kind}/", data).content.decode()
-    assert f'id="id_{field}_error"' in page
+@pytest.mark.parametrize("kind", ["email", "telegram", "discord", "slack", "ntfy", "apprise", "webhook"])
+def test_an_error_stands_at_its_field_with_what_was_typed_and_no_channel_is_added(browser: Client, kind: str) -> None:
+    data, field = module_of(providers.get(kind)).INVALID[-1]
+    answer = browser.post(f"/channels/new/{kind}/", data | {"label": "Mine"})
+    assert f'id="id_{field}_error"' in answer.content.decode()
+    assert answer.context["details"][field].value() == data[field]
+    assert answer.context["label"]["label"].value() == "Mine"
     assert not Channel.objects.exists()

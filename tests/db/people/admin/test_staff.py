@@ -13,8 +13,6 @@ from django.test import Client
 from people.models import User
 from tests.make import make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def clerk(client: Client) -> User:

@@ -10,9 +10,7 @@ from django.test import Client
 from notifications.models import Delivery
 from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
-from tests.make import make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
+from tests.make import make_schedule, make_user, signed_in
 
 HOUR = timedelta(hours=1)
 
@@ -20,17 +18,6 @@ HOUR = timedelta(hours=1)
 @pytest.fixture
 def now() -> datetime:
     return fire.read_clock().now
-
-
-@pytest.fixture
-def operator() -> Client:
-    return client(is_staff=True, is_superuser=True)
-
-
-def client(**person: object) -> Client:
-    signed_in = Client()
-    signed_in.force_login(make_user(**person), backend="django.contrib.auth.backends.ModelBackend")
-    return signed_in
 
 
 def missed(now: datetime, slots: int = 3) -> Schedule:
@@ -98,7 +85,7 @@ def test_deciding_for_nothing_says_so(operator: Client) -> None:
 @pytest.mark.parametrize("person", [{}, {"is_staff": True}])
 def test_only_operators_who_may_change_schedules_see_it(now: datetime, person: dict[str, bool]) -> None:
     missed(now - timedelta(minutes=10))
-    stranger = client(**person)
+    stranger = signed_in(**person)
     assert stranger.get("/admin/outages/").status_code in {302, 403}
     assert stranger.post("/admin/outages/", {"policy": "all"}).status_code in {302, 403}
     assert outcomes() == []

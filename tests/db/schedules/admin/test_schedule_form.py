@@ -16,14 +16,7 @@ from tests.db.conftest import Story
 from tests.db.schedules.web.typed import typed
 from tests.make import make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 ADD = "/admin/schedules/schedule/add/"
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
 
 
 def edit_page(schedule: Schedule) -> str:

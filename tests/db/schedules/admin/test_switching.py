@@ -19,14 +19,7 @@ from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import make_channel, make_delivery, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 SCHEDULES, TASKS = "/admin/schedules/schedule/", "/admin/django_celery_beat/periodictask/"
-
-
-@pytest.fixture
-def schedule() -> Schedule:
-    return make_schedule(make_user())
 
 
 @pytest.fixture

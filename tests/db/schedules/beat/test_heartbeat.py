@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 
 from schedules.firing import fire
 from schedules.models import Heartbeat
-from tests.make import make_user
-
-pytestmark = pytest.mark.django_db
+from tests.make import signed_in
 
 
 def seen(ago: float) -> None:
@@ -22,9 +19,7 @@ def seen(ago: float) -> None:
 
 
 def footer() -> str:
-    client = Client()
-    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
-    return client.get("/reminders/").content.decode().partition("<footer")[2]
+    return signed_in().get("/reminders/").content.decode().partition("<footer")[2]
 
 
 def test_a_monitor_hears_when_the_beat_was_last_seen() -> None:

@@ -16,8 +16,6 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 LATEST, ALL, SKIP = Schedule.Misfire.LATEST, Schedule.Misfire.ALL, Schedule.Misfire.SKIP
 DAY = timedelta(days=1)
 

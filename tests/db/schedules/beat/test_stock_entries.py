@@ -20,7 +20,6 @@ from django_celery_beat.models import (
 from config.celery import app as celery_app
 from schedules.firing import fire
 from tests.db.schedules.beat.test_beat import due_in, hours_ago, make_beat, make_stock_entry, ticks
-from tests.make import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,9 +120,7 @@ def test_an_entry_that_no_broker_would_take_is_disabled_and_stops_no_other(monke
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"kwargs": "[1]"}, {"headers": "[1]"}, {"interval": too_long}, {"args": "{}"}],
-    ids=" ".join,
+    "change", [{"kwargs": "[1]"}, {"headers": "[1]"}, {"interval": too_long}, {"args": "{}"}], ids=" ".join
 )
 def test_rescue_gets_its_definition_back(change: dict[str, Any]) -> None:
     beat = make_beat()
@@ -137,12 +134,6 @@ def test_rescue_gets_its_definition_back(change: dict[str, Any]) -> None:
     rescue = PeriodicTask.objects.select_related("interval").get(name="rescue")
     assert (rescue.enabled, rescue.kwargs, rescue.args, rescue.interval.every) == (True, "{}", "[]", 5)
     assert "rescue" in beat.schedule
-
-
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(make_user(is_staff=True, is_superuser=True))
-    return client
 
 
 def form(**changes: Any) -> dict[str, Any]:

@@ -21,8 +21,6 @@ from schedules.firing import fire
 from schedules.models import Schedule, ZoneDigest
 from tests.make import make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 HOUR = timedelta(hours=1)
 
 

@@ -13,8 +13,6 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def explained(*arguments: str) -> list[str]:
     out = StringIO()
@@ -59,13 +57,11 @@ def test_a_schedule_that_does_not_exist_is_named(given: str) -> None:
         explained(given)
 
 
-def test_a_date_that_is_none_is_refused_with_an_example() -> None:
-    schedule = make_schedule(make_user())
+def test_a_date_that_is_none_is_refused_with_an_example(schedule: Schedule) -> None:
     with pytest.raises(CommandError, match=r"“yesterday” is no date\. Write one such as 2026-03-29"):
         explained(str(schedule.id), "--since", "yesterday")
 
 
-def test_a_zone_that_is_gone_does_not_hide_the_history() -> None:
-    schedule = make_schedule(make_user())
+def test_a_zone_that_is_gone_does_not_hide_the_history(schedule: Schedule) -> None:
     Schedule.objects.update(time_zone="Mars/Base")
     assert explained(str(schedule.id))[1] == "It is active. Times are those of UTC."

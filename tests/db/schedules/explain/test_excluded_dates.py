@@ -15,11 +15,8 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from tests.db.schedules.test_editing import draft_of
 from tests.db.schedules.web.typed import typed
-from tests.make import NOON, make_channel, make_schedule, make_user
+from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
-NINE = NOON.replace(hour=9) + timedelta(days=1)
 DAY = timedelta(days=1)
 LEFT_OUT = "excluded"
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
 from schedules import editing
 from schedules.explain import history
 from schedules.explain.causes import Cause
@@ -15,13 +13,10 @@ from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
 from tests.db.schedules.test_editing import draft_of
-from tests.make import NOON, make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
+from tests.make import NINE, NOON, make_schedule, make_user
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
-NINE = NOON.replace(hour=9) + DAY
 
 
 def past(schedule: Schedule, now: datetime, **options: Any) -> list[ExplainedSlot]:
@@ -38,8 +33,7 @@ def fired(schedule: Schedule, slot: datetime, after: timedelta = timedelta(0), *
     return Occurrence.objects.create(schedule=schedule, scheduled_for=slot, fired_at=slot + after, **values)
 
 
-def test_what_fired_in_time_needs_no_reason() -> None:
-    schedule = make_schedule(make_user())
+def test_what_fired_in_time_needs_no_reason(schedule: Schedule) -> None:
     row = fired(schedule, NINE, timedelta(milliseconds=20))
     [story] = past(schedule, NINE + HOUR)
     assert (story.outcome, story.causes, story.batch_id) == ("fired", [], row.id)
@@ -58,16 +52,14 @@ def test_paused_slots_say_from_when_until_when_and_by_whom() -> None:
     assert {story.outcome for story in stories} == {"skipped"}
 
 
-def test_a_pause_that_lasts_has_no_end_yet() -> None:
-    schedule = make_schedule(make_user())
+def test_a_pause_that_lasts_has_no_end_yet(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     schedule.refresh_from_db()
     [story] = past(schedule, NOON + DAY)
     assert list(story.causes) == [Cause("paused", NOON, None, "")]
 
 
-def test_slots_in_a_pause_are_those_of_the_rule_in_force_then() -> None:
-    schedule = make_schedule(make_user())
+def test_slots_in_a_pause_are_those_of_the_rule_in_force_then(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON + DAY, version=2)
     editing.resume(schedule.id, NOON + 2 * DAY)
@@ -75,8 +67,7 @@ def test_slots_in_a_pause_are_those_of_the_rule_in_force_then() -> None:
     assert [story.slot for story in past(schedule, NOON + 2 * DAY)] == [NINE.replace(hour=18), NINE]
 
 
-def test_snoozed_and_deleted_slots_say_so() -> None:
-    schedule = make_schedule(make_user())
+def test_snoozed_and_deleted_slots_say_so(schedule: Schedule) -> None:
     editing.snooze(schedule.id, NINE + DAY, NOON)
     fire.fire_due(NINE + DAY)
     editing.delete(schedule.id, NINE + DAY + HOUR)
@@ -87,8 +78,7 @@ def test_snoozed_and_deleted_slots_say_so() -> None:
     assert (went_out.slot, went_out.outcome) == (NINE + DAY, "fired")
 
 
-def test_a_snooze_that_was_ended_early_ends_there() -> None:
-    schedule = make_schedule(make_user())
+def test_a_snooze_that_was_ended_early_ends_there(schedule: Schedule) -> None:
     editing.snooze(schedule.id, NINE + 9 * DAY, NOON)
     editing.resume(schedule.id, NINE + HOUR)
     fire.fire_due(NINE + DAY)
@@ -107,14 +97,10 @@ def test_a_skipped_slot_and_one_fired_by_hand_name_the_person() -> None:
         for story in past(schedule, NINE + HOUR)
     ][::-1][1:] == [(NINE, "skipped", [("asked", "Grace")])]
     by_hand = past(schedule, NINE + HOUR)[-1]
-    assert (by_hand.slot, by_hand.causes[0]) == (
-        NOON,
-        Cause("manual", by="Grace"),
-    )
+    assert (by_hand.slot, by_hand.causes[0]) == (NOON, Cause("manual", by="Grace"))
 
 
-def test_what_no_beat_saw_names_the_outage() -> None:
-    schedule = make_schedule(make_user())
+def test_what_no_beat_saw_names_the_outage(schedule: Schedule) -> None:
     began, ended = NINE - HOUR, NINE + 2 * HOUR
     beat(NOON, began)
     beat(ended, ended + 9 * DAY)
@@ -126,8 +112,7 @@ def test_what_no_beat_saw_names_the_outage() -> None:
     assert list(missed.causes) == [Cause("misfire"), outage]
 
 
-def test_what_was_late_after_an_outage_was_caught_up_with() -> None:
-    schedule = make_schedule(make_user())
+def test_what_was_late_after_an_outage_was_caught_up_with(schedule: Schedule) -> None:
     beat(NOON, NINE - HOUR)
     beat(NINE - timedelta(seconds=1), NINE + DAY)
     fired(schedule, NINE, timedelta(seconds=30))
@@ -135,8 +120,7 @@ def test_what_was_late_after_an_outage_was_caught_up_with() -> None:
     assert [cause.code for cause in story.causes] == ["catching-up"]
 
 
-def test_lateness_without_a_known_cause_is_not_guessed_at() -> None:
-    schedule = make_schedule(make_user())
+def test_lateness_without_a_known_cause_is_not_guessed_at(schedule: Schedule) -> None:
     beat(NOON, NINE + DAY)
     fired(schedule, NINE, timedelta(seconds=30))
     [story] = past(schedule, NINE + HOUR)
@@ -171,8 +155,7 @@ def test_a_dense_rule_paused_for_a_year_is_told_page_by_page() -> None:
     assert stories[0].slot == NOON + 365 * DAY
 
 
-def test_a_stored_rule_that_cannot_be_read_breaks_no_page() -> None:
-    schedule = make_schedule(make_user())
+def test_a_stored_rule_that_cannot_be_read_breaks_no_page(schedule: Schedule) -> None:
     fired(schedule, NINE)
     editing.pause(schedule.id, NINE)
     Schedule.objects.update(time_zone="Mars/Base")

@@ -12,8 +12,6 @@ from schedules.rules import Work, civil
 from schedules.rules.invalid import BUDGET
 from tests.make import NOON, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 # Its next slot is 700 years away, and takes most of a budget to find.
 FAR = "DTSTART:20260105T090000\nRRULE:FREQ=DAILY;INTERVAL=997;BYMONTH=2;BYMONTHDAY=29;BYHOUR=23"
 

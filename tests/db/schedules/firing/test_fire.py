@@ -14,11 +14,7 @@ from notifications.models import Delivery, Notification
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NOON, make_channel, make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
-
-NINE = NOON.replace(hour=9) + timedelta(days=1)
+from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
 
 def outcomes(schedule: Schedule) -> list[tuple[datetime, str, str]]:
@@ -52,8 +48,7 @@ def test_firing_again_at_the_same_instant_does_nothing() -> None:
     assert Delivery.objects.count() == 1
 
 
-def test_a_recorded_slot_is_not_sent_again() -> None:
-    schedule = make_schedule(make_user())
+def test_a_recorded_slot_is_not_sent_again(schedule: Schedule) -> None:
     fire.fire_due(NINE)
     Schedule.objects.filter(id=schedule.id).update(next_fire_at=NINE)  # as if the advance had been undone
     fire.fire_due(NINE)
@@ -128,18 +123,6 @@ def test_a_schedule_without_a_channel_records_why_nothing_went_out() -> None:
     assert not Notification.objects.exists()
 
 
-def test_a_rule_that_cannot_be_read_is_quarantined_alone() -> None:
-    broken = make_schedule(make_user(), rule={"time": "09:00"})
-    Schedule.objects.filter(id=broken.id).update(rule={"time": "99:99"})
-    sound = make_schedule(make_user())
-    fire.fire_due(NINE)
-    broken.refresh_from_db()
-    assert broken.state == "broken"
-    assert "InvalidRule" in broken.error
-    assert outcomes(broken) == [(NINE, "skipped", "broken")]
-    assert outcomes(sound) == [(NINE, "fired", "")]
-
-
 def test_a_slot_that_is_due_fires_although_the_one_after_it_takes_too_long_to_find() -> None:
     far = "DTSTART:20260602T090000\nRRULE:FREQ=DAILY;INTERVAL=997;BYMONTH=6;BYMONTHDAY=2;BYDAY=TU"
     schedule = make_schedule(make_user(), kind="rrule", rule={"rule": far})
@@ -163,8 +146,7 @@ def test_a_schedule_that_the_database_refuses_is_quarantined_alone(monkeypatch: 
     assert outcomes(sound) == [(NINE, "fired", "")]
 
 
-def test_an_unreadable_instant_of_an_occurrence_does_not_stop_its_schedule() -> None:
-    schedule = make_schedule(make_user())
+def test_an_unreadable_instant_of_an_occurrence_does_not_stop_its_schedule(schedule: Schedule) -> None:
     editing.run_now(schedule.id, NOON)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE schedules_occurrence SET scheduled_for = 'infinity'")

@@ -6,16 +6,11 @@ import re
 from datetime import datetime, time, timedelta
 from typing import Any
 
-import pytest
-from django.test import Client
-
 from notifications.models import Delivery, Notification
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import make_channel, make_schedule, make_user, signed_in
 from work import wakes
-
-pytestmark = pytest.mark.django_db
 
 # 23:30 in Berlin, and the morning after; in the future, because nothing becomes available before the database's now.
 SLOT = datetime.fromisoformat("2099-12-01T22:30:00+00:00")
@@ -43,8 +38,7 @@ def test_a_slot_in_quiet_hours_waits_for_their_end_and_the_inbox_does_not() -> N
 
 def test_the_wait_is_said_on_the_page_of_the_notification() -> None:
     email, _ = fired()
-    client = Client()
-    client.force_login(email.channel.user)
+    client = signed_in(email.channel.user)
     page = client.get(f"/history/{email.notification_id}/").content.decode()
     assert "Waits until 07:00: your quiet hours." in page
 
@@ -86,8 +80,7 @@ def test_a_slot_found_late_waits_when_it_is_found_in_quiet_hours() -> None:
 
 def test_urgent_is_a_box_in_the_form() -> None:
     user = make_user()
-    client = Client()
-    client.force_login(user)
+    client = signed_in(user)
     typed = {"title": "Fire drill", "kind": "daily", "time": "09:00", "time_zone": "Europe/Berlin"}
     client.post("/reminders/new/", typed | {"channels": str(make_channel(user).id), "urgent": "on"})
     schedule = Schedule.objects.get()

@@ -11,14 +11,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from people.models import User
-from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.web.timing_form import TimingForm
 from tests.db.schedules.web.typed import typed
 from tests.make import NOON, make_channel, make_schedule, make_user
-
-pytestmark = pytest.mark.django_db
 
 START = "DTSTART:20260105T090000\n"
 # It took 40 s of CPU to read.
@@ -31,19 +28,13 @@ SECOND_IS_FAR = "FREQ=DAILY;INTERVAL=997;BYMONTH=11;BYMONTHDAY=22;BYDAY=TH"
 SOON = 3.0
 
 IMPOSSIBLE: list[tuple[str, dict[str, Any]]] = [
-    ("expression", {"kind": "cron", "expression": "0 0 31 2 *"}),
     ("expression", {"kind": "cron", "expression": "0 0 30 2,feb *"}),
     ("expression", {"kind": "cron", "expression": "* * * * * *"}),
-    ("every", {"kind": "interval", "every": "0", "unit": "minutes"}),
-    ("every", {"kind": "interval", "every": "-5", "unit": "minutes"}),
     ("every", {"kind": "interval", "every": "0.5", "unit": "minutes"}),
     ("every", {"kind": "interval", "every": "9" * 400, "unit": "days"}),
-    ("ends_at", {"starts_at": "2999-06-02T00:00", "ends_at": "2999-06-01T00:00"}),
-    ("max_count", {"max_count": "0"}),
     ("max_count", {"max_count": "9" * 400}),
     ("rule", {"kind": "rrule", "rule": START + "RRULE:FREQ=SECONDLY;UNTIL=30260105T090000"}),
     ("rule", {"kind": "rrule", "rule": START + "RRULE:FREQ=MINUTELY;BYSECOND=" + ",".join(map(str, range(60)))}),
-    ("rule", {"kind": "rrule", "rule": START + "RRULE:FREQ=DAILY;COUNT=0"}),
     ("rule", {"kind": "rrule", "rule": START + "RRULE:FREQ=DAILY;COUNT=999999999999"}),
     ("rule", {"kind": "rrule", "rule": START + "RRULE:FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30"}),
     ("rule", {"kind": "rrule", "rule": START + "RRULE:FREQ=YEARLY;INTERVAL=999999"}),
@@ -56,8 +47,6 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any]]] = [
     ("rule", {"kind": "rrule", "rule": f"DTSTART:29981122T041000\nRRULE:{SECOND_IS_FAR}"}),
     ("excluded", {"excluded": "0226-12-25"}),
     ("excluded", {"excluded": "9999-12-31"}),
-    ("time_zone", {"time_zone": "America/Berlin"}),
-    ("time_zone", {"time_zone": "Mars/Base"}),
     ("time_zone", {"time_zone": "localtime"}),
     ("time_zone", {"time_zone": "../../etc/passwd"}),
     ("at", {"kind": "once", "at": "9999-12-31T23:59"}),
@@ -94,6 +83,7 @@ def test_what_cannot_be_is_refused_soon_at_its_field(
         {"kind": "cron", "expression": f"{','.join(map(str, range(59)))} 9-17 * january-june *"},
         {"kind": "cron", "expression": "@weekly"},
         {"kind": "rrule", "rule": "DTSTART:20260307\nRRULE:FREQ=YEARLY;BYMONTHDAY=7;BYMINUTE=30"},
+        {"time_zone": "Asia/Calcutta"},
     ],
 )
 def test_what_is_right_at_the_edge_is_taken_and_opens(browser: Client, ada: User, fields: dict[str, Any]) -> None:
@@ -101,6 +91,7 @@ def test_what_is_right_at_the_edge_is_taken_and_opens(browser: Client, ada: User
     answer = browser.post("/reminders/new/", typed(make_channel(ada), **fields))
     assert answer.status_code == 302, answer.context["form"].errors
     made = Schedule.objects.get()
+    assert made.time_zone == fields.get("time_zone", "Europe/Berlin")
     for page in ("", "edit/", "explain/"):
         assert browser.get(f"/reminders/{made.id}/{page}").status_code == 200
 
@@ -119,11 +110,6 @@ def test_a_rule_that_costs_too_much_is_quarantined_and_holds_up_nobody(ada: User
     assert costly.error
 
 
-def test_a_zone_by_its_old_name_is_taken(browser: Client, ada: User) -> None:
-    browser.post("/reminders/new/", typed(make_channel(ada), time_zone="Asia/Calcutta"))
-    assert Schedule.objects.get().time_zone == "Asia/Calcutta"
-
-
 ANYTHING = st.one_of(
     st.text(max_size=60),
     st.from_regex(r"[0-9*/,L#-]{1,5}( [0-9*/,L#-]{1,5}){4}", fullmatch=True),
@@ -140,11 +126,7 @@ ANYTHING = st.one_of(
 )
 @given(
     st.sampled_from(["once", "interval", "daily", "weekly", "monthly", "cron", "rrule"]),
-    st.dictionaries(
-        st.sampled_from(sorted(TimingForm.base_fields.keys() - {"kind"})),
-        ANYTHING,
-        max_size=5,
-    ),
+    st.dictionaries(st.sampled_from(sorted(TimingForm.base_fields.keys() - {"kind"})), ANYTHING, max_size=5),
 )
 @example("interval", {"every": "1", "unit": "minutes", "anchor": "0002-01-01T00:00", "time_zone": "Africa/Monrovia"})
 def test_whatever_is_typed_is_taken_or_refused_soon(
@@ -179,16 +161,3 @@ def test_no_verb_fails_on_a_reminder_whose_zone_was_removed(browser: Client, los
     assert lost.next_fire_at is not None
     fields = {"slot": lost.next_fire_at.isoformat(), "until": "2999-01-01T09:00"}
     assert browser.post(f"/reminders/{lost.id}/{verb}/", fields, follow=True).status_code == 200
-
-
-def test_a_removed_zone_breaks_its_reminder_and_no_other(lost: Schedule) -> None:
-    other = make_schedule(make_user(), now=NOON)
-    Schedule.objects.filter(id=lost.id).update(next_fire_at=other.next_fire_at)
-    assert other.next_fire_at is not None
-    fire.fire_due(other.next_fire_at)
-    lost.refresh_from_db()
-    other.refresh_from_db()
-    assert (lost.state, other.state) == ("broken", "active")
-    assert "There is no time zone “Mars/Base”" in lost.error
-    with pytest.raises(editing.Conflict):
-        editing.snooze(lost.id, NOON, NOON)

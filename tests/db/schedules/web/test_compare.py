@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from people.models import User
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.web.preview import Changes, compare
-from tests.make import NOON, make_schedule, make_user
+from tests.make import NOON, make_schedule, make_user, signed_in
 
 HOURS = [NOON + timedelta(hours=n) for n in range(9)]
 
@@ -46,10 +45,8 @@ def datetime_in(now: datetime, days: int) -> datetime:
 
 
 def preview(user: User, of: object, **typed: Any) -> str:
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     fields = {"kind": "weekly", "time": "09:00", "days": ["0"], "time_zone": "UTC"} | typed
-    return client.post(f"/reminders/preview/?of={of}", fields).content.decode()
+    return signed_in(user).post(f"/reminders/preview/?of={of}", fields).content.decode()
 
 
 def ends(schedule: Schedule) -> dict[str, str]:
@@ -81,15 +78,11 @@ def test_a_long_snooze_of_a_dense_rule_is_not_taken_for_an_end(db: None) -> None
     assert "Saving does not change the schedule." in preview(user, dense.id, **typed)
 
 
-def test_a_paused_reminder_has_nothing_to_gain_or_lose(schedule: Schedule) -> None:
+def test_nothing_is_said_where_there_is_nothing_to_compare(schedule: Schedule) -> None:
+    ada = schedule.user
+    assert "Saving" in preview(ada, schedule.id, days=["1"])
+    assert "Saving" not in preview(ada, schedule.id, time="25:00")
+    assert "Saving" not in preview(ada, "nonsense", days=["1"])
+    assert "Saving" not in preview(make_user(), schedule.id, days=["1"])
     editing.pause(schedule.id, fire.read_clock().now)
-    assert "Saving this" not in preview(schedule.user, schedule.id, days=["1"])
-
-
-def test_nothing_is_said_of_somebody_elses_reminder_or_of_none(schedule: Schedule) -> None:
-    assert "Saving this" not in preview(make_user(), schedule.id, days=["1"])
-    assert "Saving this" not in preview(schedule.user, "nonsense", days=["1"])
-
-
-def test_nothing_is_said_of_a_timing_that_is_wrong(schedule: Schedule) -> None:
-    assert "Saving this" not in preview(schedule.user, schedule.id, time="25:00")
+    assert "Saving" not in preview(ada, schedule.id, days=["1"])

@@ -19,15 +19,8 @@ from schedules.models import Schedule
 from tests.db.schedules.test_editing import draft_of
 from tests.make import make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(name="Ada")
 
 
 @pytest.fixture
@@ -127,7 +120,9 @@ def test_a_snooze_is_shown_and_can_be_ended(browser: Client, ada: User, now: dat
     assert schedule.next_fire_at is not None
     assert schedule.next_fire_at > now + DAY
     assert "End snooze" in page
-    assert "End snooze" not in act(browser, schedule, "resume")
+    page = act(browser, schedule, "resume")
+    assert "“Stretch” is no longer snoozed." in page
+    assert "End snooze" not in page
     assert schedule.next_fire_at == now + HOUR
 
 

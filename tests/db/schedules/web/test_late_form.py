@@ -10,8 +10,6 @@ from schedules.models import Schedule
 from tests.db.schedules.web.typed import typed
 from tests.make import make_channel, make_schedule
 
-pytestmark = pytest.mark.django_db
-
 
 def late(schedule: Schedule) -> tuple[str, int, int]:
     return schedule.misfire, schedule.grace, schedule.spread
@@ -60,7 +58,7 @@ def test_the_second_of_two_editors_sees_these_too(browser: Client, ada: User) ->
     schedule = make_schedule(ada, misfire="skip")
     fields = typed(*schedule.channels.all(), version="0", grace="90")
     shown = browser.post(f"/reminders/{schedule.id}/edit/", fields).context["differences"]
-    assert ("If it was missed", "send none of them", "send the newest missed one") in shown
+    assert ("If it was missed", "Send none of them", "Send the newest missed one") in shown
     assert ("Missed after", "60 s", "90 s") in shown
 
 

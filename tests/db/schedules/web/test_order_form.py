@@ -9,25 +9,12 @@ from notifications.models import Channel, Notification
 from people.models import User
 from schedules.models import Schedule
 from tests.db.schedules.web.typed import typed
-from tests.make import make_channel, make_user
-
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user()
+from tests.make import make_channel
 
 
 @pytest.fixture
 def channels(ada: User) -> list[Channel]:
     return [make_channel(ada, provider) for provider in ("inbox", "email", "webhook")]
-
-
-@pytest.fixture
-def browser(client: Client, ada: User) -> Client:
-    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 def places(*numbered: tuple[Channel, object]) -> dict[str, object]:

@@ -12,8 +12,6 @@ from people.models import User
 from schedules.rules import Work
 from tests.make import make_schedule
 
-pytestmark = pytest.mark.django_db
-
 
 def preview(browser: Client, **fields: Any) -> str:
     return browser.post("/reminders/preview/", {"time_zone": "Europe/Berlin"} | fields).content.decode()

@@ -14,8 +14,6 @@ from schedules.models import Schedule
 from tests.db.schedules.web.typed import typed
 from tests.make import make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 KINDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"kind": "once", "at": "2999-03-29T09:00"}, {"at": "2999-03-29T09:00:00"}),
     ({"kind": "once", "at": "2999-03-29T09:00:30"}, {"at": "2999-03-29T09:00:30"}),
@@ -111,7 +109,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("body", {"body": "Hello {nmae}"}, "Did you mean {name}?"),
     ("title", {"title": "Water {plant}"}, "{plant} is not a placeholder"),
     ("channels", {"channels": []}, "at least one channel"),
-    ("channels", {"channels": ["nonsense"]}, "not a valid"),
+    ("channels", {"channels": ["nonsense"]}, "not one of your channels"),
 ]
 
 

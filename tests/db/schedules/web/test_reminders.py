@@ -12,8 +12,6 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def titles(browser: Client, query: str = "") -> list[str]:
     return [schedule.title for schedule in browser.get(f"/reminders/{query}").context["page"]]

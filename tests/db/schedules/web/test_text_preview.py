@@ -16,8 +16,6 @@ from people.models import User
 from schedules.firing import fire
 from tests.make import NOON, make_channel, make_schedule, make_user, take
 
-pytestmark = pytest.mark.django_db
-
 
 def preview(browser: Client, **fields: object) -> str:
     timing = {"kind": "daily", "time": "09:00", "time_zone": "Europe/Berlin"}
@@ -43,7 +41,8 @@ def test_the_name_is_the_same_in_the_preview_and_in_what_is_sent(browser: Client
 
 
 def test_nothing_is_shown_before_there_is_a_title(browser: Client) -> None:
-    assert "What it says" not in preview(browser, title=" ", body="x")
+    assert 'class="reading"' in preview(browser, title="x", body="x")
+    assert 'class="reading"' not in preview(browser, title=" ", body="x")
 
 
 def test_each_channel_tells_the_length_there(browser: Client, ada: User) -> None:

@@ -68,21 +68,16 @@ def nothing_is_allowed(only_the_loopback_is_allowed: None, settings: Settings) -
     settings.ALLOWED_NETWORKS = []
 
 
-@pytest.mark.parametrize("address", DENIED.split())
-def test_an_address_is_denied(address: str) -> None:
-    assert not permitted(address, [])
-
-
-@pytest.mark.parametrize("address", PUBLIC.split())
-def test_an_address_is_permitted(address: str) -> None:
-    assert permitted(address, [])
+def test_only_public_addresses_are_permitted() -> None:
+    assert [address for address in DENIED.split() if permitted(address, [])] == []
+    assert [address for address in PUBLIC.split() if not permitted(address, [])] == []
 
 
 def test_no_address_is_permitted_that_python_calls_private() -> None:
     chance = random.Random(20261120)
-    addresses = [IPv4Address(chance.getrandbits(32)) for _ in range(20_000)]
-    sixes = [IPv6Address(chance.getrandbits(128) >> chance.randrange(90)) for _ in range(20_000)]
-    near = [IPv6Address((0x2000 + chance.getrandbits(12) << 112) + chance.getrandbits(112)) for _ in range(20_000)]
+    addresses = [IPv4Address(chance.getrandbits(32)) for _ in range(10_000)]
+    sixes = [IPv6Address(chance.getrandbits(128) >> chance.randrange(90)) for _ in range(10_000)]
+    near = [IPv6Address((0x2000 + chance.getrandbits(12) << 112) + chance.getrandbits(112)) for _ in range(10_000)]
     for address in [*addresses, *sixes, *near]:
         if permitted(str(address), []):
             assert address.is_global or getattr(address, "ipv4_mapped", None), address
@@ -147,13 +142,7 @@ def test_localhost_is_accepted_if_both_of_its_addresses_are_allowed(settings: Se
     assert check_url("http://localhost:3000/") == "http://localhost:3000/"
 
 
-@pytest.mark.parametrize("port", [80, 443, 1024, 3000, 8000, 8080, 8443, 32768, 60999, 65535])
-def test_a_web_port_is_permitted(port: int) -> None:
-    assert permitted_port(port)
-
-
-@pytest.mark.parametrize(
-    "port", [-1, 0, 1, 22, 25, 53, 81, 110, 1023, 2375, 3306, 5432, 6379, 9200, 11211, 27017, 65536]
-)
-def test_a_port_of_another_service_is_denied(port: int) -> None:
-    assert not permitted_port(port)
+def test_only_web_ports_are_permitted() -> None:
+    web = [80, 443, 1024, 3000, 8000, 8080, 8443, 32768, 60999, 65535]
+    others = [-1, 0, 1, 22, 25, 53, 81, 110, 1023, 2375, 3306, 5432, 6379, 9200, 11211, 27017, 65536]
+    assert [port for port in (*web, *others) if permitted_port(port)] == web

@@ -1,7 +1,7 @@
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,10 +10,10 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from demo.receivers import Hang, HTTPReceiver, Reply, gotify
+from demo.receivers import Hang, HTTPReceiver, Received, Reply, gotify
 from demo.receivers.gotify import TOKEN
 from notifications import providers
-from notifications.message import Delivered, Destination, Rejected
+from notifications.message import Destination, Message, Rejected
 from notifications.net import http
 from notifications.reasons import Code
 from tests.network import DEADLINE, SLACK, answered, make_message, shape_of, took
@@ -43,46 +43,35 @@ WRONG += ["gotify://" + "x" * 1000]
 INVALID = [({}, "url"), *[({"url": url}, "url") for url in WRONG]]
 
 
-def make_destination(host: str, token: str = TOKEN) -> Destination:
-    return APPRISE.destination({"url": f"gotify://{host}/{token}"})
-
-
-def destinations(origin: str) -> list[Destination]:
-    host = urlsplit(origin).netloc
-    return [make_destination(host), make_destination(host, TOKEN[:-1] + "9")]
-
-
-def at(receiver: HTTPReceiver) -> Destination:
-    return destinations(receiver.origin)[0]
-
-
-def test_a_message_has_the_documented_shape(receiver: HTTPReceiver) -> None:
-    assert APPRISE.send(make_message(), at(receiver)) == Delivered()
-    [request] = receiver.requests
-    assert (request.method, request.path, request.headers["X-Gotify-Key"]) == ("POST", "/message", TOKEN)
-    document = json.loads(request.body)
-    assert (document["title"], document["message"]) == ("Water the plants", "The ferns too. ☂")
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        (Reply(400), Rejected(answered("Gotify", 400))),
-        (Reply(302, {"Location": "http://10.0.0.1/"}), Rejected(answered("Gotify", 302))),
-        (Reply(429, {"Retry-After": "9"}), Retryable(answered("Gotify", 429), 9)),
-        (Reply(503), Retryable(answered("Gotify", 503))),
-        (Reply(201), Ambiguous(Reason(Code.PARTIAL, service="Gotify"))),
-    ],
+SENT = (
+    "/message",
+    {"X-Gotify-Key": TOKEN},
+    {"title": "Water the plants", "message": "The ferns too. ☂", "priority": 5},
 )
-def test_each_answer_of_the_service_has_its_meaning(receiver: HTTPReceiver, reply: Reply, answer: Answer) -> None:
-    receiver.answer = reply
-    assert APPRISE.send(make_message(), at(receiver)) == answer
-    assert len(receiver.requests) == 1, "no redirects, and no retries by Apprise"
+MEANINGS: list[tuple[dict[str, str], Reply | None, Answer]] = [
+    ({"token": TOKEN[:-1] + "9"}, None, Rejected(answered("Gotify", 401))),
+    ({}, Reply(400), Rejected(answered("Gotify", 400))),
+    ({}, Reply(302, {"Location": "http://10.0.0.1/"}), Rejected(answered("Gotify", 302))),
+    ({}, Reply(429, {"Retry-After": "9"}), Retryable(answered("Gotify", 429), 9)),
+    ({}, Reply(503), Retryable(answered("Gotify", 503))),
+    ({}, Reply(201), Ambiguous(Reason(Code.PARTIAL, service="Gotify"))),
+]
+
+TEXTS = {"title", "message"}
+TEXT = strategies.nothing()
+
+
+def destination(origin: str, token: str = TOKEN) -> Destination:
+    return APPRISE.destination({"url": f"gotify://{urlsplit(origin).netloc}/{token}"})
+
+
+def check_text(request: Received, message: Message) -> None:
+    assert json.loads(request.body)["message"].strip() in (message.body.strip(), message.subject.strip())
 
 
 def test_a_name_that_resolves_to_a_private_address_is_rejected(names: dict[str, list[str]]) -> None:
     names["push.example.org"] = ["10.0.0.1"]
-    answer = APPRISE.send(make_message(), make_destination("push.example.org"))
+    answer = APPRISE.send(make_message(), destination("http://push.example.org"))
     assert isinstance(answer, Rejected)
     assert answer.reason.code == Code.PRIVATE
 
@@ -103,7 +92,7 @@ def test_transport_options_in_the_url_are_ignored(receiver: HTTPReceiver) -> Non
 def test_the_deadline_holds_for_a_silent_service(receiver: HTTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(APPRISE), "deadline", DEADLINE)
     receiver.answer = Hang()
-    assert took(lambda: APPRISE.send(make_message(), at(receiver))) < DEADLINE + SLACK
+    assert took(lambda: APPRISE.send(make_message(), destination(receiver.origin))) < DEADLINE + SLACK
 
 
 def test_a_url_of_a_service_that_is_no_longer_allowed_is_rejected() -> None:
@@ -127,38 +116,34 @@ def redirected(receiver: HTTPReceiver) -> Iterator[None]:
         yield
 
 
-@hypothesis.settings(max_examples=50, deadline=None, derandomize=True)
-@hypothesis.given(body=WORDS)
-def test_no_text_is_markup_where_a_service_shows_html(body: str) -> None:
-    with HTTPReceiver(Reply(202)) as receiver, redirected(receiver):
-        url = "sendgrid://SG.aplanted:carillon@example.org/ada@example.org"
-        APPRISE.send(make_message(body=body), APPRISE.destination({"url": url}))
-    [request] = receiver.requests
-    [content] = json.loads(request.body)["content"]
+def check_html(document: Any, body: str) -> None:
+    [content] = document["content"]
     assert content["type"] == "text/html"
     assert set(shape_of(content["value"])) <= {"br"}
     shown = html.unescape(re.sub("<br>\n?", "\n", content["value"]))
     assert shown.rstrip() in (body.rstrip(), "Water the plants")
 
 
-@hypothesis.settings(max_examples=50, deadline=None, derandomize=True)
-@hypothesis.given(body=WORDS)
-def test_no_text_is_markup_where_a_service_shows_markdown(body: str) -> None:
-    with HTTPReceiver() as receiver, redirected(receiver):
-        url = "webex://" + "aplanted" * 10
-        APPRISE.send(make_message(body=body), APPRISE.destination({"url": url}))
-    [request] = receiver.requests
-    markdown = json.loads(request.body)["markdown"]
-    assert not re.search(r"(?<!\\)(?:\\\\)*[*_`\[\]]", markdown)
+def check_markdown(document: Any, body: str) -> None:
+    assert not re.search(r"(?<!\\)(?:\\\\)*[*_`\[\]]", document["markdown"])
 
 
-@hypothesis.settings(max_examples=50, deadline=None, derandomize=True)
-@hypothesis.given(subject=strategies.text(min_size=1, max_size=80), body=strategies.text(max_size=200))
-def test_no_text_changes_the_request(subject: str, body: str) -> None:
-    with HTTPReceiver(ANSWER) as receiver:
-        APPRISE.send(make_message(subject=subject, body=body), at(receiver))
-    for request in receiver.requests:
-        assert request.path == "/message"
-        document = json.loads(request.body)
-        assert set(document) <= {"title", "message", "priority", "extras"}
-        assert document["message"].strip() in (body.strip(), subject.strip())
+@pytest.mark.parametrize(
+    ("url", "check"),
+    [
+        ("sendgrid://SG.aplanted:carillon@example.org/ada@example.org", check_html),
+        ("webex://" + "aplanted" * 10, check_markdown),
+    ],
+)
+def test_no_text_is_markup_where_a_service_shows_it(url: str, check: Callable[[Any, str], None]) -> None:
+    with HTTPReceiver(Reply(202)) as receiver, redirected(receiver):
+
+        @hypothesis.settings(max_examples=50, deadline=None, derandomize=True)
+        @hypothesis.given(WORDS)
+        def send(body: str) -> None:
+            receiver.requests.clear()
+            APPRISE.send(make_message(body=body), APPRISE.destination({"url": url}))
+            [request] = receiver.requests
+            check(json.loads(request.body), body)
+
+        send()

@@ -1,8 +1,13 @@
 """The contract of every provider. The test module of each one provides:
 
-VALID, form data that make a channel; INVALID, form data with the name of the wrong field; and for a provider that posts
-over HTTP: ANSWER, how its service answers; destinations(origin), destinations at a server that answers so, the first of
-them right; key_of(request), the key in a request, if the service takes one. Every secret contains the word "planted".
+VALID, form data that make a channel; INVALID, form data with the name of the wrong field. If it posts over HTTP, also:
+
+ANSWER: how its service answers. destination(origin, **changed): one at a server that answers so, right if unchanged.
+SENT: the path, headers and document of `make_message()`. MEANINGS: a change of the destination, the reply (None: that
+of ANSWER) and what it means. TEXT: texts that the service could take for markup. TEXTS: the fields of the document that
+hold text. check_text(request, message): fails if it is not sent as typed. key_of(request): its key, if there is one.
+
+Every secret contains the word "planted".
 """
 
 import json
@@ -13,7 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies
 
 from demo.receivers import Reply, Reset
 from notifications import providers
@@ -34,7 +41,7 @@ def module_of(provider: Provider) -> ModuleType:
     return import_module(f"tests.unit.notifications.providers.test_{provider.kind}")
 
 
-OVER_HTTP = [provider for provider in PROVIDERS if hasattr(module_of(provider), "destinations")]
+OVER_HTTP = [provider for provider in PROVIDERS if hasattr(module_of(provider), "destination")]
 
 each_provider = pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
 each_over_http = pytest.mark.parametrize("provider", OVER_HTTP, ids=lambda provider: provider.kind)
@@ -44,7 +51,7 @@ def cases(name: str) -> list[Any]:
     return [
         pytest.param(provider, case, id=f"{provider.kind}-{number}")
         for provider in PROVIDERS
-        for number, case in enumerate(getattr(module_of(provider), name))
+        for number, case in enumerate(getattr(module_of(provider), name, []))
     ]
 
 
@@ -55,13 +62,14 @@ def worlds(provider: Provider) -> Iterator[Destination]:
         yield from module.worlds()
         return
     with served(module.ANSWER) as receiver:
-        yield from module.destinations(receiver.origin)
+        yield module.destination(receiver.origin)
+        yield from (module.destination(receiver.origin, **changed) for changed, _, _ in module.MEANINGS if changed)
         for reply in REPLIES:
             receiver.answers.append(reply)
-            yield module.destinations(receiver.origin)[0]
+            yield module.destination(receiver.origin)
     for url in unreachable():
         with services_at(url):
-            yield module.destinations(url)[0]
+            yield module.destination(url)
 
 
 def unreachable() -> list[str]:
@@ -142,10 +150,53 @@ def test_every_outcome_is_one_of_four_answers_without_a_secret(provider: Provide
 
 
 @each_over_http
+def test_a_message_has_the_documented_shape(provider: Provider) -> None:
+    module = module_of(provider)
+    with served(module.ANSWER) as receiver:
+        assert isinstance(provider.send(make_message(), module.destination(receiver.origin)), Delivered)
+    [request] = receiver.requests
+    path, headers, document = module.SENT
+    assert (request.method, request.path, json.loads(request.body)) == ("POST", path, document)
+    assert {"Content-Type": "application/json", **headers}.items() <= request.headers.items()
+
+
+@pytest.mark.parametrize(("provider", "case"), cases("MEANINGS"))
+def test_each_answer_of_the_service_has_its_meaning(provider: Provider, case: Any) -> None:
+    changed, reply, meaning = case
+    with served(module_of(provider).ANSWER) as receiver:
+        receiver.answer = reply or receiver.answer
+        assert provider.send(make_message(), module_of(provider).destination(receiver.origin, **changed)) == meaning
+    assert len(receiver.requests) == 1, "no redirect is followed, and nothing repeated"
+
+
+@each_over_http
+def test_no_text_changes_the_request_or_is_taken_for_markup(provider: Provider) -> None:
+    module = module_of(provider)
+    texts = strategies.text(max_size=200) | module.TEXT
+    with served(module.ANSWER) as receiver:
+
+        @hypothesis.settings(max_examples=80, deadline=None, derandomize=True)
+        @hypothesis.given(strategies.text(max_size=200), texts, strategies.text(max_size=40))
+        def send(subject: str, body: str, recipient: str) -> None:
+            receiver.requests.clear()
+            message = make_message(subject=subject, body=body, recipient=recipient)
+            provider.send(message, module.destination(receiver.origin))
+            assert receiver.requests or not f"{subject}{body}".strip()
+            for request in receiver.requests:
+                assert request.path == module.SENT[0]
+                sent, expected = json.loads(request.body), module.SENT[2]
+                assert set(sent) <= set(expected)
+                assert {name for name in expected if sent.get(name) != expected[name]} <= module.TEXTS
+                module.check_text(request, message)
+
+        send()
+
+
+@each_over_http
 def test_a_reset_leaves_the_outcome_unknown(provider: Provider) -> None:
     with served(module_of(provider).ANSWER) as receiver:
         receiver.answer = Reset()
-        answer = provider.send(make_message(), module_of(provider).destinations(receiver.origin)[0])
+        answer = provider.send(make_message(), module_of(provider).destination(receiver.origin))
     assert answer == Ambiguous(Reason(Code.BROKEN, service="the receiver"))
 
 
@@ -154,7 +205,7 @@ def test_an_unreachable_service_is_retried_and_a_private_address_rejected(provid
     answers = []
     for url in unreachable():
         with services_at(url):
-            answers.append(type(provider.send(make_message(), module_of(provider).destinations(url)[0])))
+            answers.append(type(provider.send(make_message(), module_of(provider).destination(url))))
     assert answers == [Retryable, Retryable, Rejected]
 
 
@@ -163,7 +214,7 @@ def test_a_preview_is_what_is_sent(provider: Provider) -> None:
     url = f"https://carillon.example/answer/{'0a' * 48}/"
     message = make_message(subject="*&_👨‍👩‍👧" * 300, body="<@>`👍🏽e\u0301" * 9_000, answer_url=url)
     with served(module_of(provider).ANSWER) as receiver:
-        destination = module_of(provider).destinations(receiver.origin)[0]
+        destination = module_of(provider).destination(receiver.origin)
         assert isinstance(provider.send(message, destination), Delivered)
         rendered = provider.render(message, destination)
     sent = strings_in(json.loads(receiver.requests[0].body))
@@ -189,7 +240,7 @@ def test_every_try_carries_the_same_key_if_the_service_takes_one(provider: Provi
     with served(module.ANSWER) as receiver:
         receiver.answers.append(Reply(500))
         for _ in range(2):
-            provider.send(make_message(), module.destinations(receiver.origin)[0])
+            provider.send(make_message(), module.destination(receiver.origin))
         assert [module.key_of(request) for request in receiver.requests] == [str(make_message().key)] * 2
 
 

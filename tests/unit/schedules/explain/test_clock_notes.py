@@ -9,43 +9,21 @@ import pytest
 from schedules.rules import Timetable, parse
 from schedules.words import clock_note
 
+GAP = "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00"
+TWICE = "{} happens twice on 2026-10-25 in Berlin: fires once, the first time"
+SILENT = "ilent while the clock shows the hour again: the next is at"
+
 
 @pytest.mark.parametrize(
     ("expression", "slot", "said"),
     [
-        ("30 2 * * *", "2026-03-29T03:00+02:00", "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00"),
-        (
-            "30 2 * * *",
-            "2026-10-25T02:30+02:00",
-            "02:30 happens twice on 2026-10-25 in Berlin: fires once, the first time",
-        ),
-        (
-            "0 0-23 * * *",
-            "2026-10-25T02:00+02:00",
-            "02:00 happens twice on 2026-10-25 in Berlin: fires once, the first time; "
-            "silent while the clock shows the hour again: the next is at 03:00, 2 h later",
-        ),
-        (
-            "0,30 0-23 * * *",
-            "2026-10-25T02:30+02:00",
-            "02:30 happens twice on 2026-10-25 in Berlin: fires once, the first time; "
-            "silent while the clock shows the hour again: the next is at 03:00, 1 h 30 min later",
-        ),
-        (
-            "30 0-23/3 * * *",
-            "2026-10-25T00:30+02:00",
-            "Silent while the clock shows the hour again: the next is at 03:30, 4 h later",
-        ),
-        (
-            "0,30 0-23 * * *",
-            "2026-10-25T02:00+02:00",
-            "02:00 happens twice on 2026-10-25 in Berlin: fires once, the first time",
-        ),
-        (
-            "*/30 * * * *",
-            "2026-10-25T02:30+01:00",
-            "02:30 happens twice on 2026-10-25 in Berlin: fires both times",
-        ),
+        ("30 2 * * *", "2026-03-29T03:00+02:00", GAP),
+        ("30 2 * * *", "2026-10-25T02:30+02:00", TWICE.format("02:30")),
+        ("0 0-23 * * *", "2026-10-25T02:00+02:00", f"{TWICE.format('02:00')}; s{SILENT} 03:00, 2 h later"),
+        ("0,30 0-23 * * *", "2026-10-25T02:30+02:00", f"{TWICE.format('02:30')}; s{SILENT} 03:00, 1 h 30 min later"),
+        ("30 0-23/3 * * *", "2026-10-25T00:30+02:00", f"S{SILENT} 03:30, 4 h later"),
+        ("0,30 0-23 * * *", "2026-10-25T02:00+02:00", TWICE.format("02:00")),
+        ("*/30 * * * *", "2026-10-25T02:30+01:00", TWICE.format("02:30").replace("once, the first time", "both times")),
         ("0 * * * *", "2026-06-01T02:00+02:00", ""),
         ("0 9 * * *", "2026-10-24T09:00+02:00", ""),
     ],

@@ -8,7 +8,7 @@ shown. The walk uses nothing but "what does the clock show at this instant".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,8 +16,6 @@ from dateutil.rrule import rrulestr
 
 Matches = Callable[[datetime], bool]
 
-# Since 1970 every offset is a multiple of 30 s: Monrovia's was -0:44:30 until 1972.
-STEP = timedelta(seconds=30)
 MINUTE = timedelta(minutes=1)
 # No clock has been turned back by more than a day: whatever it showed earlier than this has been passed for good.
 WARM_UP = timedelta(hours=26)
@@ -27,18 +25,19 @@ DAY_NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
 
 def slots_between(kind: str, data: Mapping[str, Any], timezone: str, begin: datetime, end: datetime) -> list[datetime]:
-    """All slots with begin < slot <= end, both on whole half minutes."""
+    """All slots with begin < slot <= end, both on whole minutes."""
     if kind == "interval":
         return _elapsed(data, begin, end)
     zone = ZoneInfo(timezone)
     matches = matcher(kind, data)
     if kind == "cron" and any(field.startswith("*") for field in data["expression"].split()[:2]):
         return _whenever_shown(zone, matches, begin, end)
+    step = _step(timezone)
     instant = begin - WARM_UP
     shown = _minute_shown(zone, instant)
     found = []
     while instant < end:
-        instant += STEP
+        instant += step
         now = _minute_shown(zone, instant)
         due = False
         while shown < now:
@@ -49,10 +48,16 @@ def slots_between(kind: str, data: Mapping[str, Any], timezone: str, begin: date
     return found
 
 
+def _step(timezone: str) -> timedelta:
+    """Since 1970 every offset is a multiple of a minute, but for Monrovia's until 1972: -0:44:30."""
+    return MINUTE / 2 if timezone == "Africa/Monrovia" else MINUTE
+
+
 def _whenever_shown(zone: ZoneInfo, matches: Matches, begin: datetime, end: datetime) -> list[datetime]:
     """A cron whose minute or hour starts with a star: each instant at which the clock shows the start of a minute of
     it, both times where it does so twice."""
-    instants = (begin + number * STEP for number in range(1, (end - begin) // STEP + 1))
+    step = _step(str(zone))
+    instants = (begin + number * step for number in range(1, (end - begin) // step + 1))
     shown = ((instant, instant.astimezone(zone).replace(tzinfo=None, fold=0)) for instant in instants)
     return [instant for instant, minute in shown if minute.second == 0 and matches(minute)]
 
@@ -74,13 +79,15 @@ def _elapsed(data: Mapping[str, Any], begin: datetime, end: datetime) -> list[da
 def matcher(kind: str, data: Mapping[str, Any]) -> Matches:
     """Whether a rule names a given civil minute."""
     if kind == "once":
-        return lambda minute: minute == datetime.fromisoformat(data["at"])
-    if kind == "daily":
-        return lambda minute: f"{minute:%H:%M}" == data["time"]
-    if kind == "weekly":
-        return lambda minute: f"{minute:%H:%M}" == data["time"] and minute.weekday() in data["days"]
-    if kind == "monthly":
-        return lambda minute: f"{minute:%H:%M}" == data["time"] and _on_day(minute, data["day"], data["short"])
+        at = datetime.fromisoformat(data["at"])
+        return lambda minute: minute == at
+    if kind in {"daily", "weekly", "monthly"}:
+        of_day = time.fromisoformat(data["time"])
+        if kind == "daily":
+            return lambda minute: minute.time() == of_day
+        if kind == "weekly":
+            return lambda minute: minute.time() == of_day and minute.weekday() in data["days"]
+        return lambda minute: minute.time() == of_day and _on_day(minute, data["day"], data["short"])
     if kind == "cron":
         return _cron(data["expression"])
     if kind == "rrule":
@@ -134,13 +141,13 @@ def _values(field: str, lowest: int, highest: int, names: list[str] | None = Non
 def _calendar(text: str) -> Matches:
     """The civil times of a calendar rule as dateutil sees them, an implementation that is not ours."""
     rule = rrulestr(text)
-    known: dict[str, set[datetime]] = {}
+    known: dict[int, set[datetime]] = {}
 
     def matches(minute: datetime) -> bool:
-        day = f"{minute:%Y-%m-%d}"
-        if day not in known:
-            midnight = minute.replace(hour=0, minute=0)
-            known[day] = set(rule.between(midnight, midnight + timedelta(hours=23, minutes=59), inc=True))
-        return minute in known[day]
+        week = minute.toordinal() // 7
+        if week not in known:
+            first = datetime.fromordinal(7 * week)
+            known[week] = set(rule.between(first, first + timedelta(days=7), inc=True))
+        return minute in known[week]
 
     return matches

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -27,81 +29,30 @@ def make_slots(kind: str, data: dict[str, Any], timezone: str, after: str, count
 
 
 @pytest.mark.parametrize(
-    ("timezone", "time", "after", "slots", "note"),
+    ("timezone", "time", "after", "slots", "code"),
     [
-        (
-            "America/New_York",
-            "02:30",
-            "2026-03-07T12:00",
-            ["2026-03-08T03:00-04:00", "2026-03-09T02:30-04:00"],
-            "02:30 does not exist on 2026-03-08 in New York: fires at 03:00",
-        ),
-        (
-            "America/New_York",
-            "01:30",
-            "2026-10-31T12:00",
-            ["2026-11-01T01:30-04:00", "2026-11-02T01:30-05:00"],
-            "01:30 happens twice on 2026-11-01 in New York: fires once, the first time",
-        ),
-        (
-            "Europe/Berlin",
-            "02:30",
-            "2026-03-28T12:00",
-            ["2026-03-29T03:00+02:00", "2026-03-30T02:30+02:00"],
-            "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00",
-        ),
-        (
-            "Australia/Lord_Howe",
-            "02:15",
-            "2026-10-02T20:00",
-            ["2026-10-04T02:30+11:00", "2026-10-05T02:15+11:00"],
-            "02:15 does not exist on 2026-10-04 in Lord Howe: fires at 02:30",
-        ),
-        (
-            "Australia/Lord_Howe",
-            "01:45",
-            "2026-04-03T20:00",
-            ["2026-04-05T01:45+11:00", "2026-04-06T01:45+10:30"],
-            "01:45 happens twice on 2026-04-05 in Lord Howe: fires once, the first time",
-        ),
-        (
-            "Pacific/Apia",
-            "09:00",
-            "2011-12-29T20:00",
-            ["2011-12-31T00:00+14:00", "2011-12-31T09:00+14:00"],
-            "09:00 does not exist on 2011-12-30 in Apia: fires at 00:00 on 2011-12-31",
-        ),
-        (
-            "Africa/Casablanca",
-            "02:30",
-            "2026-02-14T12:00",
-            ["2026-02-15T02:30+01:00", "2026-02-16T02:30+00:00"],
-            "02:30 happens twice on 2026-02-15 in Casablanca: fires once, the first time",
-        ),
-        (
-            "Africa/Casablanca",
-            "02:30",
-            "2026-03-21T12:00",
-            ["2026-03-22T03:00+01:00", "2026-03-23T02:30+01:00"],
-            "02:30 does not exist on 2026-03-22 in Casablanca: fires at 03:00",
-        ),
-        (
-            "Antarctica/Troll",
-            "01:30",
-            "2026-03-28T12:00",
-            ["2026-03-29T03:00+02:00", "2026-03-30T01:30+02:00"],
-            "01:30 does not exist on 2026-03-29 in Troll: fires at 03:00",
-        ),
+        ("America/New_York", "02:30", "2026-03-07T12:00", "2026-03-08T03:00-04:00 2026-03-09T02:30-04:00", "moved"),
+        ("America/New_York", "01:30", "2026-10-31T12:00", "2026-11-01T01:30-04:00 2026-11-02T01:30-05:00", "once"),
+        ("Europe/Berlin", "02:30", "2026-03-28T12:00", "2026-03-29T03:00+02:00 2026-03-30T02:30+02:00", "moved"),
+        ("Australia/Lord_Howe", "02:15", "2026-10-02T20:00", "2026-10-04T02:30+11:00 2026-10-05T02:15+11:00", "moved"),
+        ("Australia/Lord_Howe", "01:45", "2026-04-03T20:00", "2026-04-05T01:45+11:00 2026-04-06T01:45+10:30", "once"),
+        ("Pacific/Apia", "09:00", "2011-12-29T20:00", "2011-12-31T00:00+14:00 2011-12-31T09:00+14:00", "moved"),
+        ("Africa/Casablanca", "02:30", "2026-02-14T12:00", "2026-02-15T02:30+01:00 2026-02-16T02:30+00:00", "once"),
+        ("Africa/Casablanca", "02:30", "2026-03-21T12:00", "2026-03-22T03:00+01:00 2026-03-23T02:30+01:00", "moved"),
+        ("Antarctica/Troll", "01:30", "2026-03-28T12:00", "2026-03-29T03:00+02:00 2026-03-30T01:30+02:00", "moved"),
     ],
 )
 def test_a_daily_time_is_moved_past_a_gap_and_fires_once_when_it_comes_twice(
-    timezone: str, time: str, after: str, slots: list[str], note: str
+    timezone: str, time: str, after: str, slots: str, code: str
 ) -> None:
-    assert make_slots("daily", {"time": time}, timezone, after, 2) == slots
+    assert make_slots("daily", {"time": time}, timezone, after, 2) == slots.split()
     rule = parse("daily", {"time": time}, timezone)
-    moved, ordinary = (datetime.fromisoformat(slot).astimezone(UTC) for slot in slots)
-    assert explain(rule, moved) == note
-    assert explain(rule, ordinary) == ""
+    changed, ordinary = map(datetime.fromisoformat, slots.split())
+    change = rule.clock_change(changed)
+    assert change is not None
+    assert (change.code, change.timezone, f"{change.times[0]:%H:%M}") == (code, timezone, time)
+    assert change.fires_at == changed.replace(tzinfo=None)
+    assert rule.clock_change(ordinary) is None
 
 
 @pytest.mark.parametrize(
@@ -219,12 +170,15 @@ def test_a_microsecond_inside_a_repeated_hour_rings_the_first_time_only(at: str)
         assert rule.next_after(datetime(2026, 10, 25, 1, tzinfo=UTC) + timedelta(seconds=second_pass)) is None
 
 
-def test_every_clock_change_of_every_zone_is_resolved_to_the_second() -> None:
+def test_every_clock_change_of_a_zone_is_resolved_to_the_second() -> None:
+    """Of every zone in CI, and if ORACLE_EXAMPLES is set; else of a quarter of them."""
+    is_whole = os.environ.keys() & {"CI", "ORACLE_EXAMPLES"}
+    zones = ZONES if is_whole else random.Random(1).sample(ZONES, len(ZONES) // 4)
     # Zones that change their clocks at the same instants are looked at once for each set of offsets.
     looked_at: set[tuple[object, ...]] = set()
     gaps = repeats = 0
     second = timedelta(seconds=1)
-    for timezone in ZONES:
+    for timezone in zones:
         zone = ZoneInfo(timezone)
         for change in clock_changes(timezone):
             before, after = civil.local(zone, change - second) + second, civil.local(zone, change)
@@ -247,4 +201,4 @@ def test_every_clock_change_of_every_zone_is_resolved_to_the_second() -> None:
                 assert civil.first_instant(zone, before) == change + (before - after)
                 assert civil.high_water(zone, change + (before - after)) == before
             assert civil.first_instant(zone, before - second) == change - second
-    assert gaps > 4_000 and repeats > 4_000
+    assert min(gaps, repeats) > 8 * len(zones)

@@ -1,0 +1,35 @@
+"""The kind of the entries, and its task. An entry may be run again at will: its effect commits with its settlement."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bench.faults.models import Effect, Entry, EntryAttempt
+from work.answers import Answer, Done
+from work.kinds import Claim, Kind
+from work.retry import Policy
+from work.tasks import task_of
+
+
+class EntryKind(Kind[Claim]):
+    task = "faults.enter"
+    queue = "deliveries"
+    model, attempts = Entry, EntryAttempt
+    handler = "code"
+
+    def read(self, row: Any, **common: Any) -> Claim:
+        return Claim(**common)
+
+    def run(self, claim: Claim) -> Answer:
+        return Done(effect=partial(Effect.objects.create, entry_id=claim.id))
+
+    def policy(self, handler: str) -> Policy:
+        return Policy(tries=99, waits=(0.3, 1.0))
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        return True
+
+
+ENTRY = EntryKind()
+enter = task_of(ENTRY)

@@ -1,0 +1,96 @@
+"""Check a channel: verify it by a code, or send a test message and show its result."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from notifications import providers
+from notifications.channels import changes, verification
+from notifications.channels.forms import CodeForm
+from notifications.models import Channel, Delivery
+from people import codes
+from people.requests import PersonRequest
+
+# The result of a test stops polling after this many seconds.
+_POLLED = 120.0
+
+
+@login_required
+def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    listed = f"{reverse('notifications:channels')}#channel-{channel.id}"
+    if channel.verified_at is not None:
+        return redirect(listed)
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            if verification.confirm(channel, form.cleaned_data["code"], timezone.now()):
+                messages.success(request, f"“{channel.label}” is ready. Your reminders can use it.")
+                return redirect(listed)
+            form.add_error("code", "This is not the latest code. Check the newest message.")
+        except codes.Spent as spent:
+            form.add_error("code", str(spent))
+    context = {"channel": channel, "provider": providers.find(channel.provider), "form": form}
+    return render(request, "notifications/channel_verify.html", context)
+
+
+@login_required
+@require_POST
+def resend_code(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    if channel.verified_at is None:
+        send_code(request, channel)
+    return redirect("notifications:channel-verify", channel.id)
+
+
+def send_code(request: PersonRequest, channel: Channel) -> None:
+    """Send a code, and show whether it was sent."""
+    try:
+        verification.send_code(channel, timezone.now())
+        messages.success(request, f"A code is on its way to “{channel.label}”.")
+    except (codes.TooSoon, verification.Refused, verification.TooMany) as refusal:
+        messages.error(request, str(refusal))
+
+
+@login_required
+@require_POST
+def send_test(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    if channel.verified_at is None:  # it may only receive a code
+        return redirect("notifications:channel-verify", channel.id)
+    try:
+        delivery_id = changes.send_test(channel, timezone.now())
+    except verification.TooMany as refusal:
+        if request.htmx:
+            return render(request, "notifications/_test_refused.html", {"refusal": refusal})
+        messages.error(request, str(refusal))
+        return redirect("notifications:channels")
+    if request.htmx:
+        return _render_result(request, delivery_id)
+    messages.info(request, "The test is on its way. Reload this page to see the result.")
+    return redirect("notifications:notification", Delivery.objects.get(id=delivery_id).notification_id)
+
+
+@login_required
+@require_safe
+def test_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
+    return _render_result(request, delivery_id)
+
+
+def _render_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
+    delivery = get_object_or_404(Delivery.objects.for_user(request.user), id=delivery_id)
+    age = (timezone.now() - delivery.created_at).total_seconds()
+    context = {
+        "delivery": delivery,
+        "poll": delivery.state in Delivery.OPEN and age < _POLLED,
+        "no_worker": delivery.state == Delivery.State.PENDING and delivery.tries == 0 and age > 10,
+    }
+    return render(request, "notifications/_test_result.html", context)

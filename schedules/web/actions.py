@@ -1,0 +1,190 @@
+"""The buttons of a reminder: pause, skip, snooze, run, copy, delete and their opposites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+from typing import Concatenate
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.timezone import get_current_timezone_name
+from django.views.decorators.http import require_POST
+
+from common.uuid7 import is_recent
+from people.requests import PersonRequest
+from people.user_lock import with_user_lock
+from schedules import editing, rules, words
+from schedules.firing import fire
+from schedules.models import Schedule
+from schedules.rules import civil
+
+View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
+
+
+class SnoozeForm(forms.Form):
+    """`until` is typed in the reader's zone and cleaned to an instant."""
+
+    until = forms.CharField(max_length=40, error_messages={"required": "Choose a date and a time."})
+
+    def clean_until(self) -> object:
+        try:
+            once = rules.parse("once", {"at": self.cleaned_data["until"]}, get_current_timezone_name())
+        except rules.InvalidRule as error:
+            raise forms.ValidationError(str(error)) from None
+        until = once.next_after(civil.FIRST_INSTANT)
+        if until is None or until <= timezone.now():
+            raise forms.ValidationError("This time has passed. Choose a later one.")
+        return until
+
+
+def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | None]) -> View:
+    """A view that does `act` to a reminder of the reader's, then leads back to the page with the button."""
+
+    @login_required
+    @require_POST
+    @wraps(act)
+    def view(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+        schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+        answer = None
+        try:
+            answer = act(request, schedule, fire.read_clock().now)
+        except editing.Conflict:
+            changed = f"“{schedule.title}” has changed since you opened this page. This is its current state."
+            messages.error(request, f"Nothing was done: {changed}")
+        if answer is not None:
+            return answer
+        return redirect("schedules:list") if "list" in request.POST else redirect("schedules:detail", schedule_id)
+
+    return view
+
+
+@_action
+def pause(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    editing.pause(schedule.id, now, request.user)
+    messages.success(request, f"“{schedule.title}” is paused.")
+
+
+@_action
+def resume(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    """End a pause or a snooze."""
+    resumed = editing.resume(schedule.id, now, request.user)
+    if resumed.state == Schedule.State.FINISHED:
+        messages.info(request, f"“{schedule.title}” has no more firings. Edit it to choose another time.")
+        return
+    was_snoozed = schedule.snoozed_until is not None and schedule.snoozed_until > now
+    _report(request, resumed, f"“{schedule.title}” is {'no longer snoozed' if was_snoozed else 'resumed'}.")
+
+
+@_action
+def skip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    slot = _slot(request)
+    skipped = editing.skip_next(schedule.id, slot, now, request.user)
+    _report(request, skipped, f"Skipped: {timezone.localtime(slot):%a %-d %b, %H:%M}.")
+
+
+@_action
+def unskip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    slot = _slot(request)
+    unskipped = editing.unskip(schedule.id, slot, now, request.user)
+    _report(request, unskipped, f"It will fire on {timezone.localtime(slot):%a %-d %b, %H:%M}.")
+
+
+@_action
+def snooze(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    form = SnoozeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, " ".join(map(str, form.errors["until"])))
+        return
+    until = form.cleaned_data["until"]
+    snoozed = editing.snooze(schedule.id, until, now, request.user)
+    text = f"“{schedule.title}” is snoozed until {timezone.localtime(until):%a %-d %b %Y, %H:%M}."
+    no_more = "" if snoozed.next_fire_at else " It has no firings after that. Resume it to undo this."
+    _report(request, snoozed, text + no_more)
+
+
+@_action
+def run(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    try:
+        run_as = _run_as(request)
+    except ValueError:
+        messages.error(request, "Nothing was sent: this page was open for more than a day. Press “Run now” again.")
+        return
+    try:
+        editing.run_now(schedule.id, now, request.user, run_as)
+    except rules.InvalidRule as error:
+        messages.error(request, f"“{schedule.title}” cannot be run: {error} Edit it to fix it.")
+        return
+    if schedule.channels.filter(removed_at=None).exists():
+        messages.success(request, f"“{schedule.title}” is on its way. Its schedule does not change.")
+    else:
+        messages.error(request, f"“{schedule.title}” has no channel. Edit it to choose one.")
+
+
+@_action
+@with_user_lock
+def duplicate(request: PersonRequest, schedule: Schedule, now: datetime) -> HttpResponse:
+    if editing.limit_reached(request.user):
+        return _refuse_another(request)
+    copy = editing.duplicate(schedule.id, now, request.user)
+    messages.success(request, "This is the copy. It is paused. Edit it, then resume it.")
+    return redirect("schedules:edit", copy.id)
+
+
+@_action
+def delete(request: PersonRequest, schedule: Schedule, now: datetime) -> HttpResponse:
+    editing.delete(schedule.id, now, request.user)
+    return redirect(f"{reverse('schedules:list')}?deleted={schedule.id}")
+
+
+@login_required
+@require_POST
+@with_user_lock
+def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
+    if editing.limit_reached(request.user):
+        return _refuse_another(request)
+    schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)
+    messages.success(request, f"“{schedule.title}” is restored.")
+    return redirect("schedules:list")
+
+
+def _slot(request: PersonRequest) -> datetime:
+    """The slot that the page showed; for an unreadable one, an instant that is no slot."""
+    try:
+        slot = datetime.fromisoformat(request.POST.get("slot", ""))
+    except ValueError:
+        return civil.FIRST_INSTANT
+    return slot if slot.tzinfo else civil.FIRST_INSTANT
+
+
+def _run_as(request: PersonRequest) -> UUID | None:
+    """The id that the page gave to this run, so that pressing twice runs once; None without one.
+
+    Raises ValueError if the id is older than a day.
+    """
+    if not (given := request.POST.get("run_as", "")):
+        return None
+    if not is_recent(run_as := UUID(given), timezone.now()):
+        raise ValueError
+    return run_as
+
+
+def _report(request: PersonRequest, schedule: Schedule, said: str) -> None:
+    """Say what was done, or that the rule turned out to be invalid."""
+    if schedule.state == Schedule.State.BROKEN:
+        messages.error(request, f"“{schedule.title}” has stopped because its rule is invalid.")
+    else:
+        messages.success(request, said)
+
+
+def _refuse_another(request: PersonRequest) -> HttpResponse:
+    messages.error(request, words.limit_reached())
+    return redirect("schedules:list")

@@ -1,0 +1,47 @@
+"""Processes that work on this test's database and broker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.db import connection
+
+from notifications.models import Delivery
+
+_SEND = (
+    "import sys, uuid, django; django.setup()\n"
+    "from notifications.deliveries.kind import DELIVERY\n"
+    "from work import runner\n"
+    "runner.run(DELIVERY, uuid.UUID(sys.argv[1]), 'doomed')"
+)
+
+
+def environment(**overrides: str) -> Mapping[str, str]:
+    """The environment that leads a process to this test's database and broker."""
+    given = connection.get_connection_params()
+    return {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": f"postgresql://{given.get('user', '')}@/{given['dbname']}?host={given['host']}",
+        "REDIS_URL": settings.REDIS_URL,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
+        "ALLOWED_NETWORKS": "127.0.0.0/8",
+        "LOG_LEVEL": "WARNING",
+        **overrides,
+    }
+
+
+def send_in_a_process(delivery: Delivery, **overrides: str) -> subprocess.CompletedProcess[bytes]:
+    """Send in a process of its own, which a fault point may kill."""
+    return subprocess.run(
+        [sys.executable, "-c", _SEND, str(delivery.id)],
+        env=os.environ | environment(**overrides),
+        cwd=settings.BASE_DIR,
+        check=False,
+        capture_output=True,
+        timeout=60,
+    )
