@@ -91,7 +91,7 @@ def _running(
     celery = [sys.executable, "-m", "celery", "-A", app, "worker", *options, "--concurrency", str(concurrency)]
     celery += ["--loglevel", "ERROR", "--without-mingle", "--without-gossip"]
     children = [
-        Child(f"worker{n}", [*celery, "-n", f"{app}{n}@%h"], ready_sign=".> exchange=", environment=environment)
+        Child(f"worker{n}", [*celery, "-n", f"{app}{n}@%h"], ready_sign="exchange=", environment=environment)
         for n in range(processes)
     ]
     for child in children:
@@ -108,28 +108,23 @@ def _running(
 
 def memory_of(children: list[Child]) -> int:
     """MiB of all their processes, shared pages counted once (PSS)."""
-    kib = 0
-    for process in _processes_of(children):
-        lines = (process / "smaps_rollup").read_text().splitlines()
-        kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return kib // 1024
+    lines = [line for text in _read(children, "smaps_rollup") for line in text.splitlines()]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) // 1024
 
 
 def cpu_of(children: list[Child]) -> float:
-    """Seconds of CPU that their processes have used."""
-    ticks = 0
-    for process in _processes_of(children):
-        ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:13]))
+    """Seconds of CPU that their process groups have used, with the children that have ended."""
+    ticks = sum(sum(map(int, text.rpartition(")")[2].split()[11:13])) for text in _read(children, "stat"))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _processes_of(children: list[Child]) -> list[Path]:
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
+def _read(children: list[Child], name: str) -> Iterator[str]:
+    """A file of /proc for each process of their groups."""
+    groups = {child.pid for child in children}
+    for process in Path("/proc").glob("[0-9]*"):
         with suppress(FileNotFoundError, ProcessLookupError):
-            if int(status.read_text().rpartition(")")[2].split()[2]) in {child.pid for child in children}:
-                found.append(status.parent)
-    return found
+            if os.getpgid(int(process.name)) in groups:
+                yield (process / name).read_text()
 
 
 def own_redis_database(app: Any) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.environment import children_environment, clear_broker, environment, report
-from bench.workers import Sink, own_redis_database, worker
+from bench.workers import Sink, cpu_of, own_redis_database, worker
 from config.processes import Child
 
 _LIST = Path(__file__).with_name("requirements.txt")
@@ -98,14 +98,14 @@ def _measure(queue: Queue, sink: Sink, count: int) -> tuple[float, float]:
     queue.signal(signal.SIGSTOP)
     target, over = sink.answered + count, _count(queue) + count
     queue.publish(count)
-    used, started = _cpu_of(queue.children), time.perf_counter()
+    used, started = cpu_of(queue.children), time.perf_counter()
     queue.signal(signal.SIGCONT)
     while sink.answered < target or (queue.ended and _count(queue) < over):
         if time.perf_counter() > started + 90:
             raise SystemExit(f"{queue.name}: only {sink.answered - target + count} of {count} were answered")
         time.sleep(0.02)
     took = time.perf_counter() - started
-    return count / took, (_cpu_of(queue.children) - used) / count * 1000
+    return count / took, (cpu_of(queue.children) - used) / count * 1000
 
 
 def _crash(queues: Sequence[Queue]) -> dict[str, dict[str, Any]]:
@@ -248,19 +248,6 @@ def _count(queue: Queue) -> int:
         cursor.execute(queue.ended)
         [count] = cursor.fetchone()
     return int(count)
-
-
-def _cpu_of(children: Sequence[Child]) -> float:
-    """Seconds of CPU that their process groups have used, with the children that have ended."""
-    groups, ticks = {child.pid for child in children}, 0
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            values = status.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(values[2]) in groups:
-            ticks += sum(int(value) for value in values[11:13])
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _environment_of_peers() -> str:
