@@ -130,7 +130,7 @@ def test_a_claim_committed_by_a_connection_that_broke_is_released_and_made_again
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     delivery = make_delivery(make_channel(make_user()))
-    monkeypatch.setattr(claiming, "_claim", once_then_broken(claiming._claim))
+    monkeypatch.setattr(claiming, "_claim_alone", once_then_broken(claiming._claim_alone))
     send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("delivered", 1)
@@ -149,7 +149,7 @@ def test_a_settling_committed_by_a_connection_that_broke_counts(monkeypatch: pyt
 @pytest.mark.django_db(transaction=True)
 def test_within_a_transaction_nothing_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     delivery = make_delivery(make_channel(make_user()))
-    monkeypatch.setattr(claiming, "_claim", once_then_broken(claiming._claim))
+    monkeypatch.setattr(claiming, "_claim_alone", once_then_broken(claiming._claim_alone))
     with pytest.raises(OperationalError), transaction.atomic():
         take(delivery.id, "worker")
     delivery.refresh_from_db()
