@@ -96,6 +96,7 @@ INSTALLED_APPS = [
     "work",
     "notifications",
     "schedules",
+    "api",
     "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -117,6 +118,7 @@ MIDDLEWARE = [
     "config.middleware.ContentSecurityPolicy",
     "config.middleware.StaticFiles",
     "config.middleware.PrivatePages",
+    "api.middleware.Problems",
     "config.middleware.UTF8Only",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -206,6 +208,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 TESTS_A_DAY = env.integer("TESTS_A_DAY", 100)
+API_REQUESTS_PER_MINUTE = env.integer("API_REQUESTS_PER_MINUTE", 60)  # for each token; 0: no limit
 SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # without tests and inboxes
 
 # --- Time and language -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ delivery that is being sent at that moment is not tried again.
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -53,6 +54,8 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
         urgent=True,  # its person has chosen the hour
         in_order=bool(said.channel_order),
         escalate_after=said.escalate_after,
+        category=said.category,
+        data=None if said.data is None else json.dumps(said.data),
     )
     if again.channels:
         publish_after_commit(outbox.record([again]))

@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
 
 from common import zones
+from common.uuid7 import uuid7
 
 # Instants that Python can show in any zone; PostgreSQL also has years before 1, after 9999 and "infinity".
 READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
@@ -123,6 +125,27 @@ class Code(models.Model):
 
     def __str__(self) -> str:
         return str(self.subject)
+
+
+class ApiToken(models.Model):
+    """A bearer token of the HTTP API. Only its hash is stored; `prefix` is its readable beginning. See `tokens`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
+    label = models.CharField(max_length=80)
+    scopes = ArrayField(models.CharField(max_length=16))
+    prefix = models.CharField(max_length=16, editable=False)
+    hashed = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.prefix}…)"
 
 
 class RefusedMailbox(models.Model):

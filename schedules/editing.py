@@ -7,7 +7,7 @@ who is signed in).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import cast
@@ -23,6 +23,7 @@ from notifications.reasons import Code
 from people.models import User
 from schedules import mirror, slots
 from schedules.firing import fire, quarantine
+from schedules.insert import insert
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.rules.civil import TICK
 from work.wakes import publish_after_commit
@@ -30,7 +31,8 @@ from work.wakes import publish_after_commit
 What = ScheduleEvent.What
 
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
-_OF_A_DRAFT = (*_TIMING, "title", "body", "spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
+_SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
+_OF_A_DRAFT = (*_TIMING, *_SENDING, "title", "body", "category", "data")
 _OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
 
 
@@ -67,6 +69,8 @@ class Draft:
     grace: int = 60
     spread: int = 0
     stale_after: int | None = None
+    category: str = ""
+    data: Mapping[str, object] | None = None
 
 
 def limit_reached(user: User) -> bool:
@@ -79,12 +83,17 @@ def limit_reached(user: User) -> bool:
 def create(
     user: User, draft: Draft, now: datetime, schedule_id: UUID | None = None, by: User | None = None
 ) -> Schedule:
-    """Create a schedule of `user`. Raises IntegrityError if `schedule_id`, the id from a form, exists already."""
+    """Create a schedule of `user`, whose time zone becomes theirs if they have none.
+
+    Raises IntegrityError if `schedule_id`, the id from a form, exists already.
+    """
     schedule = Schedule(user=user, id=schedule_id or uuid7())
     _apply(schedule, draft)
     set_next_slot(schedule, now)
-    _insert(schedule, draft.channels)
-    _record_event(schedule, What.CREATED, now, by or user)
+    insert(schedule, draft.channels, _event(schedule, What.CREATED, now, by or user))
+    if not user.time_zone:
+        user.time_zone = schedule.time_zone
+        user.save(update_fields=["time_zone"])
     return schedule
 
 
@@ -93,8 +102,7 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
     """A copy with the same channels. It is paused, so that nothing is sent twice before its owner edits it."""
     original = _lock(schedule_id, now)
     copy = Schedule(**{name: getattr(original, name) for name in _OF_A_COPY}, state=Schedule.State.PAUSED)
-    _insert(copy, list(original.channels.all()))
-    _record_event(copy, What.CREATED, now, by, copy_of=str(original.id))
+    insert(copy, list(original.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(original.id)))
     return copy
 
 
@@ -261,12 +269,6 @@ def set_next_slot_or_break(schedule: Schedule, now: datetime) -> None:
         schedule.error = quarantine.describe(error)
 
 
-def _insert(schedule: Schedule, channels: Sequence[Channel]) -> None:
-    mirror.write(schedule)
-    schedule.save(force_insert=True)
-    schedule.channels.set(channels)
-
-
 def _save(schedule: Schedule, now: datetime) -> Schedule:
     schedule.version += 1
     schedule.updated_at = now
@@ -278,7 +280,13 @@ def _save(schedule: Schedule, now: datetime) -> Schedule:
 def _record_event(
     schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
 ) -> None:
-    ScheduleEvent.objects.create(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
+    _event(schedule, what, now, by, **detail).save()
+
+
+def _event(
+    schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
+) -> ScheduleEvent:
+    return ScheduleEvent(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
 
 
 def _written(timing: dict[str, object]) -> dict[str, object]:

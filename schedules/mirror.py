@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask
+from django_celery_beat.models import PeriodicTask
 
-from common.postgres import change
+from common.postgres import change, query
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Rule
 from schedules.rules.cron import Cron
@@ -44,13 +45,26 @@ def create_indexes(plan: Sequence[tuple[Any, bool]] = (), **_: Any) -> None:
         change(_INDEXES, None)
 
 
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The row of a timing, which schedules share: the column that refers to it, its table, its values."""
+
+    column: str
+    table: str
+    values: dict[str, Any]
+
+
 def write(schedule: Schedule) -> None:
-    """Create or update the row of `schedule`; the caller saves the schedule, which refers to it."""
-    fields = _fields(schedule)
+    """Update the row of `schedule`, or create a lost one; the caller saves the schedule, which refers to it."""
+    columns = fields(schedule)
+    if (timing := timing_of(schedule)) is not None:
+        statement, values = shared(timing)
+        [row] = query(f"WITH {statement} SELECT id FROM timing", values)  # noqa: S608 - names of columns
+        columns |= {"clocked_id": None, "interval_id": None, "crontab_id": None, timing.column: row.id}
     if schedule.periodic_task_id is None:
-        [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**fields)])
+        [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**columns)])
     else:
-        PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**fields)
+        PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**columns)
 
 
 def disable(task_ids: Sequence[int]) -> None:
@@ -64,8 +78,8 @@ def delete(instance: Schedule, using: str, **_: Any) -> None:
     PeriodicTask.objects.filter(id=instance.periodic_task_id)._raw_delete(using)
 
 
-def _fields(schedule: Schedule) -> dict[str, Any]:
-    """The row's columns; also inserts the shared row of its timing where it is missing."""
+def fields(schedule: Schedule) -> dict[str, Any]:
+    """The row's columns, without its timing."""
     return {
         "name": f"{schedule.title[:150]} ({schedule.id})",
         "task": FIRE,
@@ -75,20 +89,41 @@ def _fields(schedule: Schedule) -> dict[str, Any]:
         "start_time": schedule.starts_at,
         "expires": schedule.ends_at,
         "description": schedule.when,
-    } | _timing(schedule)
+    }
 
 
-def _timing(schedule: Schedule) -> dict[str, Any]:
+def timing_of(schedule: Schedule) -> Timing | None:
+    """None for an unreadable rule: the row keeps its timing."""
     if schedule.state == Schedule.State.BROKEN or (rule := _readable(schedule)) is None:
-        return {}  # the row keeps its timing
-    timing: dict[str, Any] = {"clocked": None, "interval": None, "crontab": None}
+        return None
     data = rule.data()
     if schedule.kind == "once":
-        return timing | {"clocked": _shared(ClockedSchedule, clocked_time=_instant(rule))}
+        return Timing("clocked_id", "django_celery_beat_clockedschedule", {"clocked_time": _instant(rule)})
     if schedule.kind == "interval":
-        return timing | {"interval": _shared(IntervalSchedule, every=data["every"], period=data["unit"])}
+        every = {"every": data["every"], "period": data["unit"]}
+        return Timing("interval_id", "django_celery_beat_intervalschedule", every)
     crontab = _of_cron(rule) if isinstance(rule, Cron) else _crontab(schedule.kind, data)
-    return timing | {"crontab": _shared(CrontabSchedule, timezone=schedule.time_zone, **crontab)}
+    crontab["timezone"] = schedule.time_zone
+    return Timing("crontab_id", "django_celery_beat_crontabschedule", crontab)
+
+
+def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
+    """A part of a WITH that gives the id of a timing's row as `timing`, and inserts the row where it is missing.
+
+    It sends no signal, which would make beat reload everything.
+    """
+    if timing is None:
+        return "timing AS (SELECT NULL::int AS id)", {}
+    names = list(timing.values)
+    same = " AND ".join(f"{name} = %({name})s" for name in names)
+    given = ", ".join(f"%({name})s" for name in names)
+    statement = (
+        f"found AS (SELECT id FROM {timing.table} WHERE {same} ORDER BY id LIMIT 1),"  # noqa: S608 - names of columns
+        f" added AS (INSERT INTO {timing.table} ({', '.join(names)})"
+        f" SELECT {given} WHERE NOT EXISTS (SELECT FROM found) RETURNING id),"
+        " timing AS (SELECT id FROM found UNION ALL SELECT id FROM added)"
+    )
+    return statement, timing.values
 
 
 def _readable(schedule: Schedule) -> Rule | None:
@@ -138,11 +173,3 @@ def _instant(rule: Rule) -> datetime:
     # Also if it has passed: an enabled row without a timing stops the stock scheduler.
     slot = rule.next_after(datetime.min.replace(tzinfo=UTC))
     return slot or datetime.max.replace(tzinfo=UTC)
-
-
-def _shared(model: Any, **fields: Any) -> Any:
-    """The row with these fields. Creating it sends no signal, which would make beat reload everything."""
-    found = model.objects.filter(**fields).first()
-    if found is None:
-        [found] = model.objects.bulk_create([model(**fields)])
-    return found

@@ -24,8 +24,8 @@ def _excluded(condition: str) -> models.Func:
     return models.Func(models.F("excluded"), template=condition, output_field=models.BooleanField())
 
 
-def _rule(condition: str) -> models.Func:
-    return models.Func(models.F("rule"), template=condition, output_field=models.BooleanField())
+def _json(field: str, condition: str) -> models.Func:
+    return models.Func(models.F(field), template=condition, output_field=models.BooleanField())
 
 
 class ScheduleQuerySet(models.QuerySet["Schedule"]):
@@ -60,6 +60,9 @@ class Schedule(models.Model):
     )
     title = models.CharField(max_length=200)
     body = models.TextField(blank=True)
+    # For the owner's programs: webhooks repeat both.
+    category = models.SlugField(max_length=50, blank=True, db_default="", db_index=False)
+    data = models.JSONField(null=True, blank=True)
     channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
     # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
@@ -139,9 +142,14 @@ class Schedule(models.Model):
             # Nested deeper than any rule is, or a number of thousands of digits: Python's parser of JSON gives up, and
             # with it whole pages.
             models.CheckConstraint(
-                condition=Q(_rule("NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
-                & Q(_rule("NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                condition=Q(_json("rule", "NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
+                & Q(_json("rule", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
                 name="schedule_readable_rule",
+            ),
+            models.CheckConstraint(
+                condition=Q(_json("data", "NOT jsonb_path_exists(%(expressions)s, '$.**{40}')"))
+                & Q(_json("data", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                name="schedule_readable_data",
             ),
             models.CheckConstraint(
                 condition=Q(_excluded("coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))

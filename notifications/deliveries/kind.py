@@ -71,7 +71,8 @@ class DeliveryKind(Kind[Claim]):
     person = "(SELECT user_id FROM notifications_notification WHERE id = d.notification_id)"
     on_unknown = "(SELECT on_unknown FROM notifications_channel WHERE id = d.channel_id)"
     columns = f"""
-       d.channel_id, n.subject, n.body, n.slot, n.origin IN ('test', 'code') AS is_test,
+       d.channel_id, n.subject, n.body, n.slot, n.batch_id, n.category, n.data,
+       CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END AS escalating_id,
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
@@ -105,6 +106,10 @@ class DeliveryKind(Kind[Claim]):
                 slot=row.slot,
                 unsubscribe_url=UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else "",
                 answer_url="" if row.escalating_id is None else ANSWER.address(row.escalating_id),
+                correlation_id=row.batch_id,
+                schedule_id=row.schedule_id,
+                category=row.category,
+                data=None if row.data is None else json.loads(row.data),
             ),
             # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
             address=json.loads(row.address),

@@ -27,7 +27,7 @@ class NewNotification:
     """A notification to record, with the channels (id, provider) that it goes to. Instants are aware.
 
     Deliveries that would disturb the person wait for the end of `quiet_hours`. Where `in_order`, only the
-    first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`.
+    first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`. `data` is JSON.
     """
 
     user_id: int
@@ -44,6 +44,8 @@ class NewNotification:
     quiet_hours: quiet.Wait | None = None
     in_order: bool = False
     escalate_after: int | None = None
+    category: str = ""
+    data: str | None = None
 
 
 # Inserts the deliveries of the rows `new`, and returns what to publish. Its statement gets `wakes.parameters()`.
@@ -63,14 +65,15 @@ _RECORD = (
     """
 WITH recorded AS (
     INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent,
-                                            channel_order, escalate_after, advance_at)
-    SELECT id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, channel_order::uuid[],
-           escalate_after, greatest(first_at, now()) + escalate_after * interval '1 minute'
+                                            category, data, channel_order, escalate_after, advance_at)
+    SELECT id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, category, data::jsonb,
+           channel_order::uuid[], escalate_after, greatest(first_at, now()) + escalate_after * interval '1 minute'
       FROM unnest(%(ids)s::uuid[], %(batches)s::uuid[], %(users)s::bigint[], %(origins)s::text[],
                   %(origin_ids)s::uuid[], %(slots)s::timestamptz[], %(subjects)s::text[], %(bodies)s::text[],
-                  %(urgent)s::bool[], %(orders)s::text[], %(escalations)s::int[], %(first)s::timestamptz[])
-           AS n(id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, channel_order, escalate_after,
-                first_at)
+                  %(urgent)s::bool[], %(categories)s::text[], %(data)s::text[], %(orders)s::text[],
+                  %(escalations)s::int[], %(first)s::timestamptz[])
+           AS n(id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, category, data, channel_order,
+                escalate_after, first_at)
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id
 ), new AS (
@@ -111,6 +114,8 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
             "subjects": column(one.subject for _, one in new),
             "bodies": column(one.body for _, one in new),
             "urgent": column(one.urgent for _, one in new),
+            "categories": column(one.category for _, one in new),
+            "data": column(one.data for _, one in new),
             "orders": column(_order(one) for _, one in new),
             "escalations": column(one.escalate_after for _, one in new),
             "first": column(_wait(one, one.channels[0][1])[0] if one.in_order else None for _, one in new),

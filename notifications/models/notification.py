@@ -73,6 +73,9 @@ class Notification(models.Model):
     urgent = models.BooleanField(db_default=False, help_text="Does not wait for the end of its person's quiet hours.")
     subject = models.CharField(max_length=200)
     body = models.TextField(blank=True)
+    # As its schedule had them, so that every try of a webhook says the same.
+    category = models.CharField(max_length=50, blank=True, db_default="")
+    data = models.JSONField(null=True, blank=True)
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
     escalate_after = models.PositiveIntegerField(null=True, editable=False)
     # When `fallback` decides whether to try the next channel in order; a trigger sets it when a delivery fails.

@@ -220,6 +220,10 @@ def _document(message: Message, now: datetime) -> str:
         "slot": slot,
         "recipient": message.recipient,
         "answer_url": message.answer_url or None,
+        "correlation_id": str(message.correlation_id or message.key),
+        "schedule_id": None if message.schedule_id is None else str(message.schedule_id),
+        "category": message.category or None,
+        "data": message.data,
     }
     return json.dumps({"type": "notification", "timestamp": slot or now.isoformat(), "data": data})
 

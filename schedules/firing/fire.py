@@ -279,6 +279,8 @@ def _notification(
         quiet_hours=schedule.quiet_hours(max(available_at, now)),
         in_order=bool(schedule.channel_order),
         escalate_after=schedule.escalate_after if schedule.channel_order else None,
+        category=schedule.category,
+        data=schedule.data,
     )
 
 

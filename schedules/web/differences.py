@@ -28,6 +28,7 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
         ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
         ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
         ("Do not send if older than", _seconds(schedule.stale_after), _seconds(draft.stale_after)),
+        ("Category", schedule.category, draft.category),
         ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
         (
             "Channels",

@@ -30,9 +30,6 @@ def new(request: PersonRequest) -> HttpResponse:
             schedule = editing.create(request.user, form.draft(), now, form.cleaned_data["made_as"])
         except IntegrityError:  # the same form, sent twice at once
             return redirect("schedules:detail", form.cleaned_data["made_as"])
-        if not request.user.time_zone:
-            request.user.time_zone = schedule.time_zone
-            request.user.save(update_fields=["time_zone"])
         messages.success(request, f"“{schedule.title}” is created.")
         return redirect("schedules:detail", schedule.id)
     return render(request, "schedules/form.html", {"form": form})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
 from schedules.web.timing_form import TimingForm, typed
 
 # Fields that a form, a draft and a schedule hold alike.
-_PLAIN = ("title", "body", "urgent", "escalate_after", "grace", "spread", "stale_after")
+_PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spread", "stale_after")
 
 
 class TemplateField(forms.CharField):
@@ -43,6 +44,21 @@ class TextField(TemplateField):
 
     def to_python(self, value: Any) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")
+
+
+class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Some of the channels in `own`, which are read once, for the choices and the check."""
+
+    own: Sequence[Channel] = ()
+
+    def clean(self, value: Any) -> list[Channel]:  # type: ignore[override]  # Django's own gives a queryset
+        chosen = {str(one).lower().replace("-", "") for one in value or ()}
+        if not chosen:
+            raise ValidationError(self.error_messages["required"], code="required")
+        found = [channel for channel in self.own if channel.id.hex in chosen]
+        if len(found) < len(chosen):
+            raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
+        return found
 
 
 class ReminderForm(OrderForm, LateForm, TimingForm):
@@ -66,14 +82,23 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             ),
         ],
     )
-    channels = forms.ModelMultipleChoiceField(
+    channels = ChannelsField(
         label="Channels",
         queryset=Channel.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Choose at least one channel.",
             "invalid_choice": "This is not one of your channels. Choose from those listed.",
-            "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
+        },
+    )
+    category = forms.SlugField(
+        label="Category",
+        required=False,
+        max_length=50,
+        help_text="One word, such as plants. Your webhooks get it.",
+        error_messages={
+            "invalid": "Use letters, digits, “-” and “_” only, such as house-plants.",
+            "max_length": "This category is %(show_value)d characters long; at most %(limit_value)d fit.",
         },
     )
     urgent = forms.BooleanField(label="Urgent", required=False, help_text="Also sent during your quiet hours.")
@@ -83,7 +108,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
     made_as = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(
-        self, data: QueryDict | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
+        self, data: Mapping[str, Any] | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
     ) -> None:
         usable = Q(verified_at__isnull=False, disabled_at=None)
         if schedule is None:
@@ -97,7 +122,9 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self._user, self._is_new = user, schedule is None
-        self.fields["channels"].queryset = own  # type: ignore[attr-defined]  # a ModelMultipleChoiceField
+        self._stored_data = None if schedule is None else schedule.data
+        field = cast(ChannelsField, self.fields["channels"])
+        field.queryset, field.own = own, list(own)
         self.add_positions(list(own), [] if schedule is None else schedule.channel_order)
 
     def clean(self) -> dict[str, Any]:
@@ -133,7 +160,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         self.data = again
 
     def draft(self) -> Draft:
-        """The draft that a valid form describes."""
+        """The draft that a valid form describes; the form has no field for `data`, which stays."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
         return Draft(
@@ -148,4 +175,5 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             in_order=self.in_order(),
             misfire=Schedule.Misfire(cleaned["misfire"]),
             **{name: cleaned[name] for name in _PLAIN},
+            data=self._stored_data,
         )

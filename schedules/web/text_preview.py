@@ -22,6 +22,7 @@ LONGEST_BODY = 10_000
 class Length:
     """The length on one channel; `limit` is None if there is none, `cut` if it does not fit."""
 
+    channel_id: UUID
     label: str
     length: int
     limit: int | None
@@ -60,7 +61,12 @@ def _length(message: Message, channel: Channel) -> Length:
     provider, there = providers.get(channel.provider), _destination(channel)
     rendered, unit = provider.render(message, there), provider.limits_for(there).unit
     return Length(
-        channel.label, rendered.body.length, rendered.body.limit, unit, cut=rendered.subject.cut or rendered.body.cut
+        channel.id,
+        channel.label,
+        rendered.body.length,
+        rendered.body.limit,
+        unit,
+        cut=rendered.subject.cut or rendered.body.cut,
     )
 
 

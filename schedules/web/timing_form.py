@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -134,7 +135,7 @@ class TimingForm(forms.Form):
         },
     )
 
-    def __init__(self, data: QueryDict | None = None, *, now: datetime, fired: int = 0, **options: Any) -> None:
+    def __init__(self, data: Mapping[str, Any] | None = None, *, now: datetime, fired: int = 0, **options: Any) -> None:
         super().__init__(data, **options)
         self.now, self.fired = now, fired
         self.timetable: Timetable | None = None

@@ -12,6 +12,8 @@ from django.contrib.contenttypes.models import ContentType
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
+from api.fields import written
+from api.v1 import api
 from people.models import User
 from schedules.models import Schedule
 from tests.make import make_channel, make_delivery, make_schedule
@@ -77,6 +79,50 @@ def values_of(owner: User) -> dict[str, object]:
         "uidb36": "1",
         "pk": owner.pk,
         "token": f"{message.notification_id.hex}{uuid4().hex * 2}",
+    }
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path of the API; `body` says whether it takes one."""
+
+    name: str
+    method: str
+    template: str
+    body: bool
+
+    @property
+    def takes(self) -> list[str]:
+        return re.findall(r"{(\w+)}", self.template)
+
+    def path(self, values: Mapping[str, object]) -> str:
+        """Without the prefix. Raises KeyError for a parameter that `values` lacks."""
+        return self.template.format(**values).removeprefix("/api/v1")
+
+
+def every_operation() -> list[Operation]:
+    paths = api.get_openapi_schema()["paths"]
+    return [
+        Operation(details["operationId"], method.upper(), template, "requestBody" in details)
+        for template, methods in paths.items()
+        for method, details in methods.items()
+    ]
+
+
+def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
+    """For each operation that takes a body, a valid one of the owner's."""
+    schedule = Schedule.objects.get(id=values["schedule_id"])
+    timing = {"dailyTime": {"hour": 9, "minute": 0}}
+    whole = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channels": [str(values["channel_id"])]}
+    slot = {"slot": written(schedule.next_fire_at)}
+    return {
+        "create_schedule": whole,
+        "preview_schedule": whole,
+        "replace_schedule": whole,
+        "change_schedule": {"channels": whole["channels"]},
+        "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
+        "skip_slot": slot,
+        "unskip_slot": slot,
     }
 
 

@@ -6,7 +6,16 @@ import pytest
 from django.test import Client
 
 from people.models import User
-from tests.db.every_url import Url, delete_schedules, every_url, values_of
+from tests.db.api.conftest import Api
+from tests.db.every_url import (
+    Operation,
+    Url,
+    bodies_of,
+    delete_schedules,
+    every_operation,
+    every_url,
+    values_of,
+)
 from tests.make import make_channel, make_delivery, make_schedule, make_user, signed_in
 
 # What opens without signing in, and why.
@@ -28,7 +37,8 @@ OPEN = {
     "account_reset_password_from_key": "whoever has the mail: its link is signed",
     "account_reset_password_from_key_done": "says that the password is new",
 }
-URLS = every_url()
+URLS = [url for url in every_url() if not url.name.startswith("api:")]
+OPERATIONS = every_operation()
 OF_STAFF = [url for url in URLS if url.template.startswith("/admin/")]
 OF_SOMEBODY = [url for url in URLS if url not in OF_STAFF and any(name.endswith("_id") for name in url.takes)]
 PRIVATE = [url for url in URLS if url not in OF_STAFF and url.name not in OPEN]
@@ -116,3 +126,50 @@ def test_nobody_sends_to_anothers_channel(stranger: Client, ada: User) -> None:
     written = {"title": "Rent", "kind": "daily", "time": "09:00", "time_zone": "UTC", "channels": [str(inbox.id)]}
     assert "channels" in stranger.post("/reminders/new/", written).context["form"].errors
     assert not inbox.schedules.exists()
+
+
+def operations(found: list[Operation]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("operation", found, ids=[one.name for one in found])
+
+
+@operations(OPERATIONS)
+def test_no_operation_of_the_api_answers_without_a_token(browser: Client, ada: User, operation: Operation) -> None:
+    path = f"/api/v1{operation.path(values_of(ada))}"
+    assert browser.generic(operation.method, path).status_code == 401
+
+
+@operations([one for one in OPERATIONS if one.takes])
+def test_a_strangers_token_gets_404_where_the_owners_gets_an_answer(ada: User, operation: Operation) -> None:
+    values = values_of(ada)
+    body = bodies_of(values)[operation.name] if operation.body else None
+    if operation.name == "restore_schedule":
+        delete_schedules()
+    path = operation.path(values)
+    assert Api(make_user())(operation.method, path, body).status_code == 404
+    # A slot that nobody has skipped is a conflict, which only its owner is told of.
+    assert Api(ada)(operation.method, path, body).status_code in {200, 201, 202, 204, 409}
+
+
+def test_no_body_reaches_what_is_anothers(ada: User) -> None:
+    """With the stranger's own rows in the path, and Ada's in the body."""
+    hers, stranger, refused = values_of(ada), make_user(), []
+    own, bodies = values_of(stranger), bodies_of(hers)
+    for operation in OPERATIONS:
+        body = bodies.get(operation.name, {})
+        if str(hers["channel_id"]) in str(body):
+            answer = Api(stranger)(operation.method, operation.path(own), body)
+            assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "channels"), operation.name
+            refused.append(operation.name)
+    assert {"create_schedule", "preview_schedule", "replace_schedule", "change_schedule"} <= set(refused)
+    assert not stranger.schedules.filter(channels=hers["channel_id"]).exists()
+
+
+def test_no_list_of_the_api_shows_what_is_anothers(ada: User) -> None:
+    planted, stranger = "Adas own words", make_user()
+    inbox = make_channel(ada, label=planted)
+    make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", subject=planted)
+    make_schedule(ada, [inbox], title=planted, category="planted")
+    for operation in OPERATIONS:
+        if operation.method == "GET" and not operation.takes:
+            answer = Api(stranger).get(operation.path({}))
+            assert (answer.status_code, planted in answer.content.decode()) == (200, False), operation.name

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import http.client
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode, urlsplit
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 from redis import Redis
 
-from config.processes import Child, web_command
 from notifications.net import address_checks
-from people.models import User
-from tests.broken_line import Line
-from tests.make import make_channel, make_schedule, make_user, signed_in
-from tests.process.conftest import free_port, wait_until
+from tests.make import make_channel, make_schedule, make_user
+from tests.process.web import Web, signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,89 +27,6 @@ def nothing_is_counted_yet() -> None:
     """What a web process counts, it counts where the next test's does."""
     with Redis.from_url(settings.REDIS_URL) as client:
         client.flushdb()
-
-
-class Web:
-    """A web process on a port of its own, which reaches both engines over lines that can be cut and silenced."""
-
-    def __init__(self, **variables: str) -> None:
-        held, url = connection.settings_dict, urlsplit(settings.REDIS_URL)
-        self.database = Line(f"{held['HOST']}/.s.PGSQL.{held['PORT'] or 5432}")
-        self.redis = Line(url.path)
-        for line in (self.database, self.redis):
-            line.mend()
-        self.port = free_port()
-        self.lines: list[str] = []
-        environment = {
-            "DATABASE_URL": f"postgresql://{held['USER']}@127.0.0.1:{self.database.port}/{held['NAME']}",
-            "REDIS_URL": f"redis://127.0.0.1:{self.redis.port}/0",
-            "SECRET_KEY": settings.SECRET_KEY,
-            "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
-            "ALLOWED_NETWORKS": "127.0.0.0/8",
-            "BASE_URL": f"http://127.0.0.1:{self.port}",
-            **variables,
-        }
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("BEHIND_PROXY", variables.get("BEHIND_PROXY", ""))
-            command = web_command("127.0.0.1", self.port)
-        self.child = Child(
-            "web",
-            command,
-            environment=environment,
-            ready_check=lambda: self._answers(),
-            on_line=lambda line, _: self.lines.append(line),
-        )
-
-    def __enter__(self) -> Web:
-        self.child.start()
-        self.wait_until(self.child.is_ready)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.child.stop(0.0)
-        for line in (self.database, self.redis):
-            with suppress(AssertionError):
-                line.cut()
-
-    def wait_until(self, condition: Callable[[], bool]) -> None:
-        wait_until(lambda: condition() or self.child.exit_status() is not None)
-        assert self.child.exit_status() is None, "\n".join(self.lines)
-
-    def _answers(self) -> bool:
-        with suppress(OSError):
-            return self.ask("GET", "/healthz").status == 200
-        return False
-
-    def ask(self, method: str, path: str, body: Any = None, cookie: str = "", **headers: str) -> Answer:
-        """One request, with the `cookie` of `cookie_of`."""
-        if cookie:
-            headers |= {"Cookie": f"{cookie}; csrftoken={'x' * 32}", "X-CSRFToken": "x" * 32}
-        if isinstance(body, dict):
-            body, headers["Content-Type"] = urlencode(body), "application/x-www-form-urlencoded"
-        started = time.monotonic()
-        asked = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        try:
-            asked.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
-            answer = asked.getresponse()
-            return Answer(answer.status, answer.headers, answer.read().decode(), time.monotonic() - started)
-        finally:
-            asked.close()
-
-    def written(self) -> int:
-        """Bytes that the process has written to files and sockets."""
-        lines = dict(line.split(": ") for line in Path(f"/proc/{self.child.pid}/io").read_text().splitlines())
-        return int(lines["write_bytes"])
-
-
-class Answer:
-    def __init__(self, status: int, headers: Any, text: str, took: float) -> None:
-        self.status, self.headers, self.text, self.took = status, headers, text, took
-
-
-def cookie_of(user: User) -> str:
-    """The cookie of a new session."""
-    client = signed_in(user)
-    return f"sessionid={client.cookies['sessionid'].value}"
 
 
 @contextmanager
@@ -170,8 +78,8 @@ def test_a_forwarded_address_is_believed_only_behind_a_proxy() -> None:
 
 
 def test_forms_that_look_at_silent_addresses_hold_up_no_page() -> None:
-    cookies = [cookie_of(make_user()) for _ in range(12)]
-    reader = cookie_of(make_user())
+    cookies = [signed_in(make_user()) for _ in range(12)]
+    reader = signed_in(make_user())
     with silent_server() as (port, taken), Web() as web, ThreadPoolExecutor(60) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
         sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, cookie) for cookie in cookies * 4]
@@ -184,7 +92,7 @@ def test_forms_that_look_at_silent_addresses_hold_up_no_page() -> None:
 
 
 def test_one_person_has_two_addresses_looked_at_at_the_same_time() -> None:
-    ada = cookie_of(make_user())
+    ada = signed_in(make_user())
     with silent_server() as (port, taken), Web() as web, ThreadPoolExecutor(10) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
         sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, ada) for _ in range(8)]
@@ -195,7 +103,7 @@ def test_one_person_has_two_addresses_looked_at_at_the_same_time() -> None:
 
 @pytest.mark.parametrize("how", ["cut", "silence"])
 def test_while_the_database_is_away_a_page_says_so_within_five_seconds(how: str) -> None:
-    cookie = cookie_of(make_user())
+    cookie = signed_in(make_user())
     with Web() as web:
         assert web.ask("GET", "/reminders/", cookie=cookie).status == 200
         getattr(web.database, how)()
@@ -213,7 +121,7 @@ def test_while_the_database_is_away_a_page_says_so_within_five_seconds(how: str)
 
 def test_while_redis_is_silent_what_a_person_sends_is_taken_within_five_seconds() -> None:
     ada = make_user()
-    schedule, cookie = make_schedule(ada, [make_channel(ada)], timezone.now()), cookie_of(ada)
+    schedule, cookie = make_schedule(ada, [make_channel(ada)], timezone.now()), signed_in(ada)
     with Web() as web:
         assert web.ask("GET", "/reminders/", cookie=cookie).status == 200
         web.redis.silence()

@@ -109,7 +109,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("body", {"body": "Hello {nmae}"}, "Did you mean {name}?"),
     ("title", {"title": "Water {plant}"}, "{plant} is not a placeholder"),
     ("channels", {"channels": []}, "at least one channel"),
-    ("channels", {"channels": ["nonsense"]}, "not a valid"),
+    ("channels", {"channels": ["nonsense"]}, "not one of your channels"),
 ]
 
 

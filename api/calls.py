@@ -1,0 +1,106 @@
+"""What every call of the API goes through: token, rate limit, idempotency key; and what becomes of an error."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from api import access, idempotency
+from api.problems import FieldError, Problem, invalid, not_found
+from common import request_limiter
+from common.postgres import is_outage
+
+log = logging.getLogger(__name__)
+
+Run = Callable[..., HttpResponse]
+
+
+def handle(run: Run) -> Run:
+    """Wrap one operation of the API."""
+
+    @wraps(run)
+    def handled(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        headers: dict[str, str] = {}
+        try:
+            request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
+            verdict = request_limiter.check(f"token:{token.id}", settings.API_REQUESTS_PER_MINUTE)
+            headers = verdict.headers
+            if not verdict.allowed:
+                raise too_many(verdict)
+            if request.method == "POST" and (key := request.headers.get("Idempotency-Key")) is not None:
+                response = idempotency.once(token.user, key, request, lambda: run(request, *args, **kwargs))
+            else:
+                response = run(request, *args, **kwargs)
+        except Exception as error:
+            response = problem_of(request, error).response()
+        for name, value in headers.items():
+            response[name] = value
+        return response
+
+    return handled
+
+
+def too_many(verdict: request_limiter.Verdict) -> Problem:
+    return Problem(
+        429,
+        "too-many-requests",
+        "This token has made too many requests.",
+        f"At most {verdict.limit} a minute are allowed. Try again in {verdict.reset} s.",
+        headers=verdict.headers | {"Retry-After": str(max(1, verdict.reset))},
+        allowed=False,
+        reset=verdict.reset,
+    )
+
+
+def add_error_handlers(api: NinjaAPI) -> None:
+    def handle_error(request: HttpRequest, error: Any) -> HttpResponse:
+        return problem_of(request, error).response()
+
+    # ninja has handlers for these itself, so that of Exception would not be asked.
+    for kind in (Http404, HttpError, ValidationError, Exception):
+        api.add_exception_handler(kind, handle_error)
+
+
+def problem_of(request: HttpRequest, error: Exception) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case HttpError(__cause__=Problem() as cause):  # ninja's, around what the parser of bodies raises
+            return cause
+        case Http404():
+            return not_found()
+        case ValidationError():
+            return invalid(*(FieldError(_path(one["loc"]), _detail(one)) for one in error.errors))
+        case RequestDataTooBig() | UnreadablePostError() | HttpError():
+            return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
+    if is_outage(error):
+        return Problem(
+            503, "unavailable", "The database cannot be reached.", "Try again.", headers={"Retry-After": "10"}
+        )
+    log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
+    return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
+
+
+def _path(location: tuple[str | int, ...]) -> str:
+    """`("body", "data", "timing", "day")` as `timing.day`; a parameter keeps its place: `query.limit`."""
+    place, *inner = [str(part) for part in location]
+    if place == "body":
+        return ".".join(inner[1:]) or "(body)"
+    return ".".join([place, *inner])
+
+
+def _detail(error: dict[str, Any]) -> str:
+    if error["type"] == "extra_forbidden":
+        return "There is no such field. Remove it, or correct its name."
+    if error["type"] == "missing":
+        return "This field is required."
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{message}." if not message.endswith(".") else message

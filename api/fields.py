@@ -1,0 +1,55 @@
+"""Types of the API's fields: instants, texts, and bodies that refuse what they do not know."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, StringConstraints
+from pydantic import WithJsonSchema as Shown
+
+_SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_EXAMPLE = "Write an instant with its offset from UTC, such as 2026-03-15T14:00:00Z."
+
+
+class Body(BaseModel):
+    """A JSON body: no unknown fields, and no value of another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def written(instant: datetime | None) -> str | None:
+    """An aware instant as RFC 3339 in UTC."""
+    return None if instant is None else instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _read(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    try:
+        if not isinstance(value, str) or not _SHAPE.fullmatch(value):
+            raise ValueError
+        instant = datetime.fromisoformat(value.upper()).astimezone(UTC)
+        if not 1900 <= instant.year < 9999:
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise ValueError(_EXAMPLE) from None
+    return instant
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("This contains the character NUL. Remove it.")
+    return text
+
+
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_read),
+    PlainSerializer(written),
+    Shown({"type": "string", "format": "date-time", "examples": ["2026-03-15T14:00:00Z"]}),
+]
+"""Read and written as RFC 3339; written in UTC, with `Z`."""
+
+Search = Annotated[str, StringConstraints(max_length=200), AfterValidator(_without_nul)]

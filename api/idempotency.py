@@ -1,0 +1,92 @@
+"""`Idempotency-Key`: the same POST sent again changes nothing and gets the same answer.
+
+The answer is written in the transaction of the effect, so there is never one without the other. Only a success is kept:
+a refused request has changed nothing and may be corrected under the same key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from django.http import HttpRequest, HttpResponse
+
+from api.problems import Problem
+from common import postgres
+from people.models import User
+
+_LONGEST = 255
+# Seconds that a request waits for the same one that is under way.
+_WAIT = 10
+_LOCK_NOT_AVAILABLE = "55P03"
+_KEPT_HEADERS = ("Content-Type", "Location", "ETag")
+
+_BEGIN = """
+WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', %(wait)s, true))
+INSERT INTO api_storedanswer (user_id, key, fingerprint, status, headers, body)
+SELECT %(user)s, %(key)s, %(fingerprint)s, 0, '{}', '' FROM patience
+ON CONFLICT (user_id, key) DO UPDATE
+   SET fingerprint = excluded.fingerprint, created_at = now()
+ WHERE api_storedanswer.created_at < now() - interval '24 hours'
+RETURNING id
+"""
+
+
+_KEEP = """
+UPDATE api_storedanswer SET status = %(status)s, headers = %(headers)s, body = %(body)s
+ WHERE user_id = %(user)s AND key = %(key)s
+"""
+_LOOK = "SELECT fingerprint, status, headers, body FROM api_storedanswer WHERE user_id = %(user)s AND key = %(key)s"
+_FORGET = "DELETE FROM api_storedanswer WHERE created_at < now() - interval '24 hours'"
+
+
+def once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
+    """Run the operation and keep its answer, or return the kept one. Raises problems 400, 409 and 422."""
+    if not key or len(key) > _LONGEST or not key.isascii() or not key.isprintable():
+        raise Problem(400, "bad-key", "This Idempotency-Key is not valid.", "Send 1 to 255 printable ASCII characters.")
+    fingerprint = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode() + request.body).hexdigest()
+    values = {"user": user.pk, "key": key, "fingerprint": fingerprint}
+    with transaction.atomic():
+        if not _begin(values):
+            return _kept(values)
+        response = run()
+        if response.status_code >= 300:
+            transaction.set_rollback(True)
+            return response
+        headers = {name: response[name] for name in _KEPT_HEADERS if name in response}
+        kept = {"status": response.status_code, "headers": json.dumps(headers), "body": response.content.decode()}
+        postgres.change(_KEEP, values | kept)
+    return response
+
+
+def forget() -> int:
+    """Delete the answers that are older than a day."""
+    return postgres.change(_FORGET, None)
+
+
+def _begin(values: dict[str, Any]) -> bool:
+    """Take the key; False where it has been used. Waits for the same request, if it is under way."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(_BEGIN, values | {"wait": f"{_WAIT}s"})
+            return cursor.fetchone() is not None
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
+            raise
+        raise Problem(
+            409, "in-flight", "The same request is still under way.", "Try again.", headers={"Retry-After": "1"}
+        ) from None
+
+
+def _kept(values: dict[str, Any]) -> HttpResponse:
+    [answer] = postgres.query(_LOOK, values)
+    if answer.fingerprint != values["fingerprint"]:
+        raise Problem(
+            422, "key-reused", "This Idempotency-Key belongs to another request.", "Use a new key for a new request."
+        )
+    response = HttpResponse(answer.body, status=answer.status, headers=json.loads(answer.headers))
+    response["Idempotency-Replayed"] = "true"
+    return response

@@ -1,0 +1,100 @@
+"""The OpenAPI document: ninja's, with the headers and the problems that follow from the kind of an operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import Operation
+
+from api.problems import CONTENT_TYPE
+
+_PROBLEM = {
+    "type": "object",
+    "description": "RFC 9457. `code` is for programs and stays the same; the texts are for people.",
+    "required": ["type", "code", "title", "status"],
+    "properties": {
+        "type": {"type": "string"},
+        "code": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "detail"],
+                "properties": {"field": {"type": "string"}, "detail": {"type": "string"}},
+            },
+        },
+    },
+    "examples": [
+        {
+            "type": "/api/v1/problems/invalid",
+            "code": "invalid",
+            "title": "Something in this request is not valid.",
+            "status": 422,
+            "detail": "See errors.",
+            "errors": [{"field": "timing.daily.time", "detail": "Write the time as hours and minutes."}],
+        }
+    ],
+}
+_KEY = {
+    "in": "header",
+    "name": "Idempotency-Key",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+    "description": "The same request with the same key has one effect, and gets the same answer for a day.",
+}
+_MATCH = {
+    "in": "header",
+    "name": "If-Match",
+    "required": False,
+    "schema": {"type": "string", "pattern": '^(\\*|"[0-9]+")$'},
+    "description": "The `ETag` of the version that you have read. Another one is refused, with the current document.",
+}
+_REASONS = {
+    "400": "The body is not JSON that can be read, or the Idempotency-Key is not valid",
+    "401": "The token is missing or not valid",
+    "403": "The token has too small a scope",
+    "404": "It does not exist, or it is not yours",
+    "409": "Not possible as things stand, or the same request is still under way",
+    "412": "It has changed since you read it; `current` is the document now",
+    "413": "The body is too large",
+    "415": "The body is not JSON in UTF-8",
+    "422": "A field or a parameter is not valid, or the Idempotency-Key belongs to another request",
+    "429": "Too many requests; see Retry-After",
+}
+
+
+class Api(NinjaAPI):
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        return operation.view_func.__name__
+
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        schema = super().get_openapi_schema(**options)
+        schema["components"]["schemas"]["Problem"] = _PROBLEM
+        for template, methods in schema["paths"].items():
+            for method, operation in methods.items():
+                _complete(operation, method, is_one="{" in template)
+        return schema
+
+
+def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
+    statuses = {"401", "403", "429"}
+    if operation["parameters"]:
+        statuses.add("422")
+    if "requestBody" in operation:
+        statuses |= {"400", "413", "415", "422"}
+    if is_one:
+        statuses.add("404")
+    if method == "post":
+        operation["parameters"].append(_KEY)
+        statuses |= {"400", "409", "422"}
+    if is_one and method != "get":
+        operation["parameters"].append(_MATCH)
+        statuses |= {"409", "412"}
+    content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for status in sorted(statuses):
+        operation["responses"][status] = {"description": _REASONS[status], "content": content}

@@ -1,0 +1,70 @@
+"""Errors as problem documents (RFC 9457). Each says what is wrong, in which field, and what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+
+CONTENT_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """`field` is the path in the body, such as `timing.dailyTime.hour`; or a parameter, such as `query.limit`."""
+
+    field: str
+    detail: str
+
+
+class Problem(Exception):
+    """Raise it anywhere in an operation. `code` is for programs and stays the same; the texts are for people."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        title: str,
+        detail: str = "",
+        errors: Iterable[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(title)
+        self.status, self.code, self.title, self.detail = status, code, title, detail
+        self.errors, self.headers, self.more = list(errors), dict(headers or {}), more
+
+    def response(self) -> HttpResponse:
+        document: dict[str, Any] = {
+            "type": f"/api/v1/problems/{self.code}",
+            "code": self.code,
+            "title": self.title,
+            "status": self.status,
+        }
+        if self.detail:
+            document["detail"] = self.detail
+        if self.errors:
+            document["errors"] = [{"field": error.field, "detail": error.detail} for error in self.errors]
+        return HttpResponse(
+            json.dumps(document | self.more),
+            status=self.status,
+            content_type=CONTENT_TYPE,
+            headers=self.headers,
+        )
+
+
+def invalid(*errors: FieldError) -> Problem:
+    """The body or a parameter is wrong: each error names its field and the remedy."""
+    return Problem(422, "invalid", "Something in this request is not valid.", "See errors.", errors)
+
+
+def not_found() -> Problem:
+    """Also for what belongs to somebody else."""
+    return Problem(404, "not-found", "There is nothing here.", "It does not exist, or it is not yours.")
+
+
+def conflict(detail: str, **more: Any) -> Problem:
+    return Problem(409, "conflict", "This is not possible as things stand.", detail, **more)

@@ -1,0 +1,1 @@
+"""Schedules: the reminders of the pages."""

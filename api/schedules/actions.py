@@ -1,0 +1,83 @@
+"""Pause, resume, snooze, skip and run a schedule."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from ninja import Router
+
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.fields import Body, Instant
+from api.problems import FieldError, conflict, invalid
+from api.schedules.access import changing, show
+from api.schedules.document import ScheduleDocument
+from api.schedules.history import OccurrenceDocument, occurrence
+from common.uuid7 import uuid7
+from schedules import editing
+from schedules.firing import fire
+from schedules.rules import InvalidRule
+
+router = Router(tags=["schedules"], auth=Bearer("schedules"))
+
+
+class Slot(Body):
+    slot: Instant
+
+
+class Until(Body):
+    until: Instant
+
+
+@router.post("/{uuid:schedule_id}/pause", response=ScheduleDocument, summary="Pause a schedule")
+def pause_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Nothing fires until `resume`, and what is not sent yet is cancelled."""
+    with changing(request, schedule_id):
+        return show(editing.pause(schedule_id, fire.read_clock().now, request.auth.user))
+
+
+@router.post("/{uuid:schedule_id}/resume", response=ScheduleDocument, summary="Resume a schedule")
+def resume_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Ends a pause or a snooze. Slots in between never fire."""
+    with changing(request, schedule_id):
+        return show(editing.resume(schedule_id, fire.read_clock().now, request.auth.user))
+
+
+@router.post("/{uuid:schedule_id}/snooze", response=ScheduleDocument, summary="Snooze a schedule")
+def snooze_schedule(request: ApiRequest, schedule_id: UUID, body: Until) -> HttpResponse:
+    """Nothing fires before `until`. Only for an active schedule."""
+    with changing(request, schedule_id):
+        now = fire.read_clock().now
+        if body.until <= now:
+            raise invalid(FieldError("until", "This time has passed. Choose a later one."))
+        return show(editing.snooze(schedule_id, body.until, now, request.auth.user))
+
+
+@router.post("/{uuid:schedule_id}/skip", response=ScheduleDocument, summary="Skip the next slot")
+def skip_slot(request: ApiRequest, schedule_id: UUID, body: Slot) -> HttpResponse:
+    """`slot` must be `next_run`, so that a repeated request skips one slot only."""
+    with changing(request, schedule_id):
+        return show(editing.skip_next(schedule_id, body.slot, fire.read_clock().now, request.auth.user))
+
+
+@router.post("/{uuid:schedule_id}/unskip", response=ScheduleDocument, summary="Undo skipping a slot")
+def unskip_slot(request: ApiRequest, schedule_id: UUID, body: Slot) -> HttpResponse:
+    """Only for a slot that is still to come."""
+    with changing(request, schedule_id):
+        return show(editing.unskip(schedule_id, body.slot, fire.read_clock().now, request.auth.user))
+
+
+@router.post("/{uuid:schedule_id}/run", response={202: OccurrenceDocument}, summary="Run a schedule now")
+def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Sends once, now, in any state; next run and count stay. `id` is the batch of what is sent."""
+    with changing(request, schedule_id) as schedule:
+        batch_id = uuid7()
+        try:
+            editing.run_now(schedule_id, fire.read_clock().now, request.auth.user, batch_id)
+        except InvalidRule as error:
+            raise conflict(f"The rule of this schedule cannot be read: {error} Change it first.") from None
+        recorded = schedule.occurrences.filter(id=batch_id).first()
+        if recorded is None:
+            raise conflict("This very instant has been recorded already. Try again.")
+        return answer(occurrence(recorded), 202)

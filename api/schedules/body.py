@@ -1,0 +1,142 @@
+"""The body of a schedule: its shape here, its validity by the form that the pages use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from pydantic import ConfigDict, Field, field_validator
+
+from api.fields import Body
+from api.problems import FieldError, Problem, invalid
+from api.schedules import document, timing
+from api.schedules.timing import Timing
+from people.models import User
+from schedules.editing import Draft
+from schedules.models import Schedule
+from schedules.web.reminder_form import ReminderForm
+
+LARGEST_DATA = 16 * 1024
+
+_EXAMPLE: Any = {
+    "title": "Water the plants",
+    "body": "The ferns too, {name}.",
+    "timing": {"weeklyTime": {"dayOfWeek": 0, "hour": 18, "minute": 0}},
+    "time_zone": "Europe/Berlin",
+    "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
+    "category": "plants",
+    "data": {"room": "kitchen"},
+}
+
+
+class ScheduleBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    title: str = Field(description="At most 200 characters. Placeholders as in `body`.")
+    body: str = Field("", description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.")
+    timing: Timing
+    time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
+    channels: list[str] = Field(description="Ids of your channels.")
+    in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
+    escalate_after: int | None = Field(
+        None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
+    )
+    urgent: bool = Field(False, description="Also sent during your quiet hours.")
+    starts_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires before it.")
+    ends_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires after it.")
+    excluded: list[str] = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
+    max_count: int | None = Field(None, description="How often it fires at most.")
+    misfire: str = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
+    grace: int = Field(60, description="Seconds of delay that do not count as missed.")
+    spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")
+    stale_after: int | None = Field(None, description="Seconds after which it is not sent any more.")
+    category: str = Field("", description="A word of yours. Webhooks get it, and the list filters by it.")
+    data: dict[str, Any] | None = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
+
+    @field_validator("data")
+    @classmethod
+    def _is_small(cls, data: dict[str, Any] | None) -> dict[str, Any] | None:
+        size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+        if size > LARGEST_DATA:
+            raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are kept. Send less.")
+        return data
+
+
+class SchedulePatch(ScheduleBody):
+    """What is not given stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"timing": {"dailyTime": {"hour": 8, "minute": 30}}}]})
+
+    title: str = Field(None)  # type: ignore[assignment]  # absent, never null
+    timing: Timing = Field(None)  # type: ignore[assignment]
+    channels: list[str] = Field(None)  # type: ignore[arg-type]
+
+
+def draft(body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None) -> Draft:
+    """What the body describes, for a new schedule or to replace `schedule`. Raises a 422 problem."""
+    time_zone = user.time_zone if body.time_zone is None else body.time_zone
+    typed = timing.read(body.timing, time_zone)
+    form = ReminderForm(_fields(body) | typed.fields | {"time_zone": time_zone}, user=user, now=now, schedule=schedule)
+    if not form.is_valid():
+        raise invalid(*_errors(form, typed.paths))
+    return replace(form.draft(), data=body.data)
+
+
+def patched(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
+    """The whole body that the patch makes of the schedule. Raises a 422 problem where a stored rule is unreadable."""
+    stored = document.document(schedule)
+    merged = {name: stored[name] for name in ScheduleBody.model_fields} | patch.model_dump(exclude_unset=True)
+    if merged["timing"] is None:
+        raise refused("The stored timing cannot be read any more. Give a new one.", "timing")
+    return ScheduleBody.model_validate(merged)
+
+
+def refused(detail: str, field: str = "(body)") -> Problem:
+    return invalid(FieldError(field, detail))
+
+
+# Fields of the body that have the same name and value in the form.
+_SAME = (
+    "title",
+    "body",
+    "channels",
+    "escalate_after",
+    "urgent",
+    "starts_at",
+    "ends_at",
+    "max_count",
+    "misfire",
+    "grace",
+    "spread",
+    "stale_after",
+    "category",
+)
+
+
+def _fields(body: ScheduleBody) -> dict[str, Any]:
+    """As a browser would send them, except for the timing."""
+    fields = {name: getattr(body, name) for name in _SAME} | {"excluded": ", ".join(body.excluded)}
+    if body.in_order:
+        fields["one_by_one"] = "order"
+        fields |= {f"position_{_hex(channel)}": number for number, channel in enumerate(body.channels, 1)}
+    return fields
+
+
+def _hex(channel_id: str) -> str:
+    return channel_id.replace("-", "").lower()
+
+
+def _errors(form: ReminderForm, paths: Mapping[str, str]) -> list[FieldError]:
+    found = []
+    for name, errors in form.errors.items():
+        if name in ScheduleBody.model_fields:
+            path = name
+        elif name.startswith("position_"):
+            path = "channels"
+        else:
+            path = paths.get(name) or {"one_by_one": "in_order", "__all__": "(body)"}.get(name, "timing")
+        found += [FieldError(path, str(error)) for error in errors]
+    return found

@@ -1,0 +1,110 @@
+"""List, create, read, change, delete and restore schedules."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from django.db.models import Q
+from django.http import HttpResponse
+from django.urls import reverse
+from ninja import Query, Router
+
+from api import paging, versions
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.fields import Instant, Search
+from api.problems import not_found
+from api.schedules import body as bodies
+from api.schedules.access import changing, own, show
+from api.schedules.body import ScheduleBody, SchedulePatch
+from api.schedules.document import ScheduleDocument, document
+from people.user_lock import lock_user
+from schedules import editing, words
+from schedules.firing import fire
+from schedules.models import Schedule
+
+router = Router(tags=["schedules"], auth=Bearer("schedules"))
+
+
+@router.get("", response=paging.Page[ScheduleDocument], summary="List schedules")
+def list_schedules(
+    request: ApiRequest,
+    state: Literal["active", "paused", "finished", "broken"] | None = None,
+    category: Search | None = None,
+    search: Search | None = None,
+    due_before: Instant | None = None,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+) -> HttpResponse:
+    """Newest first. `search` looks into titles and texts, `due_before` at the next run."""
+    found = Schedule.objects.for_user(request.auth.user)
+    if state is not None:
+        found = found.filter(state=state)
+    if category is not None:
+        found = found.filter(category=category)
+    if search is not None:
+        found = found.filter(Q(title__icontains=search) | Q(body__icontains=search))
+    if due_before is not None:
+        found = found.filter(next_fire_at__lt=due_before)
+    return paging.answer_page(found.prefetch_related("channels"), request, cursor, limit, document)
+
+
+@router.post("", response={201: ScheduleDocument}, summary="Create a schedule")
+def create_schedule(request: ApiRequest, body: ScheduleBody) -> HttpResponse:
+    """It fires from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
+    now = fire.read_clock().now
+    with lock_user(request.auth.user):
+        draft = bodies.draft(body, request.auth.user, now)
+        schedule = editing.create(request.auth.user, draft, now)
+    shown = document(schedule, [channel.id for channel in draft.channels])
+    location = reverse("api:read_schedule", args=[schedule.id])
+    return answer(shown, 201, Location=location, ETag=versions.etag(schedule.version))
+
+
+@router.get("/{uuid:schedule_id}", response=ScheduleDocument, summary="Read a schedule")
+def read_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """`ETag` is its version: send it as `If-Match` with a change."""
+    return show(own(request, schedule_id))
+
+
+@router.put("/{uuid:schedule_id}", response=ScheduleDocument, summary="Replace a schedule")
+def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody) -> HttpResponse:
+    """What is not given gets its default. The next run is computed afresh."""
+    with changing(request, schedule_id) as schedule:
+        return _reschedule(request, schedule, body)
+
+
+@router.patch("/{uuid:schedule_id}", response=ScheduleDocument, summary="Change some fields of a schedule")
+def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch) -> HttpResponse:
+    """What is not given stays as it is. The next run is computed afresh."""
+    with changing(request, schedule_id) as schedule:
+        return _reschedule(request, schedule, bodies.patched(schedule, body))
+
+
+@router.delete("/{uuid:schedule_id}", response={204: None}, summary="Delete a schedule")
+def delete_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Cancels what is not sent yet. Its history stays, and `restore` undoes it."""
+    with changing(request, schedule_id) as schedule:
+        editing.delete(schedule.id, fire.read_clock().now, request.auth.user)
+    return HttpResponse(status=204)
+
+
+@router.post("/{uuid:schedule_id}/restore", response=ScheduleDocument, summary="Restore a deleted schedule")
+def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Slots that passed while it was deleted never fire."""
+    with lock_user(request.auth.user):
+        mine = Schedule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+        deleted = mine.select_for_update(no_key=True).filter(id=schedule_id).first()
+        if deleted is None:
+            raise not_found()
+        versions.require(request, deleted.version, lambda: document(deleted))
+        if editing.limit_reached(request.auth.user):
+            raise bodies.refused(words.limit_reached())
+        return show(editing.restore(deleted.id, fire.read_clock().now, request.auth.user))
+
+
+def _reschedule(request: ApiRequest, schedule: Schedule, body: ScheduleBody) -> HttpResponse:
+    now = fire.read_clock().now
+    draft = bodies.draft(body, request.auth.user, now, schedule)
+    return show(editing.reschedule(schedule.id, draft, now, schedule.version, request.auth.user))

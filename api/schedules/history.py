@@ -1,0 +1,220 @@
+"""Preview, upcoming slots, occurrences, and why each slot fired or did not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api import paging
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.fields import Instant, written
+from api.schedules import body as bodies
+from api.schedules.access import own
+from api.schedules.body import ScheduleBody
+from notifications.models import Notification
+from schedules import rules, words
+from schedules.explain import history
+from schedules.explain.history import ExplainedSlot
+from schedules.firing import fire
+from schedules.models import Occurrence
+from schedules.rules import InvalidRule, Timetable, Work, civil
+from schedules.slots import Slots
+from schedules.web import text_preview
+
+router = Router(tags=["schedules"], auth=Bearer("read"))
+
+_COMING = 10
+Count = Annotated[int, Query(ge=1, le=history.PAGE)]
+
+
+class CauseDocument(BaseModel):
+    """`since` and `until` are null where they are not known, or it lasts."""
+
+    code: str
+    text: str
+    since: Instant | None
+    until: Instant | None
+    by: str
+
+
+class SlotDocument(BaseModel):
+    """`note` says what a clock change did to the slot."""
+
+    slot: Instant
+    outcome: Literal["coming", "fired", "skipped"]
+    causes: list[CauseDocument]
+    late_seconds: float | None
+    note: str
+    batch_id: UUID | None
+    notification_id: UUID | None
+    notification_outcome: str | None
+
+
+class Upcoming(BaseModel):
+    items: list[SlotDocument]
+
+
+class Explanation(BaseModel):
+    """The next slots, and those that passed, newest first."""
+
+    coming: list[SlotDocument]
+    items: list[SlotDocument]
+    next: str | None
+
+
+class OccurrenceDocument(BaseModel):
+    """The record of one slot. `id` is the batch of what it sent."""
+
+    id: UUID
+    slot: Instant
+    outcome: Literal["fired", "skipped"]
+    reason: str
+    version: int = Field(description="The schedule's at that time.")
+    recorded: Instant
+
+
+class Length(BaseModel):
+    """How long the text is on a channel; `limit` is null without one, `cut` if the text does not fit."""
+
+    channel: UUID
+    length: int
+    limit: int | None
+    unit: str
+    cut: bool
+
+
+class Run(BaseModel):
+    """`note` says what a clock change does to the slot."""
+
+    slot: Instant
+    note: str
+
+
+class Preview(BaseModel):
+    """`title` and `body` are the text of the next run."""
+
+    description: str
+    runs: list[Run]
+    title: str
+    body: str
+    lengths: list[Length]
+
+
+@router.post("/preview", response=Preview, summary="Preview a schedule")
+def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _COMING) -> HttpResponse:
+    """Checks a body and says when it would fire, and with which text. Nothing is saved."""
+    user, now = request.auth.user, fire.read_clock().now
+    draft = bodies.draft(body, user, now)
+    timetable = Timetable(
+        rules.parse(draft.kind, draft.rule, draft.time_zone), draft.starts_at, draft.ends_at, frozenset(draft.excluded)
+    )
+    work = Work()
+    try:
+        runs = Slots(timetable, draft.max_count).upcoming(now, count, work)
+    except InvalidRule as error:
+        raise bodies.refused(str(error), "timing") from None
+    escalates = draft.in_order and draft.escalate_after is not None
+    reading = text_preview.read(user, draft.title, draft.body, runs[0], draft.time_zone, draft.channels, escalates)
+    return answer(
+        {
+            "description": timetable.rule.describe(),
+            "runs": [{"slot": written(slot), "note": words.clock_note(timetable, slot, work)} for slot in runs],
+            "title": reading.subject,
+            "body": reading.body,
+            "lengths": [
+                {
+                    "channel": str(one.channel_id),
+                    "length": one.length,
+                    "limit": one.limit,
+                    "unit": one.unit,
+                    "cut": one.cut,
+                }
+                for one in reading.lengths
+            ],
+        }
+    )
+
+
+@router.get("/{uuid:schedule_id}/upcoming", response=Upcoming, summary="List the next slots")
+def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING) -> HttpResponse:
+    """Those skipped ahead of time and those on excluded dates too, with the cause."""
+    schedule = own(request, schedule_id)
+    coming = history.coming(schedule, fire.read_clock().now, count)
+    return answer({"items": _slots(request, coming)})
+
+
+@router.get(
+    "/{uuid:schedule_id}/occurrences", response=paging.Page[OccurrenceDocument], summary="List what was recorded"
+)
+def list_occurrences(
+    request: ApiRequest,
+    schedule_id: UUID,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+) -> HttpResponse:
+    """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
+    recorded = own(request, schedule_id).occurrences.all()
+    return paging.answer_page(recorded, request, cursor, limit, occurrence, "scheduled_for")
+
+
+@router.get("/{uuid:schedule_id}/explain", response=Explanation, summary="Explain a schedule")
+def explain_schedule(
+    request: ApiRequest, schedule_id: UUID, cursor: str | None = None, limit: Count = history.PAGE
+) -> HttpResponse:
+    """What became of each slot and why, newest first; on the first page also the next ones."""
+    schedule = own(request, schedule_id)
+    now = fire.read_clock().now
+    before = civil.LAST_INSTANT if cursor is None else datetime.fromisoformat(paging.read(cursor, request))
+    found = history.past(schedule, civil.FIRST_INSTANT, before, now, limit + 1)
+    shown, more = found[:limit], len(found) > limit
+    following = paging.make(request, shown[-1].slot.isoformat()) if more else None
+    coming = history.coming(schedule, now, _COMING) if cursor is None else []
+    page = {"coming": _slots(request, coming), "items": _slots(request, shown), "next": following}
+    return paging.link(answer(page), request, following)
+
+
+def occurrence(row: Occurrence) -> dict[str, Any]:
+    return {
+        "id": str(row.id),
+        "slot": written(row.scheduled_for),
+        "outcome": row.outcome,
+        "reason": row.reason,
+        "version": row.version,
+        "recorded": written(row.fired_at),
+    }
+
+
+def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str, Any]]:
+    batches = [one.batch_id for one in slots if one.batch_id is not None]
+    caused = Notification.objects.for_user(request.auth.user).filter(batch_id__in=batches) if batches else []
+    notifications: dict[UUID | None, Notification] = {one.batch_id: one for one in caused}
+    return [_slot(one, notifications.get(one.batch_id)) for one in slots]
+
+
+def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, Any]:
+    return {
+        "slot": written(slot.slot),
+        "outcome": slot.outcome,
+        "causes": [
+            {
+                "code": str(cause.code),
+                "text": cause.text,
+                "since": written(cause.began),
+                "until": written(cause.ended),
+                "by": cause.by,
+            }
+            for cause in slot.causes
+        ],
+        "late_seconds": None if slot.late is None else slot.late.total_seconds(),
+        "note": slot.note,
+        "batch_id": slot.batch_id and str(slot.batch_id),
+        "notification_id": notification and str(notification.id),
+        "notification_outcome": notification and notification.outcome,
+    }

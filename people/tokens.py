@@ -1,0 +1,76 @@
+"""Bearer tokens of the HTTP API: made once, shown once, stored as a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from people import second_factor
+from people.models import ApiToken, User
+
+SCOPES = {
+    "read": "Read everything that you can see",
+    "schedules": "Make and change reminders",
+    "channels": "Add and change channels",
+    "notifications": "Send messages, and send failed ones again",
+}
+"""What a token may do, with the words for people. A token that has only `read` changes nothing."""
+
+MOST = 20
+_BEGIN = "carillon_"
+_SHOWN = 6
+# `last_used_at` is written at most so often, so that a busy token is no hot row.
+_USE_WRITTEN = timedelta(minutes=1)
+
+
+def create(user: User, label: str, scopes: Sequence[str], expires_at: datetime | None) -> tuple[ApiToken, str]:
+    """Create a token. Returns its row, and the token itself, which cannot be read again."""
+    token = _BEGIN + secrets.token_urlsafe(30)
+    row = ApiToken(user=user, label=label, scopes=list(scopes), expires_at=expires_at)
+    row.prefix, row.hashed = token[: len(_BEGIN) + _SHOWN], _hash(token)
+    row.save(force_insert=True)
+    return row, token
+
+
+def find(token: str) -> ApiToken | None:
+    """The valid token with its user, or None: unknown, expired, revoked, of an account that is switched off.
+
+    A token of staff who must have a second factor and have none is not valid: it would be a way around it.
+    """
+    valid = ApiToken.objects.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None, user__is_active=True)
+    found = valid.select_related("user").filter(hashed=_hash(token)).first()
+    if found is None:
+        return None
+    if settings.SECOND_FACTOR_FOR_STAFF and found.user.is_staff and not second_factor.is_set_up(found.user):
+        return None
+    return found
+
+
+def record_use(token: ApiToken, now: datetime) -> None:
+    """Write `last_used_at`, at most once a minute."""
+    if token.last_used_at is None or now - token.last_used_at > _USE_WRITTEN:
+        ApiToken.objects.filter(Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_WRITTEN), id=token.id).update(
+            last_used_at=now
+        )
+
+
+def revoke(user: User, token_id: UUID) -> bool:
+    """Make the token invalid at once. False if this person has no such token, or it is revoked already."""
+    return ApiToken.objects.filter(user=user, id=token_id, revoked_at=None).update(revoked_at=Now()) == 1
+
+
+def valid_tokens(user: User) -> list[ApiToken]:
+    """The tokens that are not revoked, newest first; expired ones too, so that their end is seen."""
+    return list(ApiToken.objects.filter(user=user, revoked_at=None).order_by(F("id").desc()))
+
+
+def _hash(token: str) -> str:
+    # 240 random bits: a slow hash would add nothing.
+    return hashlib.sha256(token.encode()).hexdigest()

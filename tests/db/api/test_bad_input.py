@@ -1,0 +1,258 @@
+"""Whatever is wrong with a request: a problem document with the field and the remedy, nothing written, no trace."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from django.core import signing
+from django.http import HttpResponse
+from django.test import Client
+
+from notifications.models import Channel
+from people.models import User
+from schedules.models import Schedule, ScheduleEvent
+from tests.db.api.conftest import Api
+from tests.make import make_channel, make_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def body_of(**overrides: Any) -> dict[str, Any]:
+    return {"title": "Rent", "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC", "channels": []} | overrides
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def raw(text: str | bytes) -> bytes:
+    """A body whose `data` is the text itself."""
+    whole = json.dumps(body_of(data="<>")).encode()
+    return whole.replace(b'"<>"', text if isinstance(text, bytes) else text.encode())
+
+
+# What is sent, the status, the code.
+BODIES: list[tuple[bytes, int, str]] = [
+    (b"", 422, "invalid"),
+    (b"{", 400, "bad-json"),
+    (b"null", 422, "invalid"),
+    (b"[]", 422, "invalid"),
+    (b'"text"', 422, "invalid"),
+    (b"\xff\xfe", 400, "bad-json"),
+    (b"\xef\xbb\xbf{}", 400, "bad-json"),
+    (raw(b'{"a": "\xe9"}'), 400, "bad-json"),
+    (raw('{"a": "\\u0000"}'), 400, "bad-json"),
+    (raw('{"\\u0000": 1}'), 400, "bad-json"),
+    (raw('{"a": "\\ud800"}'), 400, "bad-json"),
+    (raw('{"a": "\\udc00\\ud800"}'), 400, "bad-json"),
+    (raw('{"a": 1, "a": 2}'), 400, "bad-json"),
+    (raw('{"a": {"b": 1, "\\u0062": 2}}'), 400, "bad-json"),
+    (raw('{"a": NaN}'), 400, "bad-json"),
+    (raw('{"a": -Infinity}'), 400, "bad-json"),
+    (raw('{"a": 1e400}'), 400, "bad-json"),
+    (raw('{"a": -1e19}'), 400, "bad-json"),
+    (raw('{"a": ' + "9" * 5_000 + "}"), 400, "bad-json"),
+    (raw('{"a": ' + "[" * 40 + "]" * 40 + "}"), 400, "bad-json"),
+    (raw('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"), 400, "bad-json"),
+    (raw('{"a": "' + "x" * 300_000 + '"}'), 413, "too-large"),
+    (b"title=Rent&timing=daily", 400, "bad-json"),
+]
+
+# The field that is named, and what is sent for it.
+FIELDS: list[tuple[str, dict[str, Any]]] = [
+    ("nonsense", {"nonsense": 1}),
+    ("Title", {"Title": "Rent"}),
+    ("title", {"title": 1}),
+    ("title", {"title": None}),
+    ("title", {"title": ["Rent"]}),
+    ("channels", {"channels": "all"}),
+    ("channels.0", {"channels": [1]}),
+    ("urgent", {"urgent": "true"}),
+    ("urgent", {"urgent": 1}),
+    ("grace", {"grace": "60"}),
+    ("grace", {"grace": 60.0}),
+    ("max_count", {"max_count": True}),
+    ("excluded.0", {"excluded": [20261225]}),
+    ("timing", {"timing": "daily"}),
+    ("timing", {"timing": None}),
+    ("timing", {"timing": {}}),
+    ("timing.daily.time", {"timing": {"daily": {"time": 9}}}),
+    ("timing.daily.at", {"timing": {"daily": {"time": "09:00", "at": "x"}}}),
+    ("timing.daily.time", {"timing": {"daily": {}}}),
+    ("timing.daily.time", {"timing": {"daily": {"time": "09:00+02:00"}}}),
+    ("timing.once.at", {"timing": {"once": {"at": "2999-01-01T09:00Z"}}}),
+    ("timing.weekly.days.1", {"timing": {"weekly": {"time": "09:00", "days": [0, "1"]}}}),
+    ("starts_at", {"starts_at": "2999-01-01T09:00:00+02:00"}),
+    ("category", {"category": "two words"}),
+    ("data", {"data": [1, 2]}),
+    ("data", {"data": "text"}),
+    ("data", {"data": {"a": "x" * 16_380}}),
+    ("data", {"data": {"a": "ü" * 8_190}}),
+    ("time_zone", {"time_zone": "Mars/Base"}),
+]
+
+
+@pytest.fixture
+def inbox(ada: User) -> Channel:
+    return make_channel(ada)
+
+
+@pytest.fixture(autouse=True)
+def no_trace(caplog: pytest.LogCaptureFixture) -> Any:
+    """Nothing logs a traceback or an error."""
+    yield
+    assert [one.getMessage() for one in caplog.records if one.exc_info or one.levelno >= logging.ERROR] == []
+
+
+def is_problem(answer: HttpResponse, status: int, code: str) -> dict[str, Any]:
+    assert (answer.status_code, answer["Content-Type"]) == (status, "application/problem+json"), answer.content
+    document: dict[str, Any] = json.loads(answer.content)
+    assert (document["status"], document["code"], document["type"]) == (status, code, f"/api/v1/problems/{code}")
+    assert document["title"] and (document.get("detail") or document.get("errors"))
+    return document
+
+
+@pytest.mark.parametrize(("body", "status", "code"), BODIES, ids=lambda one: str(one)[-50:])
+def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, status: int, code: str) -> None:
+    is_problem(api.post("/schedules", body), status, code)
+    assert not Schedule.objects.exists()
+
+
+@pytest.mark.parametrize(("field", "overrides"), FIELDS, ids=lambda one: str(one)[:60])
+def test_a_wrong_field_is_named_and_nothing_is_written(
+    api: Api, inbox: Channel, field: str, overrides: dict[str, Any]
+) -> None:
+    body = body_of(channels=[str(inbox.id)]) | overrides
+    errors = is_problem(api.post("/schedules", body), 422, "invalid")["errors"]
+    assert [one["field"] for one in errors] == [field]
+    assert len(errors[0]["detail"]) > 10
+    assert not Schedule.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "overrides"), [one for one in FIELDS if one[0] != "starts_at"], ids=lambda one: str(one)[:60]
+)
+def test_a_wrong_field_of_a_patch_is_named_and_nothing_is_written(
+    api: Api, ada: User, inbox: Channel, field: str, overrides: dict[str, Any]
+) -> None:
+    made = make_schedule(ada, [inbox])
+    errors = is_problem(api("PATCH", f"/schedules/{made.id}", overrides), 422, "invalid")["errors"]
+    assert [one["field"] for one in errors] == [field]
+    assert Schedule.objects.get().version == 1
+    assert ScheduleEvent.objects.count() == 1
+
+
+def test_two_timings_are_refused_by_their_names(api: Api, inbox: Channel) -> None:
+    timing = {"dailyTime": {"hour": 9, "minute": 0}, "cron": {"expression": "* * * * *"}}
+    errors = is_problem(api.post("/schedules", body_of(timing=timing)), 422, "invalid")["errors"]
+    assert [one["field"] for one in errors] == ["timing.cron", "timing.dailyTime"]
+
+
+def test_data_of_16_kib_is_kept_as_it_is(api: Api, inbox: Channel) -> None:
+    data = {"a": "x" * 16_374, "b": 1}
+    answer = api.post("/schedules", body_of(channels=[str(inbox.id)], data={"a": "x" * 16_376}))
+    assert answer.status_code == 201
+    assert is_problem(api.post("/schedules", body_of(data=data)), 422, "invalid")["errors"][0]["field"] == "data"
+    odd = {"": None, "ü": [[], {}, 0.1, -0.0, 1e18, 1e-300, 2**62, "\u2028"], "nested": nested(28)}
+    kept = api.post("/schedules", body_of(channels=[str(inbox.id)], data=odd))
+    assert kept.json()["data"] == odd == api.get(f"/schedules/{kept.json()['id']}").json()["data"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("limit=0", "query.limit"),
+        ("limit=201", "query.limit"),
+        ("limit=many", "query.limit"),
+        ("state=asleep", "query.state"),
+        ("due_before=tomorrow", "query.due_before"),
+        ("due_before=2026-01-01T00:00:00", "query.due_before"),
+        ("due_before=99999-01-01T00:00:00Z", "query.due_before"),
+        ("search=%00", "query.search"),
+        ("category=%00", "query.category"),
+        (f"search={'x' * 201}", "query.search"),
+        ("cursor=", "query.cursor"),
+        ("cursor=nonsense", "query.cursor"),
+        ("cursor=%00", "query.cursor"),
+        ("cursor=WyIvIiwiMSJd:1:x", "query.cursor"),
+    ],
+)
+def test_a_wrong_parameter_is_named(api: Api, query: str, field: str) -> None:
+    errors = is_problem(api.get(f"/schedules?{query}"), 422, "invalid")["errors"]
+    assert [one["field"] for one in errors] == [field]
+
+
+def test_a_cursor_is_good_for_its_own_list_only(api: Api, ada: User, inbox: Channel) -> None:
+    one, other = (make_schedule(ada, [inbox]) for _ in range(2))
+    cursor = api.get("/schedules?limit=1").json()["next"]
+    assert api.get(f"/schedules?cursor={cursor}").status_code == 200
+    forged = signing.dumps(["/api/v1/schedules", "x"], salt="another")
+    for path in (f"/schedules/{one.id}/occurrences?cursor={cursor}", f"/schedules?cursor={cursor[:-1]}x"):
+        is_problem(api.get(path), 422, "invalid")
+    is_problem(api.get(f"/schedules/{other.id}/explain?cursor={forged}"), 422, "invalid")
+
+
+@pytest.mark.parametrize("act", ["skip", "unskip", "snooze"])
+@pytest.mark.parametrize("value", ["2026-01-01T00:00:00", "2026-01-01", "soon", 1, None, "9999-12-31T23:59:59Z"])
+def test_an_instant_that_is_none_is_refused(api: Api, ada: User, inbox: Channel, act: str, value: Any) -> None:
+    field = "until" if act == "snooze" else "slot"
+    made = make_schedule(ada, [inbox])
+    errors = is_problem(api.post(f"/schedules/{made.id}/{act}", {field: value}), 422, "invalid")["errors"]
+    assert [one["field"] for one in errors] == [field]
+    assert Schedule.objects.get().version == 1
+
+
+def test_what_has_no_address_or_not_this_method_is_a_problem_too(api: Api, ada: User, inbox: Channel) -> None:
+    made = make_schedule(ada, [inbox])
+    for path in ("/nothing", "/schedules/", "/schedules/1", f"/schedules/{made.id}/nothing", "/schedules/%00"):
+        is_problem(api.get(path), 404, "not-found")
+    is_problem(Client().get("/api/"), 404, "not-found")
+    is_problem(Client().get("/api/v2/schedules"), 404, "not-found")
+    for method, path in (("PUT", "/schedules"), ("POST", f"/schedules/{made.id}"), ("GET", "/schedules/preview")):
+        refused = api(method, path)
+        is_problem(refused, 405, "method-not-allowed")
+        assert refused["Allow"]
+
+
+def test_a_body_of_another_type_or_charset_is_refused(api: Api) -> None:
+    body = json.dumps(body_of())
+    for kind, status in (
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("multipart/form-data; boundary=x", 415),
+        ("application/json; charset=latin-1", 415),
+    ):
+        answer = Client().post(
+            "/api/v1/schedules", body, content_type=kind, headers={"Authorization": f"Bearer {api.token}"}
+        )
+        assert is_problem(answer, status, "not-json")["detail"]
+
+
+def test_a_token_of_too_small_a_scope_writes_nothing(ada: User, inbox: Channel) -> None:
+    made, reading = make_schedule(ada, [inbox]), Api(ada, ("read", "channels"))
+    for method, path, body in (
+        ("POST", "/schedules", body_of()),
+        ("PATCH", f"/schedules/{made.id}", {"title": "Tea"}),
+        ("DELETE", f"/schedules/{made.id}", None),
+        ("POST", f"/schedules/{made.id}/run", None),
+    ):
+        assert "schedules" in is_problem(reading(method, path, body), 403, "scope")["detail"]
+    assert Schedule.objects.get().version == 1
+
+
+def test_a_used_key_with_another_body_is_refused_and_a_refused_one_may_be_used_again(api: Api, inbox: Channel) -> None:
+    right = body_of(channels=[str(inbox.id)])
+    is_problem(api.post("/schedules", body_of(), Idempotency_Key="k"), 422, "invalid")
+    first = api.post("/schedules", right, Idempotency_Key="k")
+    again = api.post("/schedules", right, Idempotency_Key="k")
+    assert (first.status_code, again.content, again["Location"]) == (201, first.content, first["Location"])
+    is_problem(api.post("/schedules", right | {"title": "Tea"}, Idempotency_Key="k"), 422, "key-reused")
+    is_problem(api.post("/schedules", right, Idempotency_Key="ü"), 400, "bad-key")
+    assert Api(make_user()).post("/schedules", right, Idempotency_Key="k").status_code == 422
+    assert Schedule.objects.count() == 1

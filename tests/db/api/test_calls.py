@@ -1,0 +1,89 @@
+"""What every call goes through: the token, its scopes, the rate limit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from people import tokens
+from people.models import ApiToken, User
+from tests.db.api.conftest import Api
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_call_names_the_account_and_its_token(api: Api, ada: User) -> None:
+    answer = api.get("/me")
+    assert answer.status_code == 200
+    document = answer.json()
+    assert document["email"] == ada.email
+    assert document["token"]["prefix"] == api.row.prefix
+    assert api.token not in answer.content.decode()
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer wrong", "Basic YTpi", "Bearer \u00e4"])
+def test_a_call_without_a_valid_token_is_refused(header: str) -> None:
+    answer = Client().get("/api/v1/me", headers={"Authorization": header})
+    assert answer.status_code == 401
+    assert answer["Content-Type"] == "application/problem+json"
+    assert answer["WWW-Authenticate"].startswith("Bearer")
+    assert answer.json()["code"] == "unauthorised"
+
+
+def test_a_signed_in_browser_is_no_token(browser: Client) -> None:
+    assert browser.get("/api/v1/me").status_code == 401
+
+
+def test_an_expired_a_revoked_and_a_switched_off_token_are_refused(ada: User) -> None:
+    expired, revoked, off = Api(ada), Api(ada), Api(ada)
+    ApiToken.objects.filter(id=expired.row.id).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert tokens.revoke(ada, revoked.row.id)
+    assert [api.get("/me").status_code for api in (expired, revoked, off)] == [401, 401, 200]
+    User.objects.filter(id=ada.id).update(is_active=False)
+    assert off.get("/me").status_code == 401
+
+
+def test_a_staff_token_is_no_way_around_the_second_factor(api: Api, ada: User, settings: Settings) -> None:
+    settings.SECOND_FACTOR_FOR_STAFF = True
+    assert api.get("/me").status_code == 200
+    User.objects.filter(id=ada.id).update(is_staff=True)
+    assert api.get("/me").status_code == 401
+
+
+def test_the_token_is_stored_as_a_hash_only(api: Api) -> None:
+    stored = ApiToken.objects.values().get()
+    assert api.token not in str(stored)
+    assert api.token.startswith(stored["prefix"])
+
+
+def test_the_last_use_is_written_at_most_once_a_minute(api: Api) -> None:
+    api.get("/me")
+    first = ApiToken.objects.get().last_used_at
+    api.get("/me")
+    assert first is not None
+    assert ApiToken.objects.get().last_used_at == first
+
+
+def test_calls_over_the_limit_wait_and_others_know_how_many_are_left(api: Api, ada: User, settings: Settings) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 2
+    left = [api.get("/me")["RateLimit-Remaining"] for _ in range(2)]
+    refused = api.get("/me")
+    assert left == ["1", "0"]
+    assert refused.status_code == 429
+    assert refused.json()["allowed"] is False
+    assert 1 <= int(refused["Retry-After"]) <= 60
+    assert int(refused["RateLimit-Reset"]) == refused.json()["reset"]
+    assert Api(ada).get("/me").status_code == 200
+
+
+def test_the_limit_fails_open_while_redis_is_away(api: Api, settings: Settings) -> None:
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
+    assert api.get("/me").status_code == 200
+
+
+def test_an_unknown_path_is_a_404(api: Api) -> None:
+    assert api.get("/nothing").status_code == 404
