@@ -43,11 +43,10 @@ def decide(kind: Kind[C], claim: C, answer: Answer, random: float) -> Decision:
     wait = next_wait(kind.policy(claim.handler), claim.tries, retry_after, random)
     if wait is None:
         return Decision("dead", outcome, reason)
-    if (later := kind.postpone(claim, wait)) is not None:
-        wait, reason = later.wait, reason.then(later.reason)
-    if (given_up := kind.give_up(claim, wait, answer.reason)) is not None:
-        return Decision("dead", outcome, given_up)
-    return Decision("pending", outcome, reason, wait, wakes.wake_in(wait))
+    following = kind.next_try(claim, wait, reason)
+    if isinstance(following, Rejected):
+        return Decision("dead", outcome, following.reason)
+    return Decision("pending", outcome, following.reason, following.wait, wakes.wake_in(following.wait))
 
 
 def decide_lost(kind: Kind[Any], lease: Lease) -> Decision:

@@ -14,7 +14,7 @@ from string import Template
 from typing import Any, ClassVar, Generic, TypeVar
 from uuid import UUID
 
-from work.answers import Answer, Cancel, Defer
+from work.answers import Answer, Cancel, Defer, Rejected
 from work.models import Attempt, Work
 from work.reasons import Reason
 from work.retry import Policy
@@ -105,13 +105,9 @@ class Kind(Generic[C]):
         """Whether it may be run again where nobody knows how a try ended."""
         return False
 
-    def postpone(self, claim: C, wait: float) -> Defer | None:
-        """A later time for the next try, where it must not run in `wait` seconds."""
-        return None
-
-    def give_up(self, claim: C, wait: float, reason: Reason) -> Reason | None:
-        """Why it ends as dead, where no further try is wanted in `wait` seconds after one that failed for `reason`."""
-        return None
+    def next_try(self, claim: C, wait: float, reason: Reason) -> Defer | Rejected:
+        """When it is tried again after a try that failed for `reason`: in `wait` seconds, later, or not at all."""
+        return Defer(wait, reason)
 
     def follow_row(self, claim: C, answer: Answer, state: str) -> tuple[Any, ...] | None:
         """The values of `follow_values` for a settlement as `state`; None where `follow` has nothing to write."""

@@ -22,6 +22,14 @@ EARTHLY = (datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
 DEAD_LETTERS = ("dead", "unknown")
 
 
+def _index(name: str, condition: Q, *columns: str) -> models.Index:
+    return models.Index(fields=columns, condition=condition, name=f"%(class)s_{name}")
+
+
+def _check(name: str, condition: Q) -> models.CheckConstraint:
+    return models.CheckConstraint(condition=condition, name=f"%(class)s_{name}")
+
+
 _KEPT = """
 IF EXISTS (SELECT FROM {fields.$key.related_model._meta.db_table} WHERE id = OLD.$key_id) THEN
     RAISE EXCEPTION 'An attempt is kept for as long as its work.' USING ERRCODE = 'check_violation';
@@ -73,45 +81,29 @@ class Words:
         dead = Q(state__in=DEAD_LETTERS)
         return [
             # rescue: what is due and has not been claimed
-            models.Index(
-                fields=["wake_at"], condition=Q(state="pending", wake_at__isnull=False), name="%(class)s_to_wake"
-            ),
+            _index("to_wake", Q(state="pending", wake_at__isnull=False), "wake_at"),
             # rescue: what a dead worker left behind
-            models.Index(
-                fields=["lease_until"],
-                condition=Q(state=self.working, lease_until__isnull=False),
-                name="%(class)s_leased",
-            ),
+            _index("leased", Q(state=self.working, lease_until__isnull=False), "lease_until"),
             # rescue: what has become stale
-            models.Index(
-                fields=["expires_at"],
-                condition=Q(state="pending", expires_at__isnull=False),
-                name="%(class)s_to_expire",
-            ),
+            _index("to_expire", Q(state="pending", expires_at__isnull=False), "expires_at"),
             # the dead letters' own list, newest first
-            models.Index(fields=["-settled_at"], condition=dead, name="%(class)s_dead_letters"),
+            _index("dead_letters", dead, "-settled_at"),
             # the dead letters' causes: how many died of each, the first and the last
-            models.Index(fields=["cause", "settled_at"], condition=dead, name="%(class)s_cause"),
+            _index("cause", dead, "cause", "settled_at"),
         ]
 
     def constraints(self) -> list[models.BaseConstraint]:
         working, is_open = Q(state=self.working), Q(state__in=["pending", self.working])
+        leased = Q(lease_token__isnull=False, lease_until__isnull=False)
         return [
-            models.CheckConstraint(condition=Q(state__in=self.states), name="%(class)s_known_state"),
-            models.CheckConstraint(
-                condition=(working & Q(lease_token__isnull=False, lease_until__isnull=False))
-                | (~working & Q(lease_token=None, lease_until=None)),
-                name="%(class)s_lease_when_working",
-            ),
-            models.CheckConstraint(
-                condition=(is_open & Q(settled_at=None)) | (~is_open & Q(settled_at__isnull=False)),
-                name="%(class)s_settled_at_the_end",
-            ),
+            _check("known_state", Q(state__in=self.states)),
+            _check("lease_when_working", (working & leased) | (~working & Q(lease_token=None, lease_until=None))),
+            _check("settled_at_the_end", (is_open & Q(settled_at=None)) | (~is_open & Q(settled_at__isnull=False))),
             # Python cannot read PostgreSQL's "infinity" or years past 9999: one such row would break whole pages.
-            models.CheckConstraint(
-                condition=Q(available_at__range=EARTHLY, wake_at__range=EARTHLY)
+            _check(
+                "earthly_instants",
+                Q(available_at__range=EARTHLY, wake_at__range=EARTHLY)
                 & (Q(expires_at=None) | Q(expires_at__range=EARTHLY)),
-                name="%(class)s_earthly_instants",
             ),
         ]
 
@@ -156,14 +148,11 @@ class Words:
     def attempt_constraints(self) -> list[models.BaseConstraint]:
         return [
             models.UniqueConstraint(fields=[self.key, "replay", "number"], name="%(class)s_number_once"),
-            models.CheckConstraint(
-                condition=Q(finished_at=None, outcome="") | (Q(finished_at__isnull=False) & ~Q(outcome="")),
-                name="%(class)s_closed_with_outcome",
+            _check(
+                "closed_with_outcome",
+                Q(finished_at=None, outcome="") | (Q(finished_at__isnull=False) & ~Q(outcome="")),
             ),
-            models.CheckConstraint(
-                condition=Q(finished_at=None) | Q(finished_at__gte=F("started_at")),
-                name="%(class)s_ends_after_start",
-            ),
+            _check("ends_after_start", Q(finished_at=None) | Q(finished_at__gte=F("started_at"))),
         ]
 
     def attempt_triggers(self) -> list[pgtrigger.Trigger]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 import pgtrigger
@@ -30,4 +31,5 @@ def prepare() -> None:
 
     django.setup()
     call_command("migrate", verbosity=0, skip_checks=True, run_syncdb=True)
+    logging.getLogger("pgtrigger").setLevel(logging.WARNING)
     pgtrigger.install()  # also those of the models here, which have no migrations

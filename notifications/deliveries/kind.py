@@ -24,7 +24,7 @@ from people import codes, quiet
 from people.models import display_name
 from people.quiet import Window
 from work import kinds
-from work.answers import Answer, Cancel, Defer, NotStarted
+from work.answers import Answer, Cancel, Defer, NotStarted, Rejected
 from work.kinds import Kind
 from work.reasons import Reason
 from work.retry import Policy
@@ -139,7 +139,7 @@ class DeliveryKind(Kind[Claim]):
             return Cancel(claim.withdrawn)
         if claim.unusable:
             return NotStarted(claim.unusable)
-        if (later := self.postpone(claim, 0.0)) is not None:
+        if (later := _until_quiet_hours_end(claim, 0.0)) is not None:
             return later
         try:
             provider, destination = providers.get(claim.handler), claim.destination()
@@ -169,17 +169,11 @@ class DeliveryKind(Kind[Claim]):
         except providers.UnknownProvider:
             return False
 
-    def postpone(self, claim: Claim, wait: float) -> Defer | None:
-        """Until the quiet hours end that a try in `wait` seconds falls into."""
-        if not providers.disturbs(claim.handler):
-            return None
-        found = quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
-        if found is None:
-            return None
-        return Defer((found.until - claim.claimed_at).total_seconds(), Reason(Code.QUIET_HOURS, until=found.shown))
-
-    def give_up(self, claim: Claim, wait: float, reason: Reason) -> Reason | None:
-        return _give_up(claim, wait, reason, None)
+    def next_try(self, claim: Claim, wait: float, reason: Reason) -> Defer | Rejected:
+        later = _until_quiet_hours_end(claim, wait)
+        following = Defer(wait, reason) if later is None else Defer(later.wait, reason.then(later.reason))
+        given_up = _give_up(claim, following.wait, reason, None)
+        return following if given_up is None else Rejected(given_up)
 
     def follow_row(self, claim: Claim, answer: Answer, state: str) -> tuple[Any, ...] | None:
         return channel_health.values(claim.failing, claim.link_id, answer, state)
@@ -203,6 +197,16 @@ def _give_up(claim: Claim, wait: float, why: Reason, longest: int | None) -> Rea
     if after is None or claim.trying_for + wait <= after:
         return None
     return Reason(Code.GIVEN_UP, seconds=after, why=why)
+
+
+def _until_quiet_hours_end(claim: Claim, wait: float) -> Defer | None:
+    """Until the quiet hours end that a try in `wait` seconds falls into; None where it may disturb."""
+    if not providers.disturbs(claim.handler):
+        return None
+    found = quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
+    if found is None:
+        return None
+    return Defer((found.until - claim.claimed_at).total_seconds(), Reason(Code.QUIET_HOURS, until=found.shown))
 
 
 def _unusable(row: Any) -> Reason | None:

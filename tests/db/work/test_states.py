@@ -73,7 +73,7 @@ def edges_of_the_verbs() -> set[Edge]:
 
 
 def drawn_edges() -> set[Edge]:
-    page = Path(__file__).parents[4] / "docs" / "life-of-a-delivery.md"
+    page = Path(__file__).parents[3] / "docs" / "life-of-a-delivery.md"
     drawn = set(re.findall(r"^ +([a-z]+|\[\*\]) --> ([a-z]+) : [A-Z]$", page.read_text(), re.MULTILINE))
     assert ("[*]", "pending") in drawn
     return drawn - {("[*]", "pending")}

@@ -1,0 +1,84 @@
+"""What a success writes besides is committed with its settlement, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.db import OperationalError
+
+from notifications.deliveries.kind import DELIVERY
+from notifications.message import Delivered
+from notifications.models import Delivery
+from notifications.providers import inbox
+from people.models import User
+from tests.make import make_channel, make_delivery, make_user, send_now, take
+from work import settlement
+from work.decision import Decision
+from work.reasons import NO_REASON
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def delivering(monkeypatch: pytest.MonkeyPatch, effect: Callable[[], object]) -> Delivery:
+    monkeypatch.setattr(inbox.Inbox, "send", lambda *_: Delivered(effect=effect))
+    return make_delivery(make_channel(make_user()))
+
+
+def write() -> None:
+    make_user(name="Effect")
+
+
+def effects() -> int:
+    return User.objects.filter(name="Effect").count()
+
+
+def test_an_effect_is_written_with_the_settlement(monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery = delivering(monkeypatch, write)
+    for _ in range(2):
+        send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert (delivery.state, effects()) == ("delivered", 1)
+
+
+def test_an_effect_that_fails_leaves_nothing_and_no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        write()
+        raise RuntimeError("token=hunter2")
+
+    monkeypatch.setattr(inbox.Inbox, "recognises_repeats", False)
+    delivery = delivering(monkeypatch, fail)
+    send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code, effects()) == ("unknown", "fault", 0)
+    assert "hunter2" not in delivery.reason
+
+
+def test_a_worker_whose_lease_was_taken_over_has_no_effect() -> None:
+    claim = take(make_delivery(make_channel(make_user())).id)
+    assert claim is not None
+    Delivery.objects.update(state="pending", lease_token=None, lease_until=None)
+    decision = Decision("delivered", "delivered", NO_REASON)
+    assert not settlement.settle(DELIVERY, claim, decision, Delivered(effect=write))
+    assert effects() == 0
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_connection_lost_at_the_commit_costs_no_effect_and_doubles_none(
+    monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    real, lost = settlement._settle, []
+
+    def settle(*given: object) -> bool:
+        if lost:
+            return real(*given)  # type: ignore[arg-type]
+        lost.append(given)
+        if committed:
+            real(*given)  # type: ignore[arg-type]
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(settlement, "_settle", settle)
+    delivery = delivering(monkeypatch, write)
+    send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert (delivery.state, effects()) == ("delivered", 1)
