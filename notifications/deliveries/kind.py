@@ -24,7 +24,7 @@ from people import codes, quiet
 from people.models import display_name
 from people.quiet import Window
 from work import kinds
-from work.answers import Answer, Cancel, Defer, NotStarted, Rejected
+from work.answers import Answer, Cancel, Defer, NotStarted
 from work.kinds import Kind
 from work.reasons import Reason
 from work.retry import Policy
