@@ -23,6 +23,7 @@ OPEN = {
     "people:home": "the front page",
     "health": "monitors ask it; it says ok or not",
     "health-clock": "likewise",
+    "health-queues": "monitors look here",
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
