@@ -120,6 +120,7 @@ def _together(kind: Kind[Any]) -> Combiner[tuple[UUID, UUID, str], Any]:
 
     def claim_many(asked: Sequence[tuple[UUID, UUID, str]]) -> list[Any]:
         rows = {row.token: row for row in shared.execute(kind.sql(_CLAIM_MANY), _values(asked)).fetchall()}
+        fault_points.reach("claims-committed")
         return [rows.get(token) or Alone() for _, token, _ in asked]
 
     return Combiner(claim_many)

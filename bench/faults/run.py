@@ -29,25 +29,30 @@ class Verdict:
     red: list[str]
 
 
-def run(number: int, deliveries: int, seed: int, mutation: str = "", patience: float = 60.0) -> Verdict:
-    """`patience`: seconds without a settled delivery after the load, until the cell ends."""
+def run(
+    number: int, deliveries: int, seed: int, pool: str = "threads", mutation: str = "", patience: float = 60.0
+) -> Verdict:
+    """`pool` of the workers; `patience`: seconds without a settled delivery after the load, until the cell ends."""
     cell = CELLS[number]
     rng = random.Random(seed)
-    workload = Workload(seed, deliveries, dict(cell.kinds))
+    workload = Workload(seed, deliveries, dict(cell.kinds), least=cell.seconds)
     directory = Path(embedded.var_dir() / f"cell-{number}")
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     clear()
     started = time.monotonic()
-    with Cluster(directory, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
+    with Cluster(directory, pool, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
         cluster.flush_broker()
         cluster.wait_until_ready()
         asked = workload.ask(cluster.sink_port)
-        cell.fault(Scene(cluster, rng, workload.seconds, full=deliveries >= FULL))
+        scene = Scene(cluster, rng, workload.seconds, full=deliveries >= FULL)
+        cell.fault(scene)
         cluster.heal()
         _wait_for_the_ends(len(asked), patience)
+        cluster.check_points()
     result = compare(asked, directory / "arrivals")
-    return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, _red(result, cell.repeats))
+    red = [*_red(result, cell.repeats), *scene.problems]
+    return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, red)
 
 
 def _wait_for_the_ends(expected: int, patience: float) -> None:
