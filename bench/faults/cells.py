@@ -40,13 +40,16 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`repeats`: whether a receiver that recognises ids may get one twice; `seconds` of load at least."""
+    """`uncertain`: whether nobody may know how a try ended, so that it is held for a person, or repeated.
+
+    `seconds` of load at least.
+    """
 
     title: str
     fault: Callable[[Scene], None]
     kinds: Mapping[str, int] = field(default_factory=lambda: {"ok": 1})
     environment: Mapping[str, str] = field(default_factory=dict)
-    repeats: bool = False
+    uncertain: bool = False
     seconds: float = 4.0
 
 
@@ -141,11 +144,10 @@ def end_connections() -> None:
 
 
 def freeze_workers(scene: Scene) -> None:
-    """Stop a worker after its send and before it settles; continue it while another one sends the same again."""
-    for _, rule in zip(scene.moments(every=1.0), cycle(("retry", "hold"))):
-        _freeze("ran", rule, scene.cluster)
-    for point in ("claimed", "running"):
-        _freeze(point, "hold", scene.cluster)
+    """Stop a worker before or after its send, past its lease; continue it while another one sends the same again."""
+    orders: list[tuple[Point, str]] = [("ran", "retry"), ("claimed", "hold"), ("ran", "hold"), ("running", "hold")]
+    for _, (point, rule) in zip(scene.moments(every=1.0), cycle(orders)):
+        _freeze(point, rule, scene.cluster)
 
 
 def _freeze(point: Point, rule: str, cluster: Cluster) -> None:
@@ -264,34 +266,40 @@ def only_load(scene: Scene) -> None:
 
 
 CELLS: dict[int, Cell] = {
-    1: Cell("workers killed", kill_workers, repeats=True, seconds=10.0),
+    1: Cell("workers killed", kill_workers, uncertain=True, seconds=10.0),
     2: Cell("beats killed", kill_beats),
     3: Cell("beats away, then three", stop_beats, {"ok": 20, "stale": 1}),
     4: Cell("Redis crashed, emptied, silent, away", lose_redis, {"ok": 20, "stale": 1}),
     5: Cell("PostgreSQL restarted, connections ended", lose_postgres, environment={"FAULTS_LEASE": "16"}),
-    6: Cell("workers stopped past their lease", freeze_workers, environment={"FAULTS_HARD_LIMIT": "60"}, repeats=True),
+    6: Cell(
+        "workers stopped past their lease",
+        freeze_workers,
+        environment={"FAULTS_HARD_LIMIT": "60"},
+        uncertain=True,
+        seconds=30.0,
+    ),
     7: Cell("every message four times", only_load, environment={"FAULTS_WITH": "fourfold"}),
     8: Cell(
         "receivers that misbehave",
         only_load,
         {"ok": 40, "500": 4, "429": 4, "hang": 1, "reset": 2, "drip": 1, "tls": 1},
         {"FAULTS_TRIES": "3"},
-        repeats=True,
+        uncertain=True,
     ),
     9: Cell("workers restarted by SIGTERM", restart_workers),
     10: Cell(
         "payloads that raise, exhaust memory, exit, cannot be stored",
         only_load,
         {"ok": 3000, "raise": 1, "memory": 1, "exit": 1, "poison": 1},
-        environment={"FAULTS_WITH": "misbehaving", "FAULTS_TRIES": "2"},
-        repeats=True,
+        environment={"FAULTS_WITH": "misbehaving", "FAULTS_TRIES": "4"},
+        uncertain=True,
     ),
     11: Cell("connections cut during commits", cut_connections, environment={"FAULTS_WITH": "cut"}),
     12: Cell(
         "all workers killed with full memories",
         kill_all_workers,
         {"ok": 20, "500": 2, "429": 2},
-        repeats=True,
+        uncertain=True,
         seconds=10.0,
     ),
 }

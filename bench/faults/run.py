@@ -51,7 +51,7 @@ def run(
         _wait_for_the_ends(len(asked), patience)
         cluster.check_points()
     result = compare(asked, directory / "arrivals")
-    red = [*_red(result, cell.repeats), *scene.problems]
+    red = [*_red(result, cell.uncertain), *scene.problems]
     return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, red)
 
 
@@ -64,9 +64,9 @@ def _wait_for_the_ends(expected: int, patience: float) -> None:
         time.sleep(0.2)
 
 
-def _red(found: Result, repeats: bool) -> list[str]:
+def _red(found: Result, uncertain: bool) -> list[str]:
     """Why the cell is red; empty when it is green."""
     counts = {"lost": found.lost, "duplicates": found.duplicates, "incoherent": found.incoherent}
-    if not repeats:
-        counts["repeats"] = found.repeats
+    if not uncertain:
+        counts |= {"repeats": found.repeats, "unknown": found.unknown}
     return [f"{count} {what}" for what, count in counts.items() if count]
