@@ -9,6 +9,7 @@ from celery import shared_task
 
 from notifications.message import Delivered, Destination, Message
 from notifications.providers.webhook import Webhook
+from work import load
 
 SECRET = "whsec_" + "c2VjcmV0" * 4  # signs for a receiver that checks nothing
 NAME = "bench.bare"
@@ -19,6 +20,8 @@ _webhook = Webhook()
 def post(key: str) -> None:
     message = Message(UUID(key), "Water the plants", "All of them.", "Ada")
     urls = os.environ["BENCH_SINKS"].split(",")
-    answer = _webhook.send(message, Destination({"url": urls[message.key.int % len(urls)]}, {"secret": SECRET}))
+    destination = Destination({"url": urls[message.key.int % len(urls)]}, {"secret": SECRET})
+    with load.calling():
+        answer = _webhook.send(message, destination)
     if not isinstance(answer, Delivered):
         raise RuntimeError(str(answer))

@@ -6,7 +6,7 @@ The bare task makes the same POST in the same run and records nothing. It runs t
   user of Celery gains or pays by using Carillon.
 - "same worker": in our own workers, which speed it up too. The ratio to it is the price of the records.
 
-Options: [--rounds 3] [--pool threads|prefork] [--concurrency 64]; with a latency, 512 threads and no stock worker.
+Options: [--rounds 3] [--pool threads|prefork] [--concurrency 512]; with a latency, no stock worker.
 "lone" is one delivery at a time, from its message to its answer.
 `--queue 1000000` measures a claim, a settling and a rescue beside so many pending deliveries instead.
 """
@@ -91,7 +91,7 @@ def against_bare(app: Any, options: argparse.Namespace) -> None:
     from work import publisher, wakes
 
     processes = 1 if options.pool == "prefork" else 2
-    concurrency = options.concurrency or (4 if options.pool == "prefork" else 512 if options.latency else 64)
+    concurrency = options.concurrency or (4 if options.pool == "prefork" else 512)
     sink, user = Sink(options.latency / 1000), make_user()
     urls = sink.urls(_HOSTS_SLOW if options.latency else _HOSTS)
     channels = [make_channel(user, "webhook", {"url": url}, {"secret": bare.SECRET}) for url in urls]

@@ -1,8 +1,8 @@
 """Rate limiter in Redis: sliding windows, and slots for requests in flight.
 
-One script answers for several limits at once, in one round trip: a request is counted in all of them or in none. One
-over a limit gets a reserved time, at which it comes again. Redis' clock decides. All keys expire; losing them only
-loses spacing.
+One script answers for several limits at once: a request is counted in all of them or in none. Requests that threads
+make at the same moment go to Redis together, in one round trip. One over a limit gets a reserved time, at which it
+comes again. Redis' clock decides. All keys expire; losing them only loses spacing.
 
 Slots measure how long requests take; the reserved times of those that find them full follow from this. A request may
 use a free slot before the times that others reserved. After five timeouts in a row, slots rest.
@@ -18,12 +18,13 @@ deleted. A request that cannot wait until its time reserves none.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from redis import Redis
@@ -31,6 +32,8 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.exceptions import RedisError
 from redis.retry import Retry
+
+from common.group_commit import Alone, Combiner
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +95,8 @@ class Reservation:
     resting: bool = False
 
 
+# A request takes a slot or ends one, with its own KEYS and ARGV.
+
 # Frees the slot of a request. The hash `state` holds under `took` how long requests take, under `timeouts` how many
 # came in a row, under `rests` until when nothing passes.
 _END_OF_ONE = """
@@ -104,7 +109,7 @@ local function end_of_one(tokens, state, token, took, outcome, rests)
         redis.call('HSET', state, 'took', string.format('%.6f', 0.8 * before + 0.2 * took))
         redis.call('HDEL', state, 'timeouts', 'rests')
         redis.call('EXPIRE', state, 86400)
-    elseif outcome == 'timeout' and rests == '1' then
+    elseif outcome == 'timeout' and rests == 1 then
         local rested = tonumber(redis.call('HGET', state, 'rests') or 0)
         if now - took >= rested then
             local timeouts = redis.call('HINCRBY', state, 'timeouts', 1)
@@ -124,97 +129,113 @@ end
 # the factor between reserved times; the seconds after which an idle queue is deleted, and the unused times; the token,
 # seconds and outcome of a request that has ended in the same slots; then for each limit its amount, its seconds, the
 # seconds between reserved times, 0 for slots, and 1 for slots that rest.
-_TAKE = (
-    _END_OF_ONE
-    + """
-local waited, left = tonumber(ARGV[1]), tonumber(ARGV[2])
-local own = math.min(waited + 1, 2)
-local free, reserved, following, idle, fresh, rests = {}, {}, {}, {}, {}, {}
-local full, fullest, latest, soon = false, 0, now, now
-for i = 1, #KEYS / 3 do
-    local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
-    local amount, seconds, apart = tonumber(ARGV[4 * i + 7]), tonumber(ARGV[4 * i + 8]), tonumber(ARGV[4 * i + 9])
-    local is_window = apart > 0
-    free[i], following[i] = 0, 0
-    if is_window then
-        local last = redis.call('LINDEX', counter, amount - 1)
-        free[i] = last and tonumber(last) + seconds or 0
-    else
-        if ARGV[8] ~= '' then
-            end_of_one(counter, KEYS[3 * i], ARGV[8], tonumber(ARGV[9]), ARGV[10], ARGV[4 * i + 10])
-        end
-        redis.call('ZREMRANGEBYSCORE', counter, '-inf', now - seconds)
-        local known = redis.call('HMGET', KEYS[3 * i], 'took', 'rests')
-        local took = tonumber(known[1] or 0.1)
-        rests[i] = tonumber(known[2])
-        if rests[i] and rests[i] > now then
-            free[i], following[i] = rests[i], rests[i] + seconds
+_TAKE = """
+local function take(KEYS, ARGV)
+    local waited, left = tonumber(ARGV[1]), tonumber(ARGV[2])
+    local own = math.min(waited + 1, 2)
+    local free, reserved, following, idle, fresh, rests = {}, {}, {}, {}, {}, {}
+    local full, fullest, latest, soon = false, 0, now, now
+    for i = 1, #KEYS / 3 do
+        local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
+        local amount, seconds, apart = tonumber(ARGV[4 * i + 7]), tonumber(ARGV[4 * i + 8]), tonumber(ARGV[4 * i + 9])
+        local is_window = apart > 0
+        free[i], following[i] = 0, 0
+        if is_window then
+            local last = redis.call('LINDEX', counter, amount - 1)
+            free[i] = last and tonumber(last) + seconds or 0
         else
-            local busy = redis.call('ZCARD', counter)
-            local oldest = busy > 0 and tonumber(redis.call('ZRANGE', counter, 0, 0, 'WITHSCORES')[2])
-            if rests[i] and busy > 0 then
-                free[i] = oldest + seconds
-            elseif busy >= amount then
-                local middle = redis.call('ZRANGE', counter, math.floor(busy / 2), math.floor(busy / 2), 'WITHSCORES')
-                took = math.max(took, now - tonumber(middle[2]))
-                free[i] = math.max(oldest + took, now + took / 2)
+            if ARGV[8] ~= '' then
+                end_of_one(counter, KEYS[3 * i], ARGV[8], tonumber(ARGV[9]), ARGV[10], ARGV[4 * i + 10])
             end
+            redis.call('ZREMRANGEBYSCORE', counter, '-inf', now - seconds)
+            local known = redis.call('HMGET', KEYS[3 * i], 'took', 'rests')
+            local took = tonumber(known[1] or 0.1)
+            rests[i] = tonumber(known[2])
+            if rests[i] and rests[i] > now then
+                free[i], following[i] = rests[i], rests[i] + seconds
+            else
+                local busy = redis.call('ZCARD', counter)
+                local oldest = busy > 0 and tonumber(redis.call('ZRANGE', counter, 0, 0, 'WITHSCORES')[2])
+                if rests[i] and busy > 0 then
+                    free[i] = oldest + seconds
+                elseif busy >= amount then
+                    local half = math.floor(busy / 2)
+                    local middle = redis.call('ZRANGE', counter, half, half, 'WITHSCORES')
+                    took = math.max(took, now - tonumber(middle[2]))
+                    free[i] = math.max(oldest + took, now + took / 2)
+                end
+            end
+            apart = took / amount * tonumber(ARGV[5])
         end
-        apart = took / amount * tonumber(ARGV[5])
+        idle[i] = tonumber(ARGV[7]) * apart + tonumber(ARGV[6])
+        local kept = redis.call('HMGET', queue, '1', '2', 'seen')
+        if kept[3] and tonumber(kept[3]) + idle[i] < now then
+            redis.call('DEL', queue)
+            kept = {}
+        elseif kept[3] and waited > 0 then
+            redis.call('HSET', queue, 'seen', string.format('%.6f', math.max(now, tonumber(kept[3]))))
+        end
+        fresh[i] = free[i] > math.max(tonumber(kept[1] or 0), tonumber(kept[2] or 0)) and free[i]
+        for before = math.max(waited + 1, is_window and 1 or 2), 2 do
+            free[i] = math.max(free[i], tonumber(kept[before] or 0))
+        end
+        full = full or free[i] > now
+        reserved[i] = math.max(free[i], tonumber(kept[own] or 0))
+        following[i] = math.max(following[i], reserved[i] + apart)
+        if free[i] > now then
+            soon = math.max(soon, is_window and math.huge or free[i])
+        end
+        if free[i] > now and reserved[i] > latest then
+            fullest, latest = i, reserved[i]
+        end
     end
-    idle[i] = tonumber(ARGV[7]) * apart + tonumber(ARGV[6])
-    local kept = redis.call('HMGET', queue, '1', '2', 'seen')
-    if kept[3] and tonumber(kept[3]) + idle[i] < now then
-        redis.call('DEL', queue)
-        kept = {}
-    elseif kept[3] and waited > 0 then
-        redis.call('HSET', queue, 'seen', string.format('%.6f', math.max(now, tonumber(kept[3]))))
+    local brief = full and soon - now < tonumber(ARGV[3])
+    for i = 1, #KEYS / 3 do
+        local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
+        local amount, seconds = tonumber(ARGV[4 * i + 7]), tonumber(ARGV[4 * i + 8])
+        if not full then
+            if tonumber(ARGV[4 * i + 9]) > 0 then
+                redis.call('LPUSH', counter, string.format('%.6f', now))
+                redis.call('LTRIM', counter, 0, amount - 1)
+            else
+                redis.call('ZADD', counter, string.format('%.6f', now), ARGV[4])
+            end
+            redis.call('PEXPIRE', counter, math.ceil(seconds * 1000))
+        elseif free[i] > now and not brief and (left < 0 or latest - now <= left) then
+            redis.call('HSET', queue, own, string.format('%.6f', following[i]))
+            if fresh[i] then
+                redis.call('HSET', queue, 'seen', string.format('%.6f', fresh[i]))
+            end
+            local life = math.ceil((following[i] + idle[i] - now) * 1000)
+            redis.call('PEXPIRE', queue, math.max(life, redis.call('PTTL', queue)))
+        end
     end
-    fresh[i] = free[i] > math.max(tonumber(kept[1] or 0), tonumber(kept[2] or 0)) and free[i]
-    for before = math.max(waited + 1, is_window and 1 or 2), 2 do
-        free[i] = math.max(free[i], tonumber(kept[before] or 0))
-    end
-    full = full or free[i] > now
-    reserved[i] = math.max(free[i], tonumber(kept[own] or 0))
-    following[i] = math.max(following[i], reserved[i] + apart)
-    if free[i] > now then
-        soon = math.max(soon, is_window and math.huge or free[i])
-    end
-    if free[i] > now and reserved[i] > latest then
-        fullest, latest = i, reserved[i]
-    end
+    return {fullest, string.format('%.6f', (brief and soon or latest) - now), rests[fullest] and 1 or 0}
 end
-local brief = full and soon - now < tonumber(ARGV[3])
-for i = 1, #KEYS / 3 do
-    local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
-    local amount, seconds = tonumber(ARGV[4 * i + 7]), tonumber(ARGV[4 * i + 8])
-    if not full then
-        if tonumber(ARGV[4 * i + 9]) > 0 then
-            redis.call('LPUSH', counter, string.format('%.6f', now))
-            redis.call('LTRIM', counter, 0, amount - 1)
-        else
-            redis.call('ZADD', counter, string.format('%.6f', now), ARGV[4])
-        end
-        redis.call('PEXPIRE', counter, math.ceil(seconds * 1000))
-    elseif free[i] > now and not brief and (left < 0 or latest - now <= left) then
-        redis.call('HSET', queue, own, string.format('%.6f', following[i]))
-        if fresh[i] then
-            redis.call('HSET', queue, 'seen', string.format('%.6f', fresh[i]))
-        end
-        local life = math.ceil((following[i] + idle[i] - now) * 1000)
-        redis.call('PEXPIRE', queue, math.max(life, redis.call('PTTL', queue)))
-    end
-end
-return {fullest, string.format('%.6f', (brief and soon or latest) - now), rests[fullest] and 1 or 0}
 """
-)
 
-_END = (
-    _END_OF_ONE
-    + """
-for i = 1, #KEYS / 3 do
-    end_of_one(KEYS[3 * i - 2], KEYS[3 * i], ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[3 + i])
+_END = """
+local function end_(KEYS, ARGV)
+    for i = 1, #KEYS / 3 do
+        end_of_one(KEYS[3 * i - 2], KEYS[3 * i], ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[3 + i])
+    end
+    return {}
 end
+"""
+
+# KEYS: those of all requests. ARGV: for each request as JSON the verb, the number of its keys, and its own ARGV.
+_SCRIPT = (
+    _END_OF_ONE
+    + _TAKE
+    + _END
+    + """
+local answers, first = {}, 1
+for i, request in ipairs(cjson.decode(ARGV[1])) do
+    local keys = {unpack(KEYS, first, first + request[2] - 1)}
+    first = first + request[2]
+    answers[i] = (request[1] == 'take' and take or end_)(keys, request[3])
+end
+return answers
 """
 )
 
@@ -252,7 +273,7 @@ def take(
             arguments += [limit.amount, seconds, seconds / limit.amount * _SLACK, 0]
         else:
             arguments += [limit.amount, limit.seconds, 0, int(limit.rests)]
-    answer = _run(_TAKE, keys, arguments)
+    answer = _run(_Request("take", keys, arguments))
     if not answer or not answer[0]:
         return None
     full, wait, resting = answer
@@ -266,7 +287,7 @@ def end(slots: Sequence[Slots], ended: Ended) -> None:
     minutes. Requests that had begun before that do not count. Any answer ends it.
     """
     keys = [key for one in slots for key in _keys(one, "")]
-    _run(_END, keys, [*ended.arguments, *(int(one.rests) for one in slots)])
+    _run(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
 
 
 _NONE = Ended("", 0.0, None)
@@ -277,19 +298,37 @@ def _keys(limit: Limit, person: str) -> list[str]:
     return [key, f"{key}:{person}", f"{key}:state"]
 
 
-def _run(script: str, keys: list[str], arguments: list[float | str]) -> Any:
-    """The answer of a script; None while Redis does not answer, which is asked once in a while."""
+class _Request(NamedTuple):
+    verb: str
+    keys: list[str]
+    arguments: list[float | str]
+
+
+def _run(request: _Request) -> Any:
+    """The answer of Redis; None while it does not answer. It is then asked once in a while."""
     if time.monotonic() < _Outage.until:
         return None
     try:
-        answer = _script(settings.CACHES["default"]["LOCATION"], script)(keys, arguments)
+        return _together(request)
+    except Alone:  # another thread's request was at fault
+        return _ask([request])[0]
+
+
+def _ask(requests: Sequence[_Request]) -> list[Any]:
+    keys = [key for request in requests for key in request.keys]
+    asked = json.dumps([[request.verb, len(request.keys), request.arguments] for request in requests])
+    try:
+        answers: list[Any] = _script(settings.CACHES["default"]["LOCATION"])(keys, [asked])
     except RedisError as error:
         if not _Outage.until:
             log.warning("Redis does not answer (%s): rate limits are off until it does", type(error).__name__)
         _Outage.until = time.monotonic() + _PAUSE
-        return None
+        return [None] * len(requests)
     _Outage.until = 0.0
-    return answer
+    return answers
+
+
+_together = Combiner(_ask)
 
 
 @cache
@@ -299,5 +338,5 @@ def _client(url: str) -> Redis:
 
 
 @cache
-def _script(url: str, script: str) -> Script:
-    return _client(url).register_script(script)
+def _script(url: str) -> Script:
+    return _client(url).register_script(_SCRIPT)

@@ -54,4 +54,5 @@ def check_pool(instance: Any, **_: Any) -> None:
         value = "on: its threads share connections" if threads else "off: each of its processes keeps one connection"
         sys.exit(f"Carillon cannot start: with this --pool, a worker needs DATABASE_POOL={value}")
     if threads:
+        transport.QoS.most_busy = transport.BUSY
         Watchdog(instance.time_limit, instance.max_memory_per_child)

@@ -257,7 +257,7 @@ CELERY_RESULT_BACKEND = "django-db"
 CELERY_RESULT_EXTENDED = True
 CELERY_RESULT_EXPIRES = 7 * 24 * 3600
 # What is set here would win over `--pool prefork`.
-CELERY_WORKER_POOL, CELERY_WORKER_CONCURRENCY = ("threads", 64) if _worker_threads else ("prefork", None)
+CELERY_WORKER_POOL, CELERY_WORKER_CONCURRENCY = ("threads", 512) if _worker_threads else ("prefork", None)
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # more would wait behind slow sends while other workers are idle
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45  # after SIGQUIT; SIGTERM waits for all tasks
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # never abort a send

@@ -10,9 +10,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from common import fault_points, postgres
+from common.group_commit import Alone, Combiner
 from common.postgres import column, is_outage, persist
 from work.decision import Decision, give_back
-from work.group_commit import Alone, Combiner
 from work.kinds import C, Claim, Kind, Lease
 from work.reasons import Code, Reason
 from work.settlement import settle, settlement, write

@@ -13,6 +13,7 @@ from django.db import transaction
 
 from common import fault_points
 from common.postgres import is_outage, lend_connection
+from work import load
 from work.answers import Answer, Cancel, Defer, NotStarted, OwnFault
 from work.claim import claim, seconds_until_available, unreadable
 from work.decision import decide
@@ -76,7 +77,8 @@ def _call(kind: Kind[C], claimed: C, prepared: Callable[[], Answer]) -> Answer:
     """The answer. Where it raises, that is a bug, and the outcome unknown."""
     try:
         fault_points.reach("running")
-        answer = prepared()
+        with load.calling():
+            answer = prepared()
         fault_points.reach("ran")
         return answer
     except Exception as error:

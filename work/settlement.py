@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from common import fault_points, postgres
+from common.group_commit import Alone, Combiner
 from common.postgres import column, persist
 from work.answers import Answer
 from work.decision import Decision, give_back
-from work.group_commit import Alone, Combiner
 from work.kinds import Kind, Lease
 from work.reasons import NO_REASON, Reason, cause_of
 from work.shared_connection import SharedConnection, has_threads

@@ -3,33 +3,69 @@
 A worker keeps the messages that it holds in memory, where kombu's own writes each to Redis and removes it again. When
 it stops, it puts back what it has not finished. When it is killed, they are lost, and rescue publishes them again after
 ten seconds. It also takes several messages at once.
+
+A worker with threads takes more than `BUSY` messages only while its threads wait for slow receivers, see `load`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from kombu.transport import TRANSPORT_ALIASES, redis
+from kombu.asynchronous import get_event_loop
+from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 from kombu.utils.encoding import bytes_to_str
 from kombu.utils.json import loads
 
+from work import load
+
 # Few enough that another queue has its turn soon.
 MOST = 16
+# As many threads make the largest batches; more only cost CPU.
+BUSY = 64
+# While a worker is busy, it looks so often whether its threads wait for slow receivers.
+_EVERY = 0.05  # seconds
+
+
+class QoS(virtual.QoS):
+    """Celery's limit of messages, and `most_busy`: of tasks that keep their threads busy, None for no limit."""
+
+    most_busy: ClassVar[int | None] = None
+
+    def can_consume(self) -> bool:
+        return bool(super().can_consume()) and (self.most_busy is None or load.busy() < self.most_busy)
+
+    def can_consume_max_estimate(self) -> int:
+        room: int = super().can_consume_max_estimate() or 0
+        return room if self.most_busy is None else max(0, min(room, self.most_busy - load.busy()))
 
 
 class Channel(redis.Channel):
     ack_emulation = False
 
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.QoS = QoS
+        self._looks_again = False
+
     def _brpop_read(self: Any, **options: Any) -> bool:
         """Deliver the message that a BRPOP returns, then more of the same queue, as many as the worker may hold."""
         super()._brpop_read(**options)  # type: ignore[misc]  # the stubs have no private names
         queue = self._queue_cycle.items[-1]  # the last one used
-        room = min(MOST, self.qos.can_consume_max_estimate() or 0)
+        room = min(MOST, self.qos.can_consume_max_estimate())
         if room:
             # On the connection of the BRPOP, which is idle now.
             for message in self.client.rpop(self._q_for_pri(queue, self.default_priority), room) or ():
                 self.connection._deliver(loads(bytes_to_str(message)), queue)
+        if not self._looks_again:
+            self._look_again()
         return True
+
+    def _look_again(self: Any) -> None:
+        """Nothing wakes the event loop when a call becomes slow, so a timer does for as long as this worker is busy."""
+        loop = get_event_loop()
+        self._looks_again = loop is not None and not self.closed and not self.qos.can_consume()
+        if self._looks_again:
+            loop.call_later(_EVERY, self._look_again)
 
 
 class Transport(redis.Transport):

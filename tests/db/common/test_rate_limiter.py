@@ -364,3 +364,19 @@ def test_who_can_wait_for_a_slot_does_not_stand_behind_those_who_come_back_later
     for _ in range(9):
         take([slots], "ada", 0, token="later")
     assert wait(take([slots], "ada", 0, token="c", patience=15.0)) == 10
+
+
+def test_requests_of_one_round_trip_count_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    window, slots, other = make_window(amount=2), make_slots(amount=1), make_window()
+    take([slots], "ada", 0, token="first")
+    requests: list[rate_limiter._Request] = []
+    monkeypatch.setattr(rate_limiter, "_run", requests.append)
+    take([window, other], "ada", 0)  # passes
+    take([window, other], "ada", 0)  # the other window is full, so it counts in neither
+    take([window], "eve", 0)  # passes: the second in its window
+    take([window], "eve", 0)
+    take([slots], "eve", 0, token="second")
+    end([slots], Ended("first", 1.0, True))
+    take([slots], "eve", 1, token="second")  # the slot is free since the request before it
+    full = [bool(answer and answer[0]) for answer in rate_limiter._ask(requests)]
+    assert full == [False, True, False, True, True, False, False]

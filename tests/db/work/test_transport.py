@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import redis
 from celery import current_app
 from kombu import Connection, Consumer, Queue
 
-from work import transport
+from work import load, transport
 
 LEFT, RIGHT = Queue("left"), Queue("right")
 
@@ -104,3 +105,34 @@ def test_a_worker_that_stops_puts_back_what_it_has_not_finished(broker: redis.Re
     assert waiting(broker, LEFT) == 3
     again = make_taker(10)
     assert sorted(again.fetch()) == sorted([texts[1], texts[3], texts[4]])
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The tasks that run, in a worker that takes no more of them than four that are busy."""
+    monkeypatch.setattr(transport.QoS, "most_busy", 4)
+    running: list[Any] = []
+    monkeypatch.setattr(load.state, "reserved_requests", running)
+    yield running
+
+
+def test_a_busy_worker_takes_no_more_than_keep_it_busy(tasks: list[Any], make_taker: Any) -> None:
+    texts = publish(LEFT, 10)
+    taker = make_taker(100)
+    assert taker.fetch() == texts[:5]  # nothing runs yet: the one that was waited for, and as many as may be busy
+    tasks.extend(taker.taken)
+    qos = taker.connection.default_channel.qos
+    assert (qos.can_consume(), qos.can_consume_max_estimate()) == (False, 0)
+    del tasks[2:]
+    assert (qos.can_consume(), qos.can_consume_max_estimate()) == (True, 2)
+
+
+def test_a_call_counts_as_busy_until_it_is_slow(tasks: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks.extend(range(3))
+    now = time.monotonic()
+    with load.calling():
+        monkeypatch.setattr(time, "monotonic", lambda: now + load.SLOW / 2)
+        assert load.busy() == 3
+        monkeypatch.setattr(time, "monotonic", lambda: now + 2 * load.SLOW)
+        assert load.busy() == 2
+    assert load.busy() == 3

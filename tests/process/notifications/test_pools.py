@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -18,7 +19,7 @@ from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.conftest import environment
-from work import wakes
+from work import transport, wakes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -69,6 +70,37 @@ def test_a_worker_holds_no_more_connections_than_fit_its_pool(
         worker.stop(10.0)
     assert 1 <= seen <= most
     assert set(Delivery.objects.values_list("tries", flat=True)) == {1}
+
+
+def test_a_worker_with_threads_sends_more_at_once_to_receivers_that_are_slow() -> None:
+    at_once, most, lock = 0, 0, threading.Lock()
+    full = threading.Event()
+    wanted = transport.BUSY + 20
+
+    def when_many(_: object) -> Reply:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+            if at_once >= wanted:
+                full.set()
+        full.wait(20)
+        with lock:
+            at_once -= 1
+        return Reply(200)
+
+    with HTTPReceiver(when_many) as receiver:
+        channel = make_channel(make_user(), "webhook", address={"url": f"{receiver.origin}/hook"})
+        letters = [make_delivery(channel) for _ in range(wanted)]
+        surroundings = environment(WEBHOOKS_PER_SECOND="1000", SENDS_AT_ONCE="1000")
+        worker = Child("worker", command("threads", 512), environment=surroundings)
+        worker.start()
+        try:
+            wakes.publish(wakes.Wake(outbox.DELIVER, letter.id) for letter in letters)
+            assert full.wait(60), most
+        finally:
+            worker.stop(10.0)
+    assert most == wanted
 
 
 @pytest.mark.parametrize(("pool", "shared", "wish"), [("threads", "off", "on"), ("prefork", "on", "off")])

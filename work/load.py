@@ -1,0 +1,38 @@
+"""How busy this worker is: how many of its threads run a task and do not wait for a slow receiver.
+
+Threads that compute share one interpreter, so more than a few dozen only make each other slower. Threads that wait for
+a receiver cost nothing but memory.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import get_ident
+
+from celery.worker import state
+
+# A call that has lasted for so long waits for its receiver, not for the interpreter.
+SLOW = 0.1  # seconds
+
+# Since when each thread is in its call, oldest first.
+_calls: dict[int, float] = {}
+
+
+@contextmanager
+def calling() -> Iterator[None]:
+    """This thread calls a receiver."""
+    thread = get_ident()
+    _calls[thread] = time.monotonic()
+    try:
+        yield
+    finally:
+        del _calls[thread]
+
+
+def busy() -> int:
+    """The tasks that run or are about to, except for those in a call for longer than `SLOW`."""
+    starts = list(_calls.values())  # one operation of the interpreter: threads change it meanwhile
+    return len(state.reserved_requests) - bisect_left(starts, time.monotonic() - SLOW)
