@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
@@ -64,6 +65,24 @@ def invalid(*errors: FieldError) -> Problem:
 def not_found() -> Problem:
     """Also for what belongs to somebody else."""
     return Problem(404, "not-found", "There is nothing here.", "It does not exist, or it is not yours.")
+
+
+# The codes of what has one in an operation too.
+_CODES = {413: "too-large", 500: "error", 503: "unavailable"}
+_REMEDIES = {
+    400: "Correct the request's headers and address.",
+    404: "Compare the address with /api/v1/openapi.json.",
+    405: "Use one of the methods in the Allow header.",
+    500: "It is in the server's log.",
+    503: "Try again.",
+}
+
+
+def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Problem:
+    """For an error that arose outside of an operation."""
+    reason = HTTPStatus(status).phrase
+    code = _CODES.get(status) or reason.lower().replace(" ", "-")
+    return Problem(status, code, f"{reason}.", detail or _REMEDIES.get(status, ""), headers=headers)
 
 
 def conflict(detail: str, **more: Any) -> Problem:
