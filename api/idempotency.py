@@ -47,7 +47,8 @@ def once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpRespo
     """Run the operation and keep its answer, or return the kept one. Raises problems 400, 409 and 422."""
     if not key or len(key) > _LONGEST or not key.isascii() or not key.isprintable():
         raise Problem(400, "bad-key", "This Idempotency-Key is not valid.", "Send 1 to 255 printable ASCII characters.")
-    fingerprint = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode() + request.body).hexdigest()
+    asked = f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r}\n"
+    fingerprint = hashlib.sha256(asked.encode() + request.body).hexdigest()
     values = {"user": user.pk, "key": key, "fingerprint": fingerprint}
     with transaction.atomic():
         if not _begin(values):
