@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
 from api.v1 import api
@@ -41,7 +44,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> dict[str, A
         "method": method.upper(),
         "path": path,
         "summary": operation["summary"],
-        "description": operation["description"],
+        "description": _prose(operation["description"]),
         "parameters": [_field(one["name"], one["schema"] | one, one["required"]) for one in operation["parameters"]],
         "body": body and _type(body["content"]["application/json"]["schema"]),
         "answers": [
@@ -50,7 +53,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> dict[str, A
             if (content := response.get("content", {}).get("application/json"))
         ],
         "problems": [
-            (status, response["description"])
+            (status, _prose(response["description"]))
             for status, response in responses.items()
             if "application/problem+json" in response.get("content", {})
         ],
@@ -61,8 +64,9 @@ def _schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     required = schema.get("required", [])
     examples = schema.get("examples", [])
     return {
-        "name": name,
-        "description": schema.get("description", ""),
+        "id": name,
+        "name": _title(name),
+        "description": _prose(schema.get("description", "")),
         "fields": [_field(field, one, field in required) for field, one in schema.get("properties", {}).items()],
         "example": json.dumps(examples[0], indent=2, ensure_ascii=False) if examples else "",
     }
@@ -75,7 +79,7 @@ def _field(name: str, schema: dict[str, Any], required: bool) -> dict[str, Any]:
         "required": required,
         "type": _type(schema),
         "default": None if default is None or required else json.dumps(default),
-        "description": schema.get("description", ""),
+        "description": _prose(schema.get("description", "")),
     }
 
 
@@ -83,7 +87,7 @@ def _type(schema: dict[str, Any]) -> list[tuple[str, str]]:
     """Words, each with the name of the schema that it links to, if it has one."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return [(name, name)]
+        return [(_title(name), name)]
     if options := schema.get("anyOf") or schema.get("oneOf"):
         words: list[tuple[str, str]] = []
         for option in options:
@@ -94,3 +98,13 @@ def _type(schema: dict[str, Any]) -> list[tuple[str, str]]:
     if schema.get("type") == "array":
         return [("list of", ""), *_type(schema.get("items", {}))]
     return [(str(schema.get("format") or schema.get("type") or "any"), "")]
+
+
+def _title(name: str) -> str:
+    """pydantic writes `Page[Schedule]` as `Page_Schedule_`."""
+    return re.sub(r"^Page_(.+)_$", r"Page of \1", name)
+
+
+def _prose(text: str) -> SafeString:
+    """Text with `code`."""
+    return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))  # noqa: S308
