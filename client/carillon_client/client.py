@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Self, cast
 
+from carillon_client.channels import Channels
 from carillon_client.connection import Connection
 from carillon_client.documents import Account
+from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.schedules import Schedules
 
 
@@ -15,6 +17,10 @@ class Client:
     def __init__(self, url: str, token: str, *, timeout: float = 30.0, tries: int = 5) -> None:
         self.connection = Connection(url, token, timeout=timeout, tries=tries)
         self.schedules = Schedules(self.connection)
+        self.channels = Channels(self.connection)
+        self.notifications = Notifications(self.connection)
+        self.batches = Batches(self.connection)
+        self.dead_letters = DeadLetters(self.connection)
 
     def me(self) -> Account:
         """Whose token it is, and what it may do."""

@@ -60,7 +60,18 @@ def _parser() -> argparse.ArgumentParser:
     remind.add_argument("--category", default="")
     _add_channels(remind)
 
+    send = command("send", _send, "Send a message.")
+    send.add_argument("title")
+    send.add_argument("--body", default="")
+    send.add_argument("--at", metavar="TIME", help="with an offset, “2026-03-15T09:00+01:00”; now without it")
+    _add_channels(send)
+
     command("reminders", _reminders, "List the reminders, newest first.").add_argument("--search", metavar="TEXT")
+
+    letters = command("dead-letters", _dead_letters, "List what was not delivered.")
+    letters.add_argument("--cause", help="only those of this cause")
+    letters.add_argument("--replay", action="store_true", help="send them again, oldest first")
+    letters.add_argument("--per-minute", type=int, default=60, metavar="N", help="with --replay: how fast (60)")
     return parser
 
 
@@ -110,6 +121,35 @@ def _reminders(options: argparse.Namespace) -> None:
     _print(options, found, [_line(one) for one in found] or ["No reminders."])
 
 
+def _send(options: argparse.Namespace) -> None:
+    at = timing.instant(options.at) if options.at else None
+    with _client() as client:
+        channels = _channels(client, options.channel)
+        sent = client.notifications.send(
+            options.title, channels, body=options.body, send_at=at, urgent=options.urgent, key=options.key
+        )
+    _print(options, sent, [f"{sent['id']}  accepted, for {len(sent['deliveries'])} channels"])
+
+
+def _dead_letters(options: argparse.Namespace) -> None:
+    with _client() as client:
+        if options.replay:
+            _replay(options, client)
+            return
+        found = list(client.dead_letters.list(cause=options.cause))
+    lines = [f"{one['id']}  {one['channel_label']}: {one['reason']['text']} ({one['cause']})" for one in found]
+    _print(options, found, lines or ["No dead letters."])
+
+
+def _replay(options: argparse.Namespace, client: Client) -> None:
+    causes = {one["cause"] for one in client.dead_letters.causes() if options.cause in (None, one["cause"])}
+    done = {
+        cause: client.dead_letters.replay_all(cause=cause, per_minute=options.per_minute) for cause in sorted(causes)
+    }
+    lines = [f"{cause}: {one['replayed']} are sent again, {one['stale']} are too old" for cause, one in done.items()]
+    _print(options, done, lines or ["No dead letters."])
+
+
 def _client() -> Client:
     return Client(*account.read())
 
@@ -118,7 +158,7 @@ def _channels(client: Client, wanted: Sequence[str] | None) -> list[str]:
     """The ids of the channels with these labels or ids. Raises ValueError for one that is not there."""
     there = list(client.channels.list())
     if wanted is None:
-        found = [one["id"] for one in there if one["provider"] == "inbox"]
+        found = [one["id"] for one in there if one["kind"] == "inbox"]
         if found:
             return found
         raise ValueError(f"You have no inbox: choose a --channel. {_labels(there)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Timing = dict[str, Any]
 """Exactly one timing, such as `{"daily": {"time": "09:00"}}`; `timing.every` reads one from text."""
@@ -134,3 +134,117 @@ class Account(TypedDict):
     quiet_from: str | None
     quiet_until: str | None
     token: Token
+
+
+class Channel(TypedDict):
+    id: str
+    kind: str
+    label: str
+    summary: str
+    fields: dict[str, Any]
+    state: Literal["ready", "unverified", "disabled"]
+    verified: str | None
+    disabled: str | None
+    disabled_code: str
+    disabled_reason: str
+    may_enable: bool
+    failing_since: str | None
+    on_unknown: str
+    unreadable: str
+    created: str
+
+
+class NewChannel(Channel):
+    """`secret` is told only here."""
+
+    secret: str | None
+    code_sent: bool
+    detail: str
+
+
+class TestSent(TypedDict):
+    notification_id: str
+    delivery_id: str
+
+
+class Reason(TypedDict):
+    code: str
+    params: dict[str, Any]
+    text: str
+
+
+class Attempt(TypedDict):
+    number: int
+    replay: int
+    started: str
+    finished: str | None
+    outcome: str
+    reason: Reason
+
+
+class Delivery(TypedDict):
+    id: str
+    notification_id: str
+    channel: str
+    channel_label: str
+    kind: str
+    state: str
+    reason: Reason
+    cause: str
+    tries: int
+    replays: int
+    available: str
+    expires: str | None
+    settled: str | None
+    attempts: NotRequired[list[Attempt]]
+
+
+class Notification(TypedDict):
+    """Its deliveries have `attempts` where it is read alone."""
+
+    id: str
+    batch_id: str
+    origin: str
+    schedule_id: str | None
+    slot: str | None
+    title: str
+    body: str
+    urgent: bool
+    category: str
+    data: dict[str, Any] | None
+    outcome: Literal["open", "full", "partial", "failed", "dropped"]
+    acknowledged: str | None
+    created: str
+    deliveries: list[Delivery]
+
+
+class Accepted(TypedDict):
+    id: str
+    batch_id: str
+    deliveries: list[str]
+
+
+class DeadLetterGroup(TypedDict):
+    cause: str
+    channel: str
+    kind: str
+    count: int
+    first: str
+    last: str
+    reason: Reason
+
+
+class Replayed(TypedDict):
+    replayed: int
+    stale: int
+
+
+class Batch(TypedDict):
+    id: str
+    pending: int
+    processing: int
+    completed: int
+    failed: int
+    dropped: int
+    total: int
+    percent: float

@@ -11,6 +11,7 @@ _SHAPES = (
     "Write it as “30 minutes”, “2 hours”, “day 09:00”, “weekday 09:00”, “sunday 18:00”, "
     "“monday,thursday 09:00”, “month 1 09:00” or “month last 09:00”."
 )
+_INSTANT = "“{}” is no instant. Write it with its offset, as “2026-03-15T09:00+01:00”."
 
 
 def every(text: str) -> dict[str, Any]:
@@ -40,6 +41,17 @@ def once(text: str) -> dict[str, Any]:
     if moment.tzinfo is not None:
         return {"onceAt": moment.isoformat()}
     return {"once": {"at": moment.isoformat()}}
+
+
+def instant(text: str) -> datetime:
+    """An instant with its offset. Raises ValueError."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(_INSTANT.format(text)) from None
+    if moment.tzinfo is None:
+        raise ValueError(_INSTANT.format(text))
+    return moment
 
 
 def _plural(unit: str) -> str | None:
