@@ -54,6 +54,8 @@ _MATCH = {
     "schema": {"type": "string", "pattern": '^(\\*|"[0-9a-f]+"(, *"[0-9a-f]+")*)$'},
     "description": "The `ETag` of the version that you have read. Another one is refused, with the current document.",
 }
+# The tags of what has an `ETag`.
+_WITH_VERSION = {"schedules", "channels"}
 _REASONS = {
     "400": "The body is not JSON that can be read, or Idempotency-Key or If-Match is not valid",
     "401": "The token is missing or not valid",
@@ -92,7 +94,7 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
     if method == "post":
         operation["parameters"].append(_KEY)
         statuses |= {"400", "409", "422"}
-    if is_one and method != "get":
+    if is_one and method != "get" and _WITH_VERSION & set(operation["tags"]):
         operation["parameters"].append(_MATCH)
         statuses |= {"400", "409", "412"}
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from api import calls, me, paging
+from api import batches, calls, dead_letters, me, paging
 from api.bodies import LARGEST, StrictParser
+from api.channels import actions as channel_actions
+from api.channels import collection as channels
+from api.notifications import send as notifications
 from api.openapi import Api
 from api.schedules import actions, collection, history
 
@@ -27,3 +30,8 @@ calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 for router in (history.router, collection.router, actions.router):
     api.add_router("/schedules", router)
+for router in (channels.router, channel_actions.router):
+    api.add_router("/channels", router)
+api.add_router("/notifications", notifications.router)
+api.add_router("/dead-letters", dead_letters.router)
+api.add_router("/batches", batches.router)

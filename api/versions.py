@@ -13,11 +13,11 @@ from api.problems import Problem
 _SHAPE = re.compile(r'\*|"[0-9a-f]+"(, *"[0-9a-f]+")*', re.ASCII)
 
 
-def etag(version: int) -> str:
+def etag(version: int | str) -> str:
     return f'"{version}"'
 
 
-def require(request: HttpRequest, version: int, current: Callable[[], dict[str, Any]]) -> None:
+def require(request: HttpRequest, version: int | str, current: Callable[[], dict[str, Any]]) -> None:
     """Raise a 412 problem, with the current document, if `If-Match` is there and names another version.
 
     And a 400 problem if it names none: a change that was meant to be guarded is not made unguarded.

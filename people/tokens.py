@@ -14,18 +14,22 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from common import postgres
+from common.uuid7 import uuid7
 from people import second_factor
 from people.models import ApiToken, User
+from people.user_lock import lock_user
 
 SCOPES = {
     "read": "Read everything that you can see",
     "schedules": "Make and change reminders",
     "channels": "Add and change channels",
-    "notifications": "Send messages, and send failed ones again",
+    "notifications": "Send messages, cancel them, and send failed ones again",
+    "tokens": "Revoke tokens",
 }
 """What a token may do, with the words for people. A token that has only `read` changes nothing."""
 
 MOST = 20
+"""How many tokens that are not revoked a person may have."""
 _BEGIN = "carillon_"
 _SHOWN = 6
 # `last_used_at` is written at most so often, so that a busy token is no hot row.
@@ -41,12 +45,24 @@ SELECT {", ".join(f"t.{name} AS t_{name}" for name in _TOKEN)}, {", ".join(f"u.{
 """  # noqa: S608  # names of columns
 
 
-def create(user: User, label: str, scopes: Sequence[str], expires_at: datetime | None) -> tuple[ApiToken, str]:
-    """Create a token. Returns its row, and the token itself, which cannot be read again."""
+class TooMany(Exception):
+    """The person has as many tokens as one may have; the message is for them."""
+
+
+def create(
+    user: User, label: str, scopes: Sequence[str], expires_at: datetime | None, token_id: UUID | None = None
+) -> tuple[ApiToken, str]:
+    """Create a token. Returns its row, and the token itself, which cannot be read again.
+
+    Raises TooMany, and IntegrityError if `token_id`, the id from a form, exists already.
+    """
     token = _BEGIN + secrets.token_urlsafe(30)
-    row = ApiToken(user=user, label=label, scopes=list(scopes), expires_at=expires_at)
+    row = ApiToken(user=user, id=token_id or uuid7(), label=label, scopes=list(scopes), expires_at=expires_at)
     row.prefix, row.hashed = token[: len(_BEGIN) + _SHOWN], _hash(token)
-    row.save(force_insert=True)
+    with lock_user(user):
+        if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MOST:
+            raise TooMany(f"You have {MOST} tokens, which is the limit. Revoke one that you no longer need.")
+        row.save(force_insert=True)
     return row, token
 
 
