@@ -22,7 +22,10 @@ class FieldError:
 
 
 class Problem(Exception):
-    """Raise it anywhere in an operation. `code` is for programs and stays the same; the texts are for people."""
+    """Raise it anywhere in an operation. `code` is for programs and stays the same; the texts are for people.
+
+    `kept`: what the operation wrote stays also under an `Idempotency-Key`, such as a counted try.
+    """
 
     def __init__(
         self,
@@ -32,11 +35,12 @@ class Problem(Exception):
         detail: str = "",
         errors: Iterable[FieldError] = (),
         headers: Mapping[str, str] | None = None,
+        kept: bool = False,
         **more: Any,
     ) -> None:
         super().__init__(title)
         self.status, self.code, self.title, self.detail = status, code, title, detail
-        self.errors, self.headers, self.more = list(errors), dict(headers or {}), more
+        self.errors, self.headers, self.kept, self.more = list(errors), dict(headers or {}), kept, more
 
     def response(self) -> HttpResponse:
         document: dict[str, Any] = {
@@ -49,17 +53,19 @@ class Problem(Exception):
             document["detail"] = self.detail
         if self.errors:
             document["errors"] = [{"field": error.field, "detail": error.detail} for error in self.errors]
-        return HttpResponse(
+        response = HttpResponse(
             json.dumps(document | self.more),
             status=self.status,
             content_type=CONTENT_TYPE,
             headers=self.headers,
         )
+        response.kept = self.kept  # type: ignore[attr-defined]
+        return response
 
 
-def invalid(*errors: FieldError) -> Problem:
+def invalid(*errors: FieldError, kept: bool = False) -> Problem:
     """The body or a parameter is wrong: each error names its field and the remedy."""
-    return Problem(422, "invalid", "Something in this request is not valid.", "See errors.", errors)
+    return Problem(422, "invalid", "Something in this request is not valid.", "See errors.", errors, kept=kept)
 
 
 def not_found() -> Problem:
