@@ -10,7 +10,8 @@ from django.http import HttpRequest
 
 from api.problems import Problem
 
-_SHAPE = re.compile(r'\*|"[0-9a-f]+"(, *"[0-9a-f]+")*', re.ASCII)
+# A weak tag is valid and never the same (RFC 9110, 13.1.1).
+_SHAPE = re.compile(r'\*|(W/)?"[0-9a-f]+"( *, *(W/)?"[0-9a-f]+")*', re.ASCII)
 
 
 def etag(version: int | str) -> str:

@@ -20,6 +20,7 @@ from django.utils.html import format_html
 from common import served_queues
 from people import second_factor
 from people.models import User
+from schedules.admin import upcoming
 
 # (title, model, icon)
 _PAGES = [
@@ -114,7 +115,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _outages()]},
+        {"items": [*(_item(*page) for page in _PAGES), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
@@ -126,6 +127,10 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
         "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
         "permission": _may_see(model),
     }
+
+
+def _upcoming() -> dict[str, Any]:
+    return {"title": "Upcoming", "icon": "schedule", "link": reverse("upcoming"), "permission": upcoming.may_see}
 
 
 def _outages() -> dict[str, Any]:

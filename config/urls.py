@@ -5,13 +5,14 @@ from api.reference import reference
 from api.v1 import api
 from config import admin_site
 from config.health import clock, health, queues
-from schedules.admin.outages import screen
+from schedules.admin import outages, upcoming
 
 admin_site.protect(admin.site)
 handler500 = "config.unavailable.server_error"
 
 urlpatterns = [
-    path("admin/outages/", admin.site.admin_view(screen), name="outages"),
+    path("admin/outages/", admin.site.admin_view(outages.screen), name="outages"),
+    path("admin/upcoming/", admin.site.admin_view(upcoming.screen), name="upcoming"),
     path("admin/", admin.site.urls),
     path("account/second-factor/", include("allauth.mfa.urls")),
     path("account/", include("allauth.account.urls")),

@@ -39,6 +39,7 @@ class ChannelPatch(Body):
     # Absent, never null.
     label: str = Field(None)  # type: ignore[assignment]
     on_unknown: str = Field(None, description="`retry`, `hold`, or empty: its kind's.")  # type: ignore[assignment]
+    give_up_after: int | None = Field(None, description="Seconds after the first try; null: its kind's own policy.")
     fields: Fields = Field(None, description="Null deletes an optional value.")  # type: ignore[arg-type]
 
 
@@ -63,7 +64,7 @@ def cleaned(body: NewChannel, user: User) -> tuple[Mapping[str, Any], str]:
 def settings_of(body: ChannelPatch, channel: Channel) -> ChannelForm:
     """The form of the settings, with the stored values where the body has none."""
     provider = provider_of(channel.provider)
-    stored = {"label": channel.label, "on_unknown": channel.on_unknown}
+    stored = {name: getattr(channel, name) for name in ("label", "on_unknown", "give_up_after")}
     return ChannelForm(stored | body.model_dump(exclude_unset=True, include={*stored}), channel, provider)
 
 

@@ -110,7 +110,7 @@ def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) ->
                 changes.change(current, changes.fingerprint(current), after, settings["label"])
             except verification.Refused as refusal:
                 raise invalid(FieldError("fields", str(refusal))) from None
-        changes.change_settings(current, settings["label"], settings["on_unknown"])
+        changes.change_settings(current, **settings)
     changed = Channel.objects.get(id=channel_id)
     to_verify = changed.verified_at is None and changed.disabled_at is None and changed.link_id != before.link_id
     revealed = bodies.provider_of(changed.provider).revealed

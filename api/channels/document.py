@@ -28,6 +28,7 @@ _EXAMPLE: Any = {
     "may_enable": False,
     "failing_since": None,
     "on_unknown": "",
+    "give_up_after": None,
     "unreadable": "",
     "created": "2026-03-28T08:58:00Z",
 }
@@ -51,6 +52,7 @@ class ChannelDocument(BaseModel):
     may_enable: bool = Field(description="Whether `enable` works: an operator did not disable it.")
     failing_since: Instant | None = Field(description="Nothing has arrived since.")
     on_unknown: str = Field(description="If the outcome is unknown: `retry`, `hold`, or empty for the kind's default.")
+    give_up_after: int | None = Field(description="Seconds after the first try; null for the kind's own policy.")
     unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
     created: Instant
 
@@ -101,6 +103,7 @@ def document(channel: Channel) -> dict[str, Any]:
         "may_enable": channel.is_owners_to_enable,
         "failing_since": written(channel.failing_since),
         "on_unknown": channel.on_unknown,
+        "give_up_after": channel.give_up_after,
         "unreadable": channel.unreadable,
         "created": written(channel.created_at),
     }

@@ -1,4 +1,4 @@
-"""Dead letters: deliveries that failed for good, to replay or discard."""
+"""Dead letters: deliveries that failed for good, to replay, send as new, discard, or mark as fixed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from notifications.admin import cells, confirm, dead_letter_causes
 from notifications.admin.delivery import DeliveryRecord
 from notifications.admin.intervention import intervene
 from notifications.dead_letters import Done
-from notifications.models import Delivery
+from notifications.models import Delivery, Intervention
 
 
 class DeadLetter(Delivery):
@@ -58,8 +58,8 @@ class DeadLetterAdmin(DeliveryRecord):
     ordering = ("-settled_at",)
     link_lookups = ("channel__id__exact", "cause")
     empty_text = "No dead letters."
-    actions = ("replay", "discard")
-    actions_detail = ("replay_one", "discard_one")
+    actions = ("replay", "send_as_new", "discard", "mark_fixed")
+    actions_detail = ("replay_one", "send_as_new_one", "discard_one", "mark_fixed_one")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: Any = super().get_queryset(request)
@@ -92,6 +92,50 @@ class DeadLetterAdmin(DeliveryRecord):
         )
         self._report(request, done, "discarded", count)
         return None
+
+    @admin.action(description="Send as new: under another key", permissions=["act"])
+    def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Tests, and those whose channel cannot be used, are left alone."""
+        count = _selected_count(request, queryset)
+        which = _describe(request, count)
+        done = intervene(request, lambda who: dead_letters.send_as_new(queryset, which, who), "Sent as new.")
+        self._report(request, done, "sent as new", count)
+
+    @admin.action(description="Mark as fixed…", permissions=["act"])
+    def mark_fixed(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        form = confirm.form(request)
+        if not form.is_valid():
+            return self._confirm_fixed(request, queryset.count(), form)
+        count, note = _selected_count(request, queryset), form.cleaned_data["reason"]
+        which, fixed = _describe(request, count), Intervention.What.FIXED
+        done = intervene(
+            request,
+            lambda who: dead_letters.discard(queryset, which, who, note, what=fixed),
+            f"Marked as fixed: {note}",
+        )
+        self._report(request, done, "marked as fixed", count)
+        return None
+
+    @button(description="Send as new…", url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
+    def send_as_new_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        if (letter := self.get_object(request, object_id)) is None:
+            return redirect("admin:notifications_deadletter_change", object_id)
+        return confirm.page(
+            self,
+            request,
+            action="send_as_new",
+            title="Send a dead letter as new",
+            text=f"{_describe_one(letter)} is sent as a new notification, with another idempotency key, and this "
+            "delivery is cancelled. If it already arrived, its reader gets it twice.",
+            button="Send as new",
+            key=object_id,
+        )
+
+    @button(description="Mark as fixed…", url_path="fixed", icon="check", permissions=["act"])  # type: ignore[untyped-decorator]
+    def mark_fixed_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        if (letter := self.get_object(request, object_id)) is None:
+            return redirect("admin:notifications_deadletter_change", object_id)
+        return self._confirm_fixed(request, 1, confirm.Reason(), letter)
 
     @button(description="Replay…", url_path="replay", icon="replay", permissions=["act"])  # type: ignore[untyped-decorator]
     def replay_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -129,17 +173,27 @@ class DeadLetterAdmin(DeliveryRecord):
     def _confirm_discard(
         self, request: HttpRequest, count: int, form: confirm.Reason, letter: Delivery | None = None
     ) -> HttpResponse:
-        if letter is not None:
-            what = f"{_describe_one(letter)} is"
-        else:
-            what = "1 dead letter is" if count == 1 else f"{count:,} dead letters are"
         return confirm.page(
             self,
             request,
             action="discard",
             title="Discard dead letters",
-            text=f"{what} cancelled with this reason. Nothing is sent.",
+            text=f"{_subject(count, letter)} cancelled with this reason. Nothing is sent.",
             button=f"Discard {count:,}",
+            form=form,
+            key=None if letter is None else str(letter.pk),
+        )
+
+    def _confirm_fixed(
+        self, request: HttpRequest, count: int, form: confirm.Reason, letter: Delivery | None = None
+    ) -> HttpResponse:
+        return confirm.page(
+            self,
+            request,
+            action="mark_fixed",
+            title="Mark dead letters as fixed",
+            text=f"{_subject(count, letter)} cancelled, with a note of how it was dealt with. Nothing is sent.",
+            button=f"Mark {count:,} as fixed",
             form=form,
             key=None if letter is None else str(letter.pk),
         )
@@ -152,6 +206,12 @@ class DeadLetterAdmin(DeliveryRecord):
         if missed := count - changed - done.stale:
             words.append(f"{missed:,} had changed and {'was' if missed == 1 else 'were'} skipped.")
         self.message_user(request, " ".join(words), messages.SUCCESS if changed else messages.WARNING)
+
+
+def _subject(count: int, letter: Delivery | None) -> str:
+    if letter is not None:
+        return f"{_describe_one(letter)} is"
+    return "1 dead letter is" if count == 1 else f"{count:,} dead letters are"
 
 
 def _describe_one(letter: Delivery) -> str:

@@ -24,6 +24,7 @@ OPEN = {
     "health": "monitors ask it; it says ok or not",
     "health-clock": "likewise",
     "health-queues": "monitors look here",
+    "api-reference": "how to use the API; it shows nothing of anybody",
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",

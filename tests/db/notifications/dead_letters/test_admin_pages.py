@@ -165,3 +165,20 @@ def test_the_pages_cost_the_same_with_more_letters(operator: Client, letters: li
         make_delivery(letters[0].channel, state="dead", reason="No <b>box</b> 9.")
     assert [statements(url) for url in pages] == few
     assert max(few) <= 9
+
+
+def test_one_is_sent_as_new_and_one_is_marked_as_fixed(operator: Client, letters: list[Delivery]) -> None:
+    lists, (new, fixed, *_) = "/admin/notifications/deadletter/", letters
+    assert 'value="send_as_new"' in shown(operator, f"{lists}{new.pk}/as-new/")
+    assert 'value="mark_fixed"' in shown(operator, f"{lists}{fixed.pk}/fixed/")
+    for letter, posted in (
+        (new, {"action": "send_as_new"}),
+        (fixed, {"action": "mark_fixed", "confirmed": "1", "reason": "By phone."}),
+    ):
+        operator.post(lists, posted | {"_selected_action": [str(letter.pk)]})
+        letter.refresh_from_db()
+    assert (new.state, new.reason_code) == ("cancelled", "sent-as-new")
+    [copy] = Delivery.objects.filter(state="pending", channel=new.channel)
+    assert copy.notification_id != new.notification_id
+    assert (fixed.reason_code, fixed.reason_params) == ("fixed", {"said": "By phone."})
+    assert list(Intervention.objects.order_by("id").values_list("what", flat=True)) == ["as-new", "fixed"]

@@ -79,7 +79,37 @@ def test_what_would_die_again_at_once_is_not_sent(
     assert not Intervention.objects.exists()
 
 
-@pytest.mark.parametrize("what", ["again", "discard"])
+def test_a_letter_is_sent_as_new_under_another_key_once(browser: Client, ada: User, chat: Channel) -> None:
+    letter = make_letter(chat)
+    assert "Send as new</button>" in browser.get(f"/history/{letter.notification_id}/").content.decode()
+    assert "Sent as new to “Chat”." in act(browser, letter, "new")
+    assert "Nothing changed" in act(browser, letter, "new")
+    assert (letter.state, letter.reason_code, letter.replays) == ("cancelled", "sent-as-new", 0)
+    new = Delivery.objects.exclude(id=letter.id).get()
+    assert (new.state, new.notification.subject) == ("pending", letter.notification.subject)
+    assert Intervention.objects.get().what == "as-new"
+
+
+@pytest.mark.parametrize(("note", "told"), [("By\0 phone.", "By phone."), ("", "its owner says so.")])
+def test_a_letter_that_is_fixed_keeps_the_note(browser: Client, chat: Channel, note: str, told: str) -> None:
+    letter = make_letter(chat)
+    browser.post(f"/history/deliveries/{letter.id}/fixed/", {"note": note})
+    letter.refresh_from_db()
+    assert (letter.state, letter.reason_code, letter.reason_params) == ("cancelled", "fixed", {"said": told})
+    assert Intervention.objects.get().what == "fixed"
+
+
+def test_what_has_not_gone_out_is_cancelled_on_its_page(browser: Client, chat: Channel) -> None:
+    waiting = make_delivery(chat)
+    page = f"/history/{waiting.notification_id}/"
+    assert "Cancel what is not sent yet</button>" in browser.get(page).content.decode()
+    assert "Cancelled." in browser.post(f"{page}cancel/", follow=True).content.decode()
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.reason_code) == ("cancelled", "cancelled")
+    assert "nothing was cancelled" in browser.post(f"{page}cancel/", follow=True).content.decode()
+
+
+@pytest.mark.parametrize("what", ["again", "discard", "new", "fixed"])
 def test_a_strangers_letter_is_not_there_and_looking_changes_nothing(browser: Client, what: str) -> None:
     letter = make_letter(make_channel(make_user(), "webhook"))
     path = f"/history/deliveries/{letter.id}/{what}/"

@@ -1,0 +1,55 @@
+"""What fires next, by slot, and for whom."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_safe
+
+from common.admin import columns
+from notifications.admin import cells
+from schedules.explain.upcoming import Upcoming, upcoming
+from schedules.firing import fire
+
+MOST = 200
+_HOURS = {"1": "The next hour", "6": "6 hours", "24": "24 hours"}
+
+
+def may_see(request: HttpRequest) -> bool:
+    return any(request.user.has_perm(f"schedules.{verb}_schedule") for verb in ("view", "change"))
+
+
+@require_safe
+def screen(request: HttpRequest) -> HttpResponse:
+    """The slots of the next `?hours=`, at most `MOST`."""
+    if not may_see(request):
+        raise PermissionDenied
+    hours = request.GET.get("hours", "1")
+    if hours not in _HOURS:
+        hours = "1"
+    now = fire.read_clock().now
+    found, more = upcoming(now, now + timedelta(hours=int(hours)), MOST)
+    table = {"headers": ["Slot", "Schedule", "Person", "Channels"], "rows": [_row(one) for one in found]}
+    context = admin.site.each_context(request) | {
+        "title": "Upcoming",
+        "table": table,
+        "more": more,
+        "most": MOST,
+        "hours": hours,
+        "spans": _HOURS.items(),
+    }
+    return TemplateResponse(request, "admin/schedules/upcoming.html", context)
+
+
+def _row(one: Upcoming) -> list[object]:
+    schedule = one.schedule
+    return [
+        columns.instant(one.slot),
+        columns.to_row("schedules.schedule", schedule.pk, cells.short(schedule.title)),
+        cells.person(schedule),
+        columns.many(*map(cells.channel, schedule.ordered_channels())) or columns.NONE,
+    ]

@@ -1,0 +1,95 @@
+"""The admin's page of what fires next: by slot, bounded, for those who may see schedules."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from schedules.explain.upcoming import upcoming
+from schedules.models import Schedule
+from tests.make import NOON, make_channel, make_schedule, make_user, signed_in
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/admin/upcoming/"
+
+
+def every(minutes: int, **overrides: object) -> Schedule:
+    rule = {"every": minutes, "unit": "minutes", "anchor": "2026-06-01T12:00:00+00:00"}
+    return make_schedule(make_user(), kind="interval", rule=rule, **overrides)
+
+
+def test_each_slot_of_each_schedule_stands_in_its_place() -> None:
+    often, seldom, late = every(20), every(30), make_schedule(make_user())
+    found, more = upcoming(NOON, NOON + timedelta(hours=1), 100)
+    listed = [((one.slot - NOON) // timedelta(minutes=1), one.schedule) for one in found]
+    assert listed == [(20, often), (30, seldom), (40, often)]
+    assert not more
+    assert late not in [schedule for _, schedule in listed]
+
+
+def test_no_more_slots_are_listed_than_asked_for_and_it_says_so() -> None:
+    every(1), every(7)
+    found, more = upcoming(NOON, NOON + timedelta(hours=1), 10)
+    assert ([one.slot for one in found], len(found), more) == (sorted(one.slot for one in found), 10, True)
+
+
+def test_what_fires_so_often_only_is_not_listed_oftener() -> None:
+    every(10, max_count=2)
+    assert len(upcoming(NOON, NOON + timedelta(hours=1), 10)[0]) == 2
+
+
+def test_what_is_overdue_is_listed_once_and_then_from_now_on() -> None:
+    every(10)
+    now = NOON + timedelta(days=30, minutes=5)
+    found, _ = upcoming(now, now + timedelta(minutes=20), 10)
+    assert [(one.slot - now) // timedelta(minutes=1) for one in found] == [-43195, 5, 15]
+
+
+def test_a_damaged_rule_and_paused_or_deleted_schedules_keep_nothing_back() -> None:
+    damaged, good = every(10), every(20)
+    for fields in ({"state": "paused", "next_fire_at": None}, {"deleted_at": NOON, "next_fire_at": None}):
+        every(15, **fields)
+    Schedule.objects.filter(id=damaged.id).update(rule={"every": "x"})
+    found, _ = upcoming(NOON, NOON + timedelta(minutes=45), 10)
+    assert [one.schedule for one in found] == [damaged, good, good]
+
+
+def test_the_page_says_what_fires_and_for_whom(operator: Client) -> None:
+    user = make_user(email="ada@example.org")
+    make_schedule(user, [make_channel(user, label="Phone")], title="Water")
+    Schedule.objects.update(next_fire_at=_now() + timedelta(hours=3))
+    assert "Nothing fires" in operator.get(PAGE).content.decode()
+    shown = operator.get(f"{PAGE}?hours=6").content.decode()
+    assert all(text in shown for text in ("Water", "ada@example.org", "Phone"))
+    assert f'href="{PAGE}"' in operator.get(reverse("admin:index")).content.decode()
+    assert operator.get(f"{PAGE}?hours=x").status_code == 200
+
+
+def test_only_those_who_may_see_schedules_see_it() -> None:
+    staff = make_user(is_staff=True)
+    assert signed_in(staff).get(PAGE).status_code == 403
+    staff.user_permissions.add(Permission.objects.get(codename="view_schedule"))
+    assert signed_in(staff).get(PAGE).status_code == 200
+
+
+@pytest.mark.parametrize("schedules", [1, 20])
+def test_it_takes_three_statements(schedules: int) -> None:
+    for _ in range(schedules):
+        every(20)
+    with CaptureQueriesContext(connection) as captured:
+        found, _ = upcoming(NOON, NOON + timedelta(hours=1), 100)
+        assert all(one.schedule.user.email and one.schedule.ordered_channels() for one in found)
+    assert len(captured) == 3
+
+
+def _now() -> object:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT now()")
+        return cursor.fetchone()[0]
