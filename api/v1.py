@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api import calls, me
+from api import calls, changes, me
 from api.bodies import StrictParser
 from api.openapi import Api
 from api.schedules import actions, collection, history
@@ -18,5 +18,6 @@ api = Api(
 api.add_decorator(calls.handle, mode="view")
 calls.add_error_handlers(api)
 api.add_router("/me", me.router)
+api.add_router("/changes", changes.router)
 for router in (history.router, collection.router, actions.router):
     api.add_router("/schedules", router)

@@ -10,6 +10,7 @@ from django.conf import settings
 from common import civil_time, rate_limiter, zones
 from common.rate_limiter import Window
 from notifications import providers
+from notifications.change_types import STATUS
 from notifications.message import Destination
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import Code
@@ -51,8 +52,8 @@ def limited(claim: Claim) -> tuple[float, Reason] | None:
 
 
 def _persons_day(claim: Claim) -> list[Rate]:
-    """Tests are counted where they are asked for."""
-    if claim.is_test or settings.SENDS_PER_PERSON_PER_DAY <= 0:
+    """Tests are counted where they are asked for. A status webhook gets as much as there are changes."""
+    if claim.is_test or claim.provider == STATUS or settings.SENDS_PER_PERSON_PER_DAY <= 0:
         return []
     return [Rate("person", settings.SENDS_PER_PERSON_PER_DAY, _DAY, "person")]
 

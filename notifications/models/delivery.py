@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from common.triggers import update_of
+from notifications.models import change
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification
 from work.models import Words, Work
@@ -134,6 +135,7 @@ class Delivery(Work):
                 RETURN NULL;
                 """,
             ),
+            change.of_deliveries(),
         ]
 
     @property

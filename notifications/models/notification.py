@@ -13,6 +13,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
+from notifications.change_types import STATUS
+from notifications.models import change
 from notifications.models.channel import sort_channels
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class Notification(models.Model):
         TEST = "test", "test"
         CODE = "code", "code"
         NOTICE = "notice", "notice from Carillon"
+        STATUS = STATUS, "status webhook"
 
     # Sent to try a channel or to verify it.
     OF_CHANNELS = (Origin.TEST, Origin.CODE)
@@ -110,6 +113,7 @@ class Notification(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person"),
         ]
+        triggers = [change.of_notifications()]
 
     def __str__(self) -> str:
         return self.subject
