@@ -51,7 +51,7 @@ _MATCH = {
     "in": "header",
     "name": "If-Match",
     "required": False,
-    "schema": {"type": "string", "pattern": '^(\\*|"[0-9]+")$'},
+    "schema": {"type": "string", "pattern": '^(\\*|"[0-9a-f]+")$'},
     "description": "The `ETag` of the version that you have read. Another one is refused, with the current document.",
 }
 _REASONS = {

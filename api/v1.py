@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api import calls, changes, me
+from api import calls, changes, me, status_webhooks
 from api.bodies import StrictParser
 from api.openapi import Api
 from api.schedules import actions, collection, history
@@ -19,5 +19,6 @@ api.add_decorator(calls.handle, mode="view")
 calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 api.add_router("/changes", changes.router)
+api.add_router("/status-webhooks", status_webhooks.router)
 for router in (history.router, collection.router, actions.router):
     api.add_router("/schedules", router)

@@ -10,11 +10,11 @@ from django.http import HttpRequest
 from api.problems import Problem
 
 
-def etag(version: int) -> str:
+def etag(version: int | str) -> str:
     return f'"{version}"'
 
 
-def require(request: HttpRequest, version: int, current: Callable[[], dict[str, Any]]) -> None:
+def require(request: HttpRequest, version: int | str, current: Callable[[], dict[str, Any]]) -> None:
     """Raise a 412 problem, with the current document, if `If-Match` is there and names another version."""
     given = request.headers.get("If-Match", "*").strip()
     if given == "*" or etag(version) in (part.strip() for part in given.split(",")):

@@ -62,7 +62,10 @@ def values_of(owner: User) -> dict[str, object]:
     inbox = make_channel(owner)
     message = make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z")
     schedule = make_schedule(owner, [inbox])
+    followed = {"url": "https://example.org/hook", "types": ["delivery.*"]}
+    webhook = make_channel(owner, "status", {"secret": "whsec_" + "c2VjcmV0" * 4}, address=followed)
     return {
+        "webhook_id": webhook.id,
         "schedule_id": schedule.id,
         "channel_id": inbox.id,
         "delivery_id": message.id,
@@ -123,6 +126,8 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,
+        "change_status_webhook": {"types": ["schedule.*"]},
+        "verify_status_webhook": {"code": "1234-5678"},
     }
 
 
