@@ -62,8 +62,9 @@ def values_of(owner: User) -> dict[str, object]:
     inbox = make_channel(owner)
     message = make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z")
     schedule = make_schedule(owner, [inbox])
-    followed = {"url": "https://example.org/hook", "types": ["delivery.*"]}
-    webhook = make_channel(owner, "status", {"secret": "whsec_" + "c2VjcmV0" * 4}, address=followed)
+    followed = {"url": "https://example.org", "types": ["delivery.*"]}
+    secrets = {"secret": "whsec_" + "c2VjcmV0" * 4, "path": "/hook"}
+    webhook = make_channel(owner, "status", secrets, address=followed)
     return {
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
