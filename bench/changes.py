@@ -1,0 +1,92 @@
+"""`script/bench changes [--n N] [--json]`: what the feed of changes costs a delivery, in CPU of the database.
+
+Deliveries are made, claimed and settled, 32 at once, in interleaved rounds: without the triggers of the feed, with them
+for somebody whom no program follows, and for somebody with a token. Processor time of the backend, not wall time: other
+work on the machine does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from pathlib import Path
+
+from bench.environment import environment, report
+
+_BATCH = 32
+_TRIGGERS = {"notifications_delivery": "delivery_records", "notifications_notification": "notification_records"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="script/bench changes")
+    parser.add_argument("--n", type=int, default=1_024, help="deliveries a round")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with environment():
+        compare(options.n, options.rounds)
+
+
+def compare(count: int, rounds: int) -> None:
+    from bench.rows import make_channel, make_user
+    from people import tokens
+
+    nobody, followed = make_user(), make_user()
+    tokens.create(followed, "Bench", ["read"], None)
+    hook = ("webhook", {"url": "https://example.org"}, {"secret": "whsec_c2VjcmV0"})
+    channels = {"without": make_channel(nobody, *hook), "not followed": make_channel(nobody, *hook)}
+    channels["followed"] = make_channel(followed, *hook)
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in channels}
+    for number in range(rounds + 1):
+        for name, channel in channels.items():
+            switch("DISABLE" if name == "without" else "ENABLE")
+            spent = live(channel, count)
+            if number:  # the first one warms up
+                taken[name].append(spent)
+    shown = {}
+    for name, spent in taken.items():
+        whole, settling = (statistics.median(each) / count / 1000 for each in zip(*spent, strict=True))
+        shown[name] = {"a delivery µs": round(whole, 1), "its settlement µs": round(settling, 1)}
+    base = shown.pop("without")
+    ratios = {name: round(row["a delivery µs"] / base["a delivery µs"], 3) for name, row in shown.items()}
+    report("changes", 0, base, shown, ratios)
+
+
+def live(channel: object, count: int) -> tuple[float, float]:
+    """Nanoseconds of the backend for `count` deliveries: all of their life, and their settlement."""
+    from bench.rows import make_deliveries
+    from notifications.deliveries.kind import DELIVERY
+    from notifications.reasons import Code
+    from work.claim import claim
+    from work.decision import Decision
+    from work.reasons import Reason
+    from work.settlement import settlement, write
+
+    begun = cpu()
+    claims = [claim(DELIVERY, key, "bench") for key in make_deliveries(channel, count)]  # type: ignore[arg-type]
+    claimed, decision = cpu(), Decision("delivered", "delivered", Reason(Code.ACCEPTED, status=200))
+    for start in range(0, count, _BATCH):
+        write(DELIVERY, [settlement(DELIVERY, one, decision) for one in claims[start : start + _BATCH] if one])
+    return cpu() - begun, cpu() - claimed
+
+
+def cpu() -> int:
+    """Nanoseconds that this connection's backend has run."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return int(Path(f"/proc/{cursor.fetchone()[0]}/schedstat").read_text().split()[0])
+
+
+def switch(act: str) -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        for table, name in _TRIGGERS.items():
+            cursor.execute("SELECT tgname FROM pg_trigger WHERE tgname LIKE %s", [f"pgtrigger_{name}%"])
+            cursor.execute(f"ALTER TABLE {table} {act} TRIGGER {cursor.fetchone()[0]}")
+
+
+if __name__ == "__main__":
+    main()
