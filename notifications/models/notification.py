@@ -14,7 +14,6 @@ from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
 from notifications.change_types import STATUS
-from notifications.models import change
 from notifications.models.channel import sort_channels
 
 if TYPE_CHECKING:
@@ -113,7 +112,6 @@ class Notification(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person"),
         ]
-        triggers = [change.of_notifications()]
 
     def __str__(self) -> str:
         return self.subject
