@@ -32,7 +32,7 @@ from people.user_lock import lock_user
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
 Types = Annotated[list[str], Field(examples=[["delivery.dead", "schedule.*"]])]
-_EXAMPLE = {"url": "https://example.org/carillon", "types": ["delivery.*", "notification.failed"]}
+_EXAMPLE: dict[str, Any] = {"url": "https://example.org/carillon", "types": ["delivery.*", "notification.failed"]}
 
 
 class StatusWebhookBody(Body):
@@ -54,7 +54,7 @@ class StatusWebhookPatch(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"types": ["delivery.*"]}]})
 
     url: str = Field("", max_length=2_000)
-    types: Types = Field(None)  # type: ignore[assignment]  # absent, never null: so are the others
+    types: Types = Field(None)  # type: ignore[arg-type]  # absent, never null: so are the others
     label: str = Field(None, max_length=80)  # type: ignore[assignment]
     everybody: bool = Field(None)  # type: ignore[assignment]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from pathlib import Path
+from typing import Any
 
 from bench.environment import environment, report
 
@@ -46,15 +47,15 @@ def compare(count: int, rounds: int) -> None:
                 taken[name].append(spent)
     shown = {}
     for name, spent in taken.items():
-        whole, settling = (statistics.median(each) / count / 1000 for each in zip(*spent, strict=True))
-        shown[name] = {"a delivery µs": round(whole, 1), "its settlement µs": round(settling, 1)}
+        columns = {"a delivery µs": [one[0] for one in spent], "its settlement µs": [one[1] for one in spent]}
+        shown[name] = {column: round(statistics.median(each) / count / 1000, 1) for column, each in columns.items()}
     base = shown.pop("without")
     whole, settling = base["a delivery µs"], base["its settlement µs"]
     ratios = {name: round(1 + (row["its settlement µs"] - settling) / whole, 3) for name, row in shown.items()}
     report("changes", 0, base, shown, ratios)
 
 
-def live(channel: object, count: int) -> tuple[float, float]:
+def live(channel: Any, count: int) -> tuple[float, float]:
     """Nanoseconds of the backend for `count` deliveries: all of their life, and their settlement."""
     from bench.rows import make_deliveries
     from notifications.deliveries.kind import DELIVERY
@@ -65,7 +66,7 @@ def live(channel: object, count: int) -> tuple[float, float]:
     from work.settlement import settlement, write
 
     begun = cpu()
-    claims = [claim(DELIVERY, key, "bench") for key in make_deliveries(channel, count)]  # type: ignore[arg-type]
+    claims = [claim(DELIVERY, key, "bench") for key in make_deliveries(channel, count)]
     claimed, decision = cpu(), Decision("delivered", "delivered", Reason(Code.ACCEPTED, status=200))
     for start in range(0, count, _BATCH):
         write(DELIVERY, [settlement(DELIVERY, one, decision) for one in claims[start : start + _BATCH] if one])
