@@ -14,7 +14,7 @@ from api import paging
 from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.fields import Instant, written
-from api.problems import FieldError, Problem, invalid
+from api.problems import CONTENT_TYPE, FieldError, Problem, invalid
 from notifications import change_feed, change_types
 from notifications.change_feed import Entry, Position
 from notifications.models.change import KEPT_DAYS
@@ -23,6 +23,10 @@ router = Router(tags=["changes"], auth=Bearer("read"))
 
 # A cursor ends an hour before the changes behind it are pruned.
 _VALID = timedelta(days=KEPT_DAYS, hours=-1)
+_GONE = {
+    "description": "The cursor is too old: changes behind it are no longer kept",
+    "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
 
 
 class ChangeDocument(BaseModel):
@@ -46,7 +50,7 @@ class Changes(BaseModel):
     "",
     response=Changes,
     summary="Follow what changes",
-    openapi_extra={"responses": {410: {"description": "The cursor is too old: changes behind it are pruned"}}},
+    openapi_extra={"responses": {410: _GONE}},
 )
 def list_changes(
     request: ApiRequest,

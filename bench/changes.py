@@ -46,9 +46,9 @@ def compare(count: int, rounds: int) -> None:
             if number:  # the first one warms up
                 taken[name].append(spent)
     shown = {}
-    for name, spent in taken.items():
-        columns = {"a delivery µs": [one[0] for one in spent], "its settlement µs": [one[1] for one in spent]}
-        shown[name] = {column: round(statistics.median(each) / count / 1000, 1) for column, each in columns.items()}
+    for name, each in taken.items():
+        columns = {"a delivery µs": [one[0] for one in each], "its settlement µs": [one[1] for one in each]}
+        shown[name] = {column: round(statistics.median(times) / count / 1000, 1) for column, times in columns.items()}
     base = shown.pop("without")
     whole, settling = base["a delivery µs"], base["its settlement µs"]
     ratios = {name: round(1 + (row["its settlement µs"] - settling) / whole, 3) for name, row in shown.items()}
