@@ -150,6 +150,15 @@ def test_what_is_older_than_a_week_is_pruned_in_chunks(ada: User, monkeypatch: p
     assert Change.objects.count() == 1
 
 
+def test_the_changes_of_an_account_are_deleted_with_it(ada: User) -> None:
+    make_channel(ada, "email")
+    other = make_user()
+    tokens.create(other, "Test", ["read"], None)
+    make_channel(other, "email")
+    ada.delete()
+    assert Change.objects.get().user_id == other.pk
+
+
 # What a reader gets depends on other transactions, so these commit.
 
 
