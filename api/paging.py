@@ -53,14 +53,14 @@ def make(request: HttpRequest, key: str) -> str:
     return signing.dumps([request.path, key], salt=_SALT, compress=True)
 
 
-def read(cursor: str, request: HttpRequest) -> str:
+def read(cursor: str, request: HttpRequest, parameter: str = "cursor") -> str:
     """The key in a cursor. Raises a 422 problem for one that is not ours, or another path's."""
     try:
         path, key = signing.loads(cursor, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
         path, key = "", ""
     if path != request.path:
-        raise invalid(FieldError("query.cursor", "This cursor is not valid here. Start again without one."))
+        raise invalid(FieldError(f"query.{parameter}", "This cursor is not valid here. Start again without one."))
     return str(key)
 
 

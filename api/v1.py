@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from api import batches, calls, dead_letters, me, paging
+from api import batches, calls, changes, dead_letters, me, paging, status_webhooks
 from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
@@ -28,6 +28,8 @@ api = Api(
 api.add_decorator(calls.handle, mode="view")
 calls.add_error_handlers(api)
 api.add_router("/me", me.router)
+api.add_router("/changes", changes.router)
+api.add_router("/status-webhooks", status_webhooks.router)
 for router in (history.router, collection.router, actions.router):
     api.add_router("/schedules", router)
 for router in (channels.router, channel_actions.router):

@@ -286,6 +286,17 @@ CELERY_BEAT_SCHEDULE = {
         "task": "notifications.tell_operators",
         "schedule": crontab(hour="7", minute="0"),
     },
+    # Send changes to status webhooks.
+    "send-changes": {
+        "task": "notifications.send_changes",
+        "schedule": 2.0,
+        "options": {"expire_seconds": 10},
+    },
+    "prune-changes": {
+        "task": "notifications.prune_changes",
+        "schedule": 3600.0,
+        "options": {"expire_seconds": 3600},
+    },
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": {
         "task": "schedules.sweep",

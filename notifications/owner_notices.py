@@ -49,7 +49,7 @@ SELECT DISTINCT ON (c.id, d.cause, day)
        c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, n.subject,
        d.state, d.reason_code, d.reason_params
   FROM notifications_delivery d
-  JOIN notifications_notification n ON n.id = d.notification_id AND n.origin = 'schedule'
+  JOIN notifications_notification n ON n.id = d.notification_id AND n.origin IN ('schedule', 'status')
   JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
  WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
    AND d.settled_at < '9999-01-01Z'
@@ -142,7 +142,7 @@ def _disabled() -> Iterable[Notice]:
 
 def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
     """The working channels of each of these people, the inbox last."""
-    working = Channel.objects.filter(
+    working = Channel.objects.for_messages().filter(
         user__in=user_ids, removed_at=None, disabled_at=None, verified_at__isnull=False, failing_since=None
     )
     found = defaultdict(list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from notifications import operator_summary, owner_notices
+from notifications import change_feed, operator_summary, owner_notices, status_webhooks
 from notifications.deliveries.kind import DELIVERY
 from work.tasks import task_of
 
@@ -26,3 +26,13 @@ def tell_owners() -> int:
 )
 def tell_operators() -> int:
     return operator_summary.send(timezone.now())
+
+
+@shared_task(name="notifications.send_changes", ignore_result=True)
+def send_changes() -> None:
+    status_webhooks.send_changes()
+
+
+@shared_task(name="notifications.prune_changes")
+def prune_changes() -> int:
+    return change_feed.prune()

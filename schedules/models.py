@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -11,8 +12,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django_celery_beat.models import PeriodicTask
 
+from common.triggers import update_of
 from common.uuid7 import uuid7
-from notifications.models import Channel, sort_channels
+from notifications.models import Channel, change, sort_channels
 from people.models import READABLE
 from schedules import rules
 
@@ -162,6 +164,16 @@ class Schedule(models.Model):
                 name="schedule_ends_after_start",
             ),
         ]
+        triggers = [
+            change.recorder(
+                "schedule_records_end",
+                update_of("state"),
+                condition="OLD.state <> NEW.state AND NEW.state IN ('finished', 'broken')",
+                user="NEW.user_id",
+                type="'schedule.' || NEW.state",
+                data="jsonb_build_object('schedule_id', NEW.id)",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.title
@@ -217,6 +229,20 @@ class Occurrence(models.Model):
             models.CheckConstraint(condition=Q(outcome__in=["fired", "skipped"]), name="occurrence_known_outcome"),
             models.CheckConstraint(condition=Q(outcome="fired") | ~Q(reason=""), name="occurrence_skipped_with_reason"),
         ]
+        triggers = [
+            change.recorder(
+                "occurrence_records_change",
+                pgtrigger.Insert,
+                new_rows=True,
+                source="new_rows o JOIN schedules_schedule s ON s.id = o.schedule_id",
+                user="s.user_id",
+                type="'schedule.' || o.outcome",
+                data="""jsonb_build_object(
+                    'schedule_id', s.id, 'correlation_id', o.id, 'reason', o.reason, 'slot',
+                    replace(to_char(o.scheduled_for AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+                            '.000000', ''))""",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.schedule_id} at {self.scheduled_for.isoformat()}"
@@ -250,6 +276,19 @@ class ScheduleEvent(models.Model):
 
     class Meta:
         ordering = ["id"]
+        triggers = [
+            change.recorder(
+                "event_records_change",
+                pgtrigger.Insert,
+                # Of these two, the occurrence is the change.
+                condition="NEW.what NOT IN ('skipped', 'run')",
+                source="schedules_schedule s",
+                where="s.id = NEW.schedule_id",
+                user="s.user_id",
+                type="'schedule.' || NEW.what",
+                data="jsonb_build_object('schedule_id', s.id, 'version', NEW.version)",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.schedule_id} {self.what}"

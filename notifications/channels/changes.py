@@ -61,6 +61,7 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
         provider = providers.get(kind)
         channel = Channel(user=user, provider=kind, label=label or provider.label)
         channel.hold(provider.destination(cleaned))
+        _check_rights(user, channel.address)
         _reset_verification(channel)
         try:
             with transaction.atomic():
@@ -115,6 +116,7 @@ def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
             return channel
         if fingerprint(channel) != seen:
             raise Conflict
+        _check_rights(read.user, after.address)
         channel.label = label
         if _target(channel, before) != _target(channel, after):
             _change_target(channel, after)
@@ -157,6 +159,12 @@ def _change_target(channel: Channel, after: Destination) -> None:
     cancel(Delivery, pending, Reason(Code.CHANGED))
     tests.update(channel=former)
     LogEntry.objects.log_actions(channel.user_id, [channel], CHANGE, "Changed the address or a secret.")
+
+
+def _check_rights(user: User, address: Mapping[str, Any]) -> None:
+    """Raises `verification.Refused`. `status_webhooks` asks again whenever it sends."""
+    if address.get("everybody") and not user.is_staff:
+        raise verification.Refused("Only an operator can follow everybody's changes.")
 
 
 def _reset_verification(channel: Channel) -> None:

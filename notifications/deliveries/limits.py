@@ -19,6 +19,7 @@ from common import civil_time, rate_limiter, zones
 from common.postgres import lend_connection
 from common.rate_limiter import Ended, Limit, Reservation, Slots, Window
 from notifications import providers
+from notifications.change_types import STATUS
 from notifications.deliveries import permits
 from notifications.message import Destination
 from notifications.providers.base import Provider, Rate
@@ -134,8 +135,8 @@ def _deferral(found: Reservation, rates: dict[Window, Rate], provider: Provider,
 
 
 def _persons_day(claim: Claim) -> list[Rate]:
-    """Tests are counted where they are asked for."""
-    if claim.is_test or settings.SENDS_PER_PERSON_PER_DAY <= 0:
+    """Tests are counted where they are asked for. A status webhook gets as much as there are changes."""
+    if claim.is_test or claim.provider == STATUS or settings.SENDS_PER_PERSON_PER_DAY <= 0:
         return []
     return [Rate("person", settings.SENDS_PER_PERSON_PER_DAY, _DAY, "person")]
 

@@ -4,10 +4,21 @@ Every change of a delivery's state is a verb in `deliveries/`; nothing else writ
 """
 
 from notifications.models.attempt import Attempt
+from notifications.models.change import Change, StatusPosition
 from notifications.models.channel import Channel, sort_channels
 from notifications.models.delivery import Delivery
 from notifications.models.intervention import Intervention
 from notifications.models.notification import Notification
 from notifications.models.summary import Summary
 
-__all__ = ["Attempt", "Channel", "Delivery", "Intervention", "Notification", "Summary", "sort_channels"]
+__all__ = [
+    "Attempt",
+    "Change",
+    "Channel",
+    "Delivery",
+    "Intervention",
+    "Notification",
+    "StatusPosition",
+    "Summary",
+    "sort_channels",
+]

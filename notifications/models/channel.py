@@ -15,7 +15,9 @@ from django.db.models.functions import Now
 from common import encryption
 from common.uuid7 import uuid7
 from notifications import providers
+from notifications.change_types import STATUS
 from notifications.message import Destination
+from notifications.models import change
 from people.models import READABLE
 from work.reasons import sentence
 
@@ -36,6 +38,9 @@ def sort_channels(
     return sorted(items, key=lambda item: position.get(channel_id(item), len(position)))
 
 
+_STATUS = Q(provider=STATUS, removed_at=None)
+
+
 def _address(condition: str) -> models.Func:
     return models.Func(models.F("address"), template=condition, output_field=models.BooleanField())
 
@@ -44,6 +49,10 @@ class ChannelQuerySet(models.QuerySet["Channel"]):
     def for_user(self, user: User) -> ChannelQuerySet:
         """The channels that `user` sees: their own, less those removed."""
         return self.filter(user=user, removed_at=None)
+
+    def for_messages(self) -> ChannelQuerySet:
+        """Without status webhooks, which take no messages."""
+        return self.exclude(provider=STATUS)
 
     def linked(self, link_id: UUID) -> ChannelQuerySet:
         """The channel, at most one, whose messages carry the link that names `link_id`; removed or not."""
@@ -102,7 +111,13 @@ class Channel(models.Model):
         indexes = [
             models.Index(fields=["user", "id"], condition=Q(removed_at=None), name="channel_of_person"),
             models.Index(fields=["disabled_at"], condition=Q(disabled_at__isnull=False), name="channel_disabled"),
+            # whose changes a status webhook follows: asked for each change
+            models.Index(fields=["user"], condition=_STATUS, name="channel_status"),
+            models.Index(
+                fields=["id"], condition=_STATUS & Q(address__contains={"everybody": True}), name="channel_everybody"
+            ),
         ]
+        triggers = change.of_channels()
         constraints = [
             # A person has one inbox: two would show the same message twice.
             models.UniqueConstraint(

@@ -10,6 +10,8 @@ from django.db import models
 from django.db.models import Q
 
 from common.triggers import update_of
+from notifications.change_types import STATUS
+from notifications.models import change
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification
 from work.models import Words, Work
@@ -114,7 +116,8 @@ class Delivery(Work):
                 """,
             ),
             # The outcome of the notification. It is locked before its deliveries are counted: of two transactions that
-            # settle two of them at once, the second waits, and then counts what the first has committed.
+            # settle two of them at once, the second waits, and then counts what the first has committed. For those
+            # whom a program follows, it records both changes.
             pgtrigger.Trigger(
                 name="delivery_writes_outcome",
                 when=pgtrigger.After,
@@ -122,10 +125,10 @@ class Delivery(Work):
                 condition=pgtrigger.Condition(
                     "OLD.state <> NEW.state AND coalesce(OLD.settled_at, NEW.settled_at) IS NOT NULL"
                 ),
-                declare=[("in_order", "boolean")],
-                func="""
-                SELECT channel_order <> '{}' INTO in_order
-                  FROM notifications_notification WHERE id = NEW.notification_id FOR NO KEY UPDATE;
+                declare=[("in_order", "boolean"), ("followed", "boolean"), ("ended", "boolean")],
+                func=f"""
+                SELECT channel_order <> '{{}}', {change.followed("n.user_id")} INTO in_order, followed
+                  FROM notifications_notification n WHERE n.id = NEW.notification_id FOR NO KEY UPDATE;
                 UPDATE notifications_notification n SET outcome = told.outcome
                   FROM (SELECT CASE WHEN bool_or(d.state IN ('pending', 'sending')) THEN 'open'
                                     WHEN bool_or(d.state = 'delivered') THEN
@@ -135,8 +138,10 @@ class Delivery(Work):
                                     ELSE 'dropped' END AS outcome
                           FROM notifications_delivery d WHERE d.notification_id = NEW.notification_id) told
                  WHERE n.id = NEW.notification_id AND n.outcome <> told.outcome;
+                ended := FOUND;
+                IF followed AND NEW.provider <> '{STATUS}' THEN {change.OF_DELIVERY} END IF;
                 RETURN NULL;
-                """,
+                """,  # noqa: S608 - constants only
             ),
         ]
 

@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
+from notifications.change_types import STATUS
 from notifications.models.channel import sort_channels
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Notification(models.Model):
         CODE = "code", "code"
         NOTICE = "notice", "notice from Carillon"
         API = "api", "message"
+        STATUS = STATUS, "status webhook"
 
     # Sent to try a channel or to verify it.
     OF_CHANNELS = (Origin.TEST, Origin.CODE)

@@ -113,7 +113,7 @@ class Webhook(Provider):
     def rates(self) -> tuple[Rate, ...]:
         """The operator's limit for each host."""
         most = settings.WEBHOOKS_PER_SECOND
-        return (Rate("webhook-host", most, 1.0, "host"),) if most > 0 else ()
+        return (Rate(f"{self.kind}-host", most, 1.0, "host"),) if most > 0 else ()
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"url", "hint"}: the origin, and the part of the path that may be shown; secrets {"secret",
@@ -172,7 +172,7 @@ class Webhook(Provider):
         signing = [destination.secrets.get("secret", ""), *(secret for secret, _ in _replaced(destination, now))]
         if not all(map(_is_secret, signing)):
             return post.damaged("signing secret")
-        key, body = str(message.key), _document(message, now)
+        key, body = str(message.key), json.dumps(self.document(message, now))
         headers = {
             **json.loads(destination.secrets.get("headers", "{}")),
             "Content-Type": "application/json",
@@ -182,6 +182,23 @@ class Webhook(Provider):
         }
         url = str(destination.address.get("url", "")) + destination.secrets.get("path", "")
         return post.post(url, body.encode(), headers, self.deadline, _judge)
+
+    def document(self, message: Message, now: datetime) -> dict[str, Any]:
+        """Return what is posted; `now` is aware."""
+        slot = message.slot.isoformat() if message.slot else None
+        data = {
+            "id": str(message.key),
+            "subject": message.subject,
+            "body": message.body,
+            "slot": slot,
+            "recipient": message.recipient,
+            "answer_url": message.answer_url or None,
+            "correlation_id": str(message.correlation_id or message.key),
+            "schedule_id": None if message.schedule_id is None else str(message.schedule_id),
+            "category": message.category or None,
+            "data": message.data,
+        }
+        return {"type": "notification", "timestamp": slot or now.isoformat(), "data": data}
 
 
 def _hint(path: str) -> str:
@@ -209,23 +226,6 @@ def _is_secret(secret: str) -> bool:
     except ValueError:
         return False
     return secret.startswith(SECRET_PREFIX) and 24 <= len(key) <= 64
-
-
-def _document(message: Message, now: datetime) -> str:
-    slot = message.slot.isoformat() if message.slot else None
-    data = {
-        "id": str(message.key),
-        "subject": message.subject,
-        "body": message.body,
-        "slot": slot,
-        "recipient": message.recipient,
-        "answer_url": message.answer_url or None,
-        "correlation_id": str(message.correlation_id or message.key),
-        "schedule_id": None if message.schedule_id is None else str(message.schedule_id),
-        "category": message.category or None,
-        "data": message.data,
-    }
-    return json.dumps({"type": "notification", "timestamp": slot or now.isoformat(), "data": data})
 
 
 def _judge(response: Response) -> Answer:

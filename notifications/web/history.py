@@ -72,6 +72,8 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
 
 def _found(request: PersonRequest, search: str, state: str) -> QuerySet[Notification]:
     found = Notification.objects.for_user(request.user)
+    if state != "failed":
+        found = found.exclude(origin=Notification.Origin.STATUS)  # as many as there are changes
     if search:
         # PostgreSQL cannot store or search NUL.
         found = found.filter(subject__icontains=search.replace("\0", ""))

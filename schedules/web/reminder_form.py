@@ -118,7 +118,7 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             usable |= Q(id__in=attached)
             initial = typed(schedule) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
             initial["one_by_one"] = "order" if schedule.channel_order else ""
-        own = Channel.objects.for_user(user).filter(usable)
+        own = Channel.objects.for_user(user).for_messages().filter(usable)
         initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self._user, self._is_new = user, schedule is None

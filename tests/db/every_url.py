@@ -63,7 +63,11 @@ def values_of(owner: User) -> dict[str, object]:
     inbox = make_channel(owner)
     message = make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z")
     schedule = make_schedule(owner, [inbox])
+    followed = {"url": "https://example.org", "types": ["delivery.*"]}
+    secrets = {"secret": "whsec_" + "c2VjcmV0" * 4, "path": "/hook"}
+    webhook = make_channel(owner, "status", secrets, address=followed)
     return {
+        "webhook_id": webhook.id,
         "schedule_id": schedule.id,
         "channel_id": inbox.id,
         "delivery_id": message.id,
@@ -133,6 +137,8 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "replay_dead_letters": {"channel": str(values["channel_id"])},
         "discard_dead_letter": {},
         "mark_fixed": {"note": "By phone."},
+        "change_status_webhook": {"types": ["schedule.*"]},
+        "verify_status_webhook": {"code": "1234-5678"},
     }
 
 

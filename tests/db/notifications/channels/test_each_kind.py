@@ -51,6 +51,7 @@ def service(kind: str) -> Iterator[Service]:
     with HTTPReceiver(answer and answer.answer) as receiver:
         typed = {
             "webhook": {"url": receiver.url, "headers": "X-Room: 7"},
+            "status": {"url": receiver.url, "types": "delivery.* schedule.fired"},
             "telegram": {"token": telegram.TOKEN, "chat": "1"},
             "discord": {"url": f"https://discord.com/api/webhooks/{discord.WEBHOOK}"},
             "slack": {"url": f"https://hooks.slack.com/services/{slack.WEBHOOK}"},

@@ -1,0 +1,35 @@
+"""The types of changes, and how people choose some of them."""
+
+from __future__ import annotations
+
+TYPES = {
+    "delivery": ("delivered", "dead", "unknown", "cancelled", "expired"),
+    "notification": ("open", "full", "partial", "failed", "dropped"),
+    "schedule": (
+        *("created", "edited", "paused", "resumed", "snoozed", "unskipped", "deleted", "restored", "reclocked"),
+        *("fired", "skipped", "finished", "broken"),
+    ),
+    "channel": ("added", "verified", "disabled", "enabled", "removed"),
+}
+"""By noun; the type of a change is `delivery.delivered`."""
+
+NOUNS = [f"{noun}.*" for noun in TYPES]
+_CHOICES = {*NOUNS, *(f"{noun}.{verb}" for noun, verbs in TYPES.items() for verb in verbs)}
+
+STATUS = "status"
+"""The provider and the origin of status webhooks. What is sent to them is no change, so that nothing repeats itself."""
+
+
+class UnknownType(ValueError):
+    """There is no such type. The message is for the person."""
+
+
+def parse(text: str) -> list[str]:
+    """The types in a list with spaces or commas, each once; `delivery.*` is all of a noun. Raises UnknownType."""
+    given = list(dict.fromkeys(text.replace(",", " ").split()))
+    unknown = next((name for name in given if name not in _CHOICES), None)
+    if unknown is not None or not given:
+        said = f"There is no type “{unknown[:40]}”. " if unknown else ""
+        verbs = "; ".join(f"{noun}.* ({', '.join(verbs)})" for noun, verbs in TYPES.items())
+        raise UnknownType(f"{said}Use types such as delivery.dead, or all of a noun: {verbs}.")
+    return given

@@ -1,0 +1,66 @@
+"""Status webhooks: webhooks that get changes of states, where other channels get messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django import forms
+
+from notifications import change_types
+from notifications.message import Destination, Message
+from notifications.providers.webhook import Webhook, WebhookForm
+
+
+class StatusForm(WebhookForm):
+    types = forms.CharField(
+        label="Changes",
+        max_length=1_000,
+        initial=" ".join(change_types.NOUNS),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="The types of changes to send, such as delivery.dead, or delivery.* for all of them.",
+        error_messages={
+            "required": "Enter the types of changes to send, such as delivery.* or notification.failed.",
+            "max_length": "Use at most %(limit_value)d characters; delivery.* stands for all types of a delivery.",
+        },
+    )
+    everybody = forms.BooleanField(
+        label="Everybody's changes", required=False, help_text="For operators only. Without it, you get your own."
+    )
+
+    def clean_types(self) -> list[str]:
+        try:
+            return change_types.parse(self.cleaned_data["types"])
+        except change_types.UnknownType as error:
+            raise forms.ValidationError(str(error)) from None
+
+
+class Status(Webhook):
+    """Posts a signed JSON document for each change; see `status_webhooks`."""
+
+    kind = change_types.STATUS
+    label = "Status webhook"
+    icon = "status"
+    position = 200
+    form = StatusForm
+    option_fields = frozenset({"types", "everybody"})
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return the address of a webhook with {"types"} and, where it is set, {"everybody": true}."""
+        webhook = super().destination(cleaned)
+        followed = {"types": cleaned["types"]} | ({"everybody": True} if cleaned.get("everybody") else {})
+        return replace(webhook, address={**webhook.address, **followed})
+
+    def form_initial(self, destination: Destination) -> dict[str, Any]:
+        types = destination.address.get("types")
+        written = {"types": " ".join(map(str, types))} if isinstance(types, list) else {}
+        return written | {"everybody": destination.address.get("everybody") is True}
+
+    def document(self, message: Message, now: datetime) -> dict[str, Any]:
+        """Return the change; a test or a code, which has none, is written as a webhook's message."""
+        change = message.data
+        if change is None:
+            return super().document(message, now)
+        return {"id": change["id"], "type": change["type"], "timestamp": change["time"], "data": change["data"]}
