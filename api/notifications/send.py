@@ -76,7 +76,9 @@ class MessageForm(forms.Form):
     def __init__(self, data: dict[str, Any], user: User) -> None:
         super().__init__(data)
         usable = Q(verified_at__isnull=False, disabled_at=None)
-        cast(ChannelsField, self.fields["channels"]).own = list(Channel.objects.for_user(user).filter(usable))
+        cast(ChannelsField, self.fields["channels"]).own = list(
+            Channel.objects.for_user(user).for_messages().filter(usable)
+        )
 
     def clean_title(self) -> str:
         """A subject is one line."""
