@@ -156,8 +156,10 @@ for i = 1, #KEYS / 3 do
                 free[i] = oldest + seconds
             elseif busy >= amount then
                 local middle = redis.call('ZRANGE', counter, math.floor(busy / 2), math.floor(busy / 2), 'WITHSCORES')
-                took = math.max(took, now - tonumber(middle[2]))
-                free[i] = math.max(oldest + took, now + took / 2)
+                local age = now - tonumber(middle[2])
+                free[i] = math.max(oldest + math.max(took, age), now + math.max(took, age) / 2)
+                -- A worker that died looks like a receiver that hangs: what has been answered limits the gaps.
+                took = math.max(took, known[1] and math.min(age, math.max(4 * took, 0.25)) or age)
             end
         end
         apart = took / amount * tonumber(ARGV[5])
