@@ -161,8 +161,10 @@ local function take(KEYS, ARGV)
                 elseif busy >= amount then
                     local half = math.floor(busy / 2)
                     local middle = redis.call('ZRANGE', counter, half, half, 'WITHSCORES')
-                    took = math.max(took, now - tonumber(middle[2]))
-                    free[i] = math.max(oldest + took, now + took / 2)
+                    local age = now - tonumber(middle[2])
+                    free[i] = math.max(oldest + math.max(took, age), now + math.max(took, age) / 2)
+                    -- A worker that died looks like a receiver that hangs: what has been answered limits the gaps.
+                    took = math.max(took, known[1] and math.min(age, math.max(4 * took, 0.25)) or age)
                 end
             end
             apart = took / amount * tonumber(ARGV[5])

@@ -22,13 +22,14 @@ from common.fault_points import Point
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`seconds` of load; `full` for a long run; `problems`: what makes the cell red beside its result."""
+    """`seconds` of load; `full` for a long run; `problems` make the cell red, `notes` do not."""
 
     cluster: Cluster
     rng: random.Random
     seconds: float
     full: bool
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def moments(self, every: float) -> Iterator[None]:
         """About `every` seconds, as long as the load lasts."""
@@ -181,6 +182,8 @@ def kill_all_workers(scene: Scene) -> None:
         blocked = scene.cluster.first_arrival_after(killed_at.timestamp() + 0.3) - killed_at.timestamp()
         if blocked > WEBHOOK_DEADLINE + 5.0 + _RESTART:
             scene.problems.append(f"the host got nothing for {blocked:.1f} s")
+        back = (datetime.now(UTC) - killed_at).total_seconds()
+        scene.notes.append(f"all came back within {back:.1f} s, the first arrived after {blocked:.1f} s")
 
 
 # Sends in flight that a worker dies with.

@@ -51,6 +51,7 @@ def run(
         _wait_for_the_ends(len(asked), patience)
         cluster.check_points()
     result = compare(asked, directory / "arrivals")
+    result.notes[:0] = scene.notes
     red = [*_red(result, cell.uncertain), *scene.problems]
     return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, red)
 

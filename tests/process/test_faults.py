@@ -30,7 +30,7 @@ MUTATIONS = {"unconditional-claim": 7}
 if ALL:
     MUTATIONS |= {"no-rescue": 4, "no-fence": 6}
 if ALL and POOL == "threads":  # processes share no commits
-    MUTATIONS |= {"early-wake": 1}
+    MUTATIONS |= {"early-wake": 11}
 
 Cells = dict[str, Any]
 

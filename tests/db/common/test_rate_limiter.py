@@ -249,6 +249,18 @@ def test_reserved_times_for_slots_follow_from_how_long_requests_take() -> None:
     assert waits == [80, 120, 170, 210]
 
 
+def test_the_slots_of_a_dead_worker_do_not_spread_the_reserved_times(settings: Settings) -> None:
+    slots = make_slots(amount=1, seconds=25.0)
+    assert take([slots], "ada", 0, token="first") is None
+    finish(slots, "first", 0.02)
+    assert take([slots], "ada", 0, token="dead") is None
+    key = rate_limiter._keys(slots, "ada")[0]
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.zincrby(key, -20.0, "dead")
+    waits = [wait(take([slots], "ada", 0, token=str(number))) for number in range(40)]
+    assert waits[-1] - waits[0] < 40 * 0.3
+
+
 def test_a_short_wait_for_a_slot_reserves_no_time() -> None:
     slots = make_slots()
     take([slots], "ada", 0, token="a")

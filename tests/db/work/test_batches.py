@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 from django.db import DataError, OperationalError, connection, connections, transaction
+from django.utils import timezone
 
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
@@ -155,6 +156,16 @@ def test_a_row_that_makes_a_batch_of_64_fail_ends_alone(shared: Shared, channel:
     assert isinstance(results.pop(40), DataError)
     assert results == [True] * 64
     assert states() == {"delivered": 64, "sending": 1}
+
+
+def test_a_row_that_makes_a_batch_of_64_claims_fail_is_left_alone(shared: Shared, channel: Channel) -> None:
+    ids = [make_delivery(channel).id for _ in range(65)]
+    taken = Attempt(delivery_id=ids[40], replay=0, number=1, token=uuid7(), started_at=timezone.now())
+    taken.save()  # damaged: its next attempt's number is there already
+    claims = claim_all(shared, ids)
+    assert shared.batches[:2] == [1, 64]
+    assert [claim and claim.id for claim in claims] == [*ids[:40], None, *ids[41:]]
+    assert states() == {"sending": 64, "pending": 1}
 
 
 @pytest.mark.parametrize("committed", [True, False])
