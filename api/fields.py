@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -51,5 +52,18 @@ Instant = Annotated[
     Shown({"type": "string", "format": "date-time", "examples": ["2026-03-15T14:00:00Z"]}),
 ]
 """Read and written as RFC 3339; written in UTC, with `Z`."""
+
+LARGEST_DATA = 16 * 1024
+
+
+def _small(data: dict[str, Any] | None) -> dict[str, Any] | None:
+    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+    if size > LARGEST_DATA:
+        raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are kept. Send less.")
+    return data
+
+
+Data = Annotated[dict[str, Any] | None, AfterValidator(_small)]
+"""An object of the caller's own."""
 
 Search = Annotated[str, StringConstraints(max_length=200), AfterValidator(_without_nul)]

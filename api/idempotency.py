@@ -1,7 +1,8 @@
 """`Idempotency-Key`: the same POST sent again changes nothing and gets the same answer.
 
-The answer is written in the transaction of the effect, so there is never one without the other. Only a success is kept:
-a refused request has changed nothing and may be corrected under the same key.
+The answer is written in the transaction of the effect, so there is never one without the other. A refused request has
+changed nothing and may be corrected under the same key; only a refusal that counts (`Problem.kept`) is kept, like a
+success. An answer with a secret is kept encrypted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from django.db import OperationalError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 
 from api.problems import Problem
-from common import postgres
+from common import encryption, postgres
 from people.models import User
 
 _LONGEST = 255
@@ -26,8 +27,8 @@ _KEPT_HEADERS = ("Content-Type", "Location", "ETag")
 
 _BEGIN = """
 WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', %(wait)s, true))
-INSERT INTO api_storedanswer (user_id, key, fingerprint, status, headers, body)
-SELECT %(user)s, %(key)s, %(fingerprint)s, 0, '{}', '' FROM patience
+INSERT INTO api_storedanswer (user_id, key, fingerprint, status, headers, body, sealed)
+SELECT %(user)s, %(key)s, %(fingerprint)s, 0, '{}', '', false FROM patience
 ON CONFLICT (user_id, key) DO UPDATE
    SET fingerprint = excluded.fingerprint, created_at = now()
  WHERE api_storedanswer.created_at < now() - interval '24 hours'
@@ -36,10 +37,12 @@ RETURNING id
 
 
 _KEEP = """
-UPDATE api_storedanswer SET status = %(status)s, headers = %(headers)s, body = %(body)s
+UPDATE api_storedanswer SET status = %(status)s, headers = %(headers)s, body = %(body)s, sealed = %(sealed)s
  WHERE user_id = %(user)s AND key = %(key)s
 """
-_LOOK = "SELECT fingerprint, status, headers, body FROM api_storedanswer WHERE user_id = %(user)s AND key = %(key)s"
+_LOOK = """
+SELECT fingerprint, status, headers, body, sealed FROM api_storedanswer WHERE user_id = %(user)s AND key = %(key)s
+"""
 _FORGET = "DELETE FROM api_storedanswer WHERE created_at < now() - interval '24 hours'"
 
 
@@ -47,17 +50,24 @@ def once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpRespo
     """Run the operation and keep its answer, or return the kept one. Raises problems 400, 409 and 422."""
     if not key or len(key) > _LONGEST or not key.isascii() or not key.isprintable():
         raise Problem(400, "bad-key", "This Idempotency-Key is not valid.", "Send 1 to 255 printable ASCII characters.")
-    fingerprint = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode() + request.body).hexdigest()
+    asked = f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r}\n"
+    fingerprint = hashlib.sha256(asked.encode() + request.body).hexdigest()
     values = {"user": user.pk, "key": key, "fingerprint": fingerprint}
     with transaction.atomic():
         if not _begin(values):
             return _kept(values)
         response = run()
-        if response.status_code >= 300:
+        if response.status_code >= 300 and not getattr(response, "kept", False):
             transaction.set_rollback(True)
             return response
         headers = {name: response[name] for name in _KEPT_HEADERS if name in response}
-        kept = {"status": response.status_code, "headers": json.dumps(headers), "body": response.content.decode()}
+        body, sealed = response.content.decode(), getattr(response, "holds_secret", False)
+        kept = {
+            "status": response.status_code,
+            "headers": json.dumps(headers),
+            "body": encryption.seal(body) if sealed else body,
+            "sealed": sealed,
+        }
         postgres.change(_KEEP, values | kept)
     return response
 
@@ -87,6 +97,7 @@ def _kept(values: dict[str, Any]) -> HttpResponse:
         raise Problem(
             422, "key-reused", "This Idempotency-Key belongs to another request.", "Use a new key for a new request."
         )
-    response = HttpResponse(answer.body, status=answer.status, headers=json.loads(answer.headers))
+    body = encryption.unseal(answer.body) if answer.sealed else answer.body
+    response = HttpResponse(body, status=answer.status, headers=json.loads(answer.headers))
     response["Idempotency-Replayed"] = "true"
     return response

@@ -16,6 +16,7 @@ class StoredAnswer(models.Model):
     status = models.PositiveSmallIntegerField(default=0)
     headers = models.JSONField(default=dict)
     body = models.TextField(default="")
+    sealed = models.BooleanField(default=False, help_text="Whether the body is encrypted, because it holds a secret.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

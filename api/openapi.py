@@ -51,11 +51,13 @@ _MATCH = {
     "in": "header",
     "name": "If-Match",
     "required": False,
-    "schema": {"type": "string", "pattern": '^(\\*|"[0-9]+")$'},
+    "schema": {"type": "string", "pattern": '^(\\*|"[0-9a-f]+"(, *"[0-9a-f]+")*)$'},
     "description": "The `ETag` of the version that you have read. Another one is refused, with the current document.",
 }
+# The tags of what has an `ETag`.
+_WITH_VERSION = {"schedules", "channels"}
 _REASONS = {
-    "400": "The body is not JSON that can be read, or the Idempotency-Key is not valid",
+    "400": "The body is not JSON that can be read, or Idempotency-Key or If-Match is not valid",
     "401": "The token is missing or not valid",
     "403": "The token has too small a scope",
     "404": "It does not exist, or it is not yours",
@@ -92,9 +94,9 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
     if method == "post":
         operation["parameters"].append(_KEY)
         statuses |= {"400", "409", "422"}
-    if is_one and method != "get":
+    if is_one and method != "get" and _WITH_VERSION & set(operation["tags"]):
         operation["parameters"].append(_MATCH)
-        statuses |= {"409", "412"}
+        statuses |= {"400", "409", "412"}
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for status in sorted(statuses):
         operation["responses"][status] = {"description": _REASONS[status], "content": content}

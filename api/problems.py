@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
@@ -21,7 +22,10 @@ class FieldError:
 
 
 class Problem(Exception):
-    """Raise it anywhere in an operation. `code` is for programs and stays the same; the texts are for people."""
+    """Raise it anywhere in an operation. `code` is for programs and stays the same; the texts are for people.
+
+    `kept`: what the operation wrote stays also under an `Idempotency-Key`, such as a counted try.
+    """
 
     def __init__(
         self,
@@ -31,11 +35,12 @@ class Problem(Exception):
         detail: str = "",
         errors: Iterable[FieldError] = (),
         headers: Mapping[str, str] | None = None,
+        kept: bool = False,
         **more: Any,
     ) -> None:
         super().__init__(title)
         self.status, self.code, self.title, self.detail = status, code, title, detail
-        self.errors, self.headers, self.more = list(errors), dict(headers or {}), more
+        self.errors, self.headers, self.kept, self.more = list(errors), dict(headers or {}), kept, more
 
     def response(self) -> HttpResponse:
         document: dict[str, Any] = {
@@ -48,22 +53,42 @@ class Problem(Exception):
             document["detail"] = self.detail
         if self.errors:
             document["errors"] = [{"field": error.field, "detail": error.detail} for error in self.errors]
-        return HttpResponse(
+        response = HttpResponse(
             json.dumps(document | self.more),
             status=self.status,
             content_type=CONTENT_TYPE,
             headers=self.headers,
         )
+        response.kept = self.kept  # type: ignore[attr-defined]
+        return response
 
 
-def invalid(*errors: FieldError) -> Problem:
+def invalid(*errors: FieldError, kept: bool = False) -> Problem:
     """The body or a parameter is wrong: each error names its field and the remedy."""
-    return Problem(422, "invalid", "Something in this request is not valid.", "See errors.", errors)
+    return Problem(422, "invalid", "Something in this request is not valid.", "See errors.", errors, kept=kept)
 
 
 def not_found() -> Problem:
     """Also for what belongs to somebody else."""
     return Problem(404, "not-found", "There is nothing here.", "It does not exist, or it is not yours.")
+
+
+# The codes of what has one in an operation too.
+_CODES = {413: "too-large", 500: "error", 503: "unavailable"}
+_REMEDIES = {
+    400: "Correct the request's headers and address.",
+    404: "Compare the address with /api/v1/openapi.json.",
+    405: "Use one of the methods in the Allow header.",
+    500: "It is in the server's log.",
+    503: "Try again.",
+}
+
+
+def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Problem:
+    """For an error that arose outside of an operation."""
+    reason = HTTPStatus(status).phrase
+    code = _CODES.get(status) or reason.lower().replace(" ", "-")
+    return Problem(status, code, f"{reason}.", detail or _REMEDIES.get(status, ""), headers=headers)
 
 
 def conflict(detail: str, **more: Any) -> Problem:

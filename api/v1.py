@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from api import calls, me
-from api.bodies import StrictParser
+from django.conf import settings
+
+from api import batches, calls, dead_letters, me, paging
+from api.bodies import LARGEST, StrictParser
+from api.channels import actions as channel_actions
+from api.channels import collection as channels
+from api.notifications import send as notifications
 from api.openapi import Api
 from api.schedules import actions, collection, history
 
 api = Api(
     title="Carillon",
     version="1",
-    description="Reminders, channels and messages of one account. `docs/api.md` shows each task with curl.",
+    description=(
+        "Reminders, channels and messages of one account. Send a token of the settings page as “Authorization: Bearer "
+        f"…”. A token may make {settings.API_REQUESTS_PER_MINUTE or 'any number of'} requests a minute; each answer "
+        f"says in RateLimit-* how many are left. Bodies are JSON of at most {LARGEST // 1024} KiB, lists have pages of "
+        f"at most {paging.LARGEST} items. docs/api.md of the source code shows each task with curl."
+    ),
     urls_namespace="api",
     parser=StrictParser(),
     docs_url=None,
@@ -20,3 +30,8 @@ calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 for router in (history.router, collection.router, actions.router):
     api.add_router("/schedules", router)
+for router in (channels.router, channel_actions.router):
+    api.add_router("/channels", router)
+api.add_router("/notifications", notifications.router)
+api.add_router("/dead-letters", dead_letters.router)
+api.add_router("/batches", batches.router)

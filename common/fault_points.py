@@ -9,14 +9,30 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from typing import Literal, get_args
+
+Point = Literal[
+    "recorded",
+    "waking",
+    "publishing",
+    "claims-committed",
+    "claimed",
+    "deferring",
+    "running",
+    "ran",
+    "settlements-committed",
+    "settled",
+    "advancing",
+]
+POINTS: tuple[Point, ...] = get_args(Point)
 
 
-def _do_nothing(point: str) -> None:
+def _do_nothing(point: Point) -> None:
     """In production."""
 
 
-def _obey(directory: str) -> Callable[[str], None]:
-    def reach(point: str) -> None:
+def _obey(directory: str) -> Callable[[Point], None]:
+    def reach(point: Point) -> None:
         taken = f"{directory}/taken-{point}-{os.getpid()}"
         try:
             os.rename(f"{directory}/{point}", taken)  # atomic: one process takes it
@@ -37,4 +53,4 @@ def _obey(directory: str) -> Callable[[str], None]:
 
 
 _directory = os.environ.get("CARILLON_FAULT_POINTS", "")
-reach: Callable[[str], None] = _obey(_directory) if _directory else _do_nothing
+reach: Callable[[Point], None] = _obey(_directory) if _directory else _do_nothing

@@ -21,24 +21,25 @@ log = logging.getLogger(__name__)
 
 WINDOW = 60.0  # seconds
 
-# A list of the instants of the last requests that were allowed, newest first. Redis' clock decides.
+# A list of the instants of the requests that were allowed in the window, newest first. Redis' clock decides.
 _SCRIPT = """
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local oldest = redis.call('LINDEX', KEYS[1], limit - 1)
-if oldest and tonumber(oldest) + window > now then
-    return {0, 0, string.format('%.3f', tonumber(oldest) + window - now)}
+local oldest = redis.call('LINDEX', KEYS[1], -1)
+while oldest and tonumber(oldest) + window <= now do
+    redis.call('RPOP', KEYS[1])
+    oldest = redis.call('LINDEX', KEYS[1], -1)
+end
+local used = redis.call('LLEN', KEYS[1])
+if used >= limit then
+    -- Not the last of the list: the limit may have been lowered.
+    local first = redis.call('LINDEX', KEYS[1], limit - 1)
+    return {0, 0, string.format('%.3f', tonumber(first) + window - now)}
 end
 redis.call('LPUSH', KEYS[1], string.format('%.6f', now))
-redis.call('LTRIM', KEYS[1], 0, limit - 1)
 redis.call('PEXPIRE', KEYS[1], math.ceil(window * 1000))
-local held = redis.call('LRANGE', KEYS[1], 0, -1)
-local used, last = 0, now
-for _, instant in ipairs(held) do
-    if tonumber(instant) + window > now then used, last = used + 1, tonumber(instant) end
-end
-return {1, limit - used, string.format('%.3f', last + window - now)}
+return {1, limit - used - 1, string.format('%.3f', tonumber(oldest or now) + window - now)}
 """
 
 

@@ -2,7 +2,10 @@
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIHandler
+from django.http import HttpRequest, HttpResponseBase
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
@@ -11,7 +14,20 @@ from config import unavailable
 from config.body_limit import BodyLimit
 from config.middleware import UTF8Request
 
+
+class Handler(ASGIHandler):
+    """Runs middleware and view in one thread, without a change to the event loop and back at each middleware."""
+
+    request_class = UTF8Request
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        super().load_middleware(is_async=False)
+
+    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase = await sync_to_async(self.get_response, thread_sensitive=True)(request)
+        return response
+
+
 unavailable.wait_briefly()
-django = get_asgi_application()
-django.request_class = UTF8Request
-application = BodyLimit(django)
+django.setup(set_prefix=False)
+application = BodyLimit(Handler())

@@ -12,6 +12,8 @@ from typing import Any
 
 from django.conf import settings
 
+from api.problems import CONTENT_TYPE, of_status
+
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -44,7 +46,7 @@ class BodyLimit:
         headers = dict(scope["headers"])
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > largest:
-            await _refuse(receive, send, largest, drain=b"expect" not in headers)
+            await _refuse(scope, receive, send, largest, drain=b"expect" not in headers)
             return
         refused = arrived = 0
         is_whole = False
@@ -76,22 +78,27 @@ class BodyLimit:
         finally:
             self._arriving -= arrived
         if refused:
-            await _refuse(receive, send, largest, drain=refused == _TOO_LARGE, status=refused)
+            await _refuse(scope, receive, send, largest, drain=refused == _TOO_LARGE, status=refused)
 
 
-async def _refuse(receive: Receive, send: Send, largest: int, *, drain: bool, status: int = _TOO_LARGE) -> None:
+async def _refuse(
+    scope: Message, receive: Receive, send: Send, largest: int, *, drain: bool, status: int = _TOO_LARGE
+) -> None:
     text = {
         _TOO_LARGE: f"This request is larger than {largest // 1024 // 1024} MiB, the limit. Send less.\n",
         _TOO_SLOW: f"This request did not arrive within {_ARRIVES_WITHIN:.0f} s. Try again.\n",
         _TOO_MANY: "Too much is being sent at the same time. Try again in a minute.\n",
     }[status]
+    kind, body = "text/plain; charset=utf-8", text.encode()
+    if scope.get("path", "").startswith("/api/"):
+        kind, body = CONTENT_TYPE, of_status(status, text.strip()).response().content
     headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(text)).encode()),
+        (b"content-type", kind.encode()),
+        (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+    await send({"type": "http.response.body", "body": body, "more_body": True})
     if drain:
         with suppress(TimeoutError):
             async with asyncio.timeout(_DRAIN):

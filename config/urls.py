@@ -1,6 +1,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from api.reference import reference
 from api.v1 import api
 from config import admin_site
 from config.health import clock, health, queues
@@ -17,6 +18,7 @@ urlpatterns = [
     path("healthz", health, name="health"),
     path("healthz/clock", clock, name="health-clock"),
     path("healthz/queues", queues, name="health-queues"),
+    path("api/v1/docs", reference, name="api-reference"),
     path("api/v1/", api.urls),
     path("", include("people.urls")),
     path("", include("notifications.web.urls")),

@@ -1,4 +1,4 @@
-"""Dead letters by cause: list them, replay them at a rate, discard them, and record who did it.
+"""Dead letters by cause: list them, replay them at a rate, send them as new, discard them, and record who did it.
 
 An action first locks its letters in the order of their keys. So two people who act at once change each letter once, and
 do not deadlock.
@@ -6,6 +6,7 @@ do not deadlock.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,12 +15,18 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from common.postgres import change, column, query
+from common.uuid7 import uuid7
 from notifications.deliveries import outbox
-from notifications.models import Delivery, Intervention
+from notifications.deliveries.outbox import NewNotification
+from notifications.models import Delivery, Intervention, Notification
+from notifications.reasons import Code
+from people.models import User
 from work import manual
-from work.reasons import Code, Reason
+from work.reasons import Code as WorkCode
+from work.reasons import Reason
 from work.wakes import Wake, publish_after_commit
 
 _WHAT = Intervention.What
@@ -30,13 +37,15 @@ PUBLISHED_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """A selection of dead letters: by provider, cause, keys, and the aware instant since which they ended. All given
-    conditions hold at once; without any, it selects every dead letter."""
+    """A selection of dead letters: by provider, cause, keys, the aware instant since which they ended, owner and
+    channel. All given conditions hold at once; without any, it selects every dead letter."""
 
     provider: str = ""
     cause: str = ""
     since: datetime | None = None
     ids: Sequence[UUID] = ()
+    owner: User | None = None
+    channel_id: UUID | None = None
 
     def rows(self) -> QuerySet[Delivery]:
         rows = Delivery.objects.dead_letters()
@@ -46,6 +55,10 @@ class Which:
             rows = rows.filter(cause=self.cause)
         if self.since is not None:
             rows = rows.filter(settled_at__gte=self.since)
+        if self.owner is not None:
+            rows = rows.filter(channel__user=self.owner)
+        if self.channel_id is not None:
+            rows = rows.filter(channel=self.channel_id)
         return rows.filter(pk__in=self.ids) if self.ids else rows
 
     def __str__(self) -> str:
@@ -55,6 +68,8 @@ class Which:
             f"of the cause {self.cause}" if self.cause else "",
             "" if self.since is None else f"since {self.since:%Y-%m-%d %H:%M %Z}",
             f"with the keys {keys}" if keys else "",
+            "of their owner" if self.owner else "",
+            f"of the channel {self.channel_id}" if self.channel_id else "",
         ]
         return ", ".join(filter(None, words)) or "every dead letter"
 
@@ -80,11 +95,12 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The letters that were changed, and how many were skipped because they are stale."""
+    """The letters that were changed, how many were skipped because they are stale, and the deliveries sent as new."""
 
     changed: list[UUID]
     stale: int = 0
     intervention: Intervention | None = None
+    new: Sequence[UUID] = ()
 
 
 def groups(which: Which | None = None) -> list[Group]:
@@ -94,6 +110,37 @@ def groups(which: Which | None = None) -> list[Group]:
     ends = {cause: (count, first, last) for cause, count, first, last in counted}
     examples = Delivery.objects.dead_letters().filter(pk__in=_newest(list(ends))).order_by("-settled_at")
     return [Group(example.cause, *ends[example.cause], example) for example in examples]
+
+
+def own_groups(owner: User) -> list[Group]:
+    """Every cause on every channel of a person (the example's), newest letter first, in two statements."""
+    rows = Which(owner=owner).rows()
+    found = rows.order_by().values_list("cause", "channel")
+    counted = found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
+    ends = {(cause, channel): (count, first, last) for cause, channel, count, first, last in counted}
+    newest = rows.order_by("cause", "channel_id", "-settled_at").distinct("cause", "channel_id")
+    groups = [Group(one.cause, *ends[key], one) for one in newest if (key := (one.cause, one.channel_id)) in ends]
+    return sorted(groups, key=lambda group: group.last, reverse=True)
+
+
+def obstacle(letter: Delivery) -> str:
+    """Why its owner cannot have it sent again, and what to do; empty if they can."""
+    channel = letter.channel
+    if letter.notification.origin in Notification.OF_CHANNELS:  # tests have their own limit
+        return "This was a test. Send a new one from the list of channels."
+    if channel.removed_at:
+        return f"“{channel.label}” was removed. Add it again for new messages."
+    if channel.disabled_at:
+        return f"“{channel.label}” is disabled. Enable it first."
+    if channel.verified_at is None:
+        return f"“{channel.label}” is not verified. Enter its code first."
+    return ""
+
+
+def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
+    """Those without an `obstacle`."""
+    usable = rows.filter(channel__removed_at=None, channel__disabled_at=None, channel__verified_at__isnull=False)
+    return usable.exclude(notification__origin__in=Notification.OF_CHANNELS)
 
 
 _NEWEST = """
@@ -147,11 +194,59 @@ def try_one(which: Which, who: Who) -> Done:
 
 
 @transaction.atomic
-def discard(rows: QuerySet[Delivery], which: str, who: Who, reason: str, *, cause: str = "") -> Done:
-    """Discard them: nothing is sent, and each keeps the reason."""
+def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = "") -> Done:
+    """Send them under new idempotency keys, for receivers that noted the old key before they failed.
+
+    Each becomes a new notification to its one channel, and the letter itself is cancelled. An owner's does not wait for
+    the end of their quiet hours, as with `replay`. Leaves out those with an `obstacle`.
+    """
+    held = _locked(sendable(rows))
+    letters = Delivery.objects.select_related("notification").in_bulk(held)
+    due = outbox.record(_copy(letters[key], who) for key in held)
+    reason = Reason(Code.SENT_AS_NEW)
+    manual.discard(Delivery, held, reason)
+    new = [wake.id for wake in due]
+    publish_after_commit(due[:PUBLISHED_AT_ONCE])
+    kept = _keep(who, _WHAT.AS_NEW, which, cause, [*held, *new], count=len(held), reason=str(reason))
+    return Done(held, 0, kept, new)
+
+
+def _copy(letter: Delivery, who: Who) -> NewNotification:
+    said = letter.notification
+    is_fresh = letter.expires_at is not None and letter.expires_at > timezone.now()
+    return NewNotification(
+        user_id=said.user_id,
+        channels=[(letter.channel_id, letter.provider)],
+        subject=said.subject,
+        body=said.body,
+        origin=Notification.Origin(said.origin),
+        batch_id=uuid7(),
+        origin_id=said.origin_id,
+        slot=said.slot,
+        expires_at=letter.expires_at if is_fresh else None,
+        urgent=said.urgent or who.user_id == said.user_id,
+        category=said.category,
+        data=None if said.data is None else json.dumps(said.data),
+    )
+
+
+_REASONS = {_WHAT.DISCARDED: WorkCode.DISCARDED, _WHAT.FIXED: Code.FIXED}
+
+
+@transaction.atomic
+def discard(
+    rows: QuerySet[Delivery],
+    which: str,
+    who: Who,
+    reason: str,
+    *,
+    cause: str = "",
+    what: Intervention.What = _WHAT.DISCARDED,
+) -> Done:
+    """Nothing is sent, and each keeps the reason: not needed (DISCARDED), or dealt with otherwise (FIXED)."""
     held = _locked(rows)
-    manual.discard(Delivery, held, Reason(Code.DISCARDED, said=reason))
-    return Done(held, 0, _keep(who, _WHAT.DISCARDED, which, cause, held, reason=reason))
+    manual.discard(Delivery, held, Reason(_REASONS[what], said=reason))
+    return Done(held, 0, _keep(who, what, which, cause, held, reason=reason))
 
 
 def progress(intervention: Intervention) -> dict[str, int]:
@@ -183,6 +278,7 @@ def _keep(
     *,
     per_minute: int | None = None,
     reason: str = "",
+    count: int | None = None,
 ) -> Intervention | None:
     if not touched:
         return None
@@ -192,7 +288,7 @@ def _keep(
         what=what,
         which=which[:500],
         cause=cause,
-        count=len(touched),
+        count=len(touched) if count is None else count,
         per_minute=per_minute,
         reason=reason[:300],
     )

@@ -1,13 +1,15 @@
-"""Forms: additional sign-up fields, and a person's settings."""
+"""Forms: additional sign-up fields, a person's settings, and a new API token."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest
 
 from common import zones
+from people import tokens
 from people.models import User
 
 
@@ -71,3 +73,39 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         if begins is not None and begins == ends:
             self.add_error("quiet_until", "Enter two different times, or leave both empty.")
         return cleaned
+
+
+class TokenForm(forms.Form):
+    label = forms.CharField(
+        label="Name",
+        max_length=80,
+        widget=forms.TextInput(attrs={"placeholder": "Backup script", "autocomplete": "off"}),
+        error_messages={
+            "required": "Give the token a name, such as “Backup script”.",
+            "max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit.",
+        },
+    )
+    scopes = forms.MultipleChoiceField(
+        label="What it may do",
+        choices=list(tokens.SCOPES.items()),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={
+            "required": "Choose at least one.",
+            "invalid_choice": "A token cannot have this right. Choose from those listed.",
+        },
+    )
+    days = forms.TypedChoiceField(
+        label="Expires",
+        choices=[("30", "after 30 days"), ("90", "after 90 days"), ("365", "after a year"), ("", "never")],
+        required=False,
+        coerce=int,
+        empty_value=None,
+        initial="90",
+        error_messages={"invalid_choice": "Choose one of the times listed."},
+    )
+    # The id of the new token, so that a form that is sent twice makes one token.
+    made_as = forms.UUIDField(widget=forms.HiddenInput)
+
+    def expires_at(self, now: datetime) -> datetime | None:
+        days: int | None = self.cleaned_data["days"]
+        return None if days is None else now + timedelta(days=days)

@@ -1,4 +1,4 @@
-"""Middleware: the reader's time zone, and protection of the second factor's pages."""
+"""Middleware: the reader's time zone, and pages that need the second factor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class ReadersTimeZone:
 
 
 class FactorFirst:
-    """Require the second factor for its own pages: a session from before its set-up knows only the password."""
+    """Require the second factor for its own pages and for new tokens, which need no factor later.
+
+    A session from before the set-up knows only the password.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -36,7 +39,8 @@ class FactorFirst:
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         code_forms = (reverse("mfa_authenticate"), reverse("mfa_reauthenticate"))
-        if not request.path.startswith(reverse("mfa_index")) or request.path in code_forms:
+        guarded = request.path.startswith(reverse("mfa_index")) or request.path == reverse("people:token-new")
+        if not guarded or request.path in code_forms:
             return None
         if not request.user.is_authenticated:
             return None

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
+from django.utils import timezone
 
 from common import zones
 from common.uuid7 import uuid7
@@ -146,6 +147,10 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.label} ({self.prefix}…)"
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
 
 
 class RefusedMailbox(models.Model):

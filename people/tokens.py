@@ -9,33 +9,60 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from common import postgres
+from common.uuid7 import uuid7
 from people import second_factor
 from people.models import ApiToken, User
+from people.user_lock import lock_user
 
 SCOPES = {
     "read": "Read everything that you can see",
     "schedules": "Make and change reminders",
     "channels": "Add and change channels",
-    "notifications": "Send messages, and send failed ones again",
+    "notifications": "Send messages, cancel them, and send failed ones again",
+    "tokens": "Revoke tokens",
 }
 """What a token may do, with the words for people. A token that has only `read` changes nothing."""
 
 MOST = 20
+"""How many tokens that are not revoked a person may have."""
 _BEGIN = "carillon_"
 _SHOWN = 6
 # `last_used_at` is written at most so often, so that a busy token is no hot row.
 _USE_WRITTEN = timedelta(minutes=1)
 
 
-def create(user: User, label: str, scopes: Sequence[str], expires_at: datetime | None) -> tuple[ApiToken, str]:
-    """Create a token. Returns its row, and the token itself, which cannot be read again."""
+_TOKEN, _USER = ([field.attname for field in model._meta.concrete_fields] for model in (ApiToken, User))
+# Every call pays for it: its plan is kept, and Django does not write its text again.
+_FIND = f"""
+SELECT {", ".join(f"t.{name} AS t_{name}" for name in _TOKEN)}, {", ".join(f"u.{name} AS u_{name}" for name in _USER)}
+  FROM people_apitoken t JOIN people_user u ON u.id = t.user_id
+ WHERE t.hashed = %(hashed)s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.is_active
+"""  # noqa: S608  # names of columns
+
+
+class TooMany(Exception):
+    """The person has as many tokens as one may have; the message is for them."""
+
+
+def create(
+    user: User, label: str, scopes: Sequence[str], expires_at: datetime | None, token_id: UUID | None = None
+) -> tuple[ApiToken, str]:
+    """Create a token. Returns its row, and the token itself, which cannot be read again.
+
+    Raises TooMany, and IntegrityError if `token_id`, the id from a form, exists already.
+    """
     token = _BEGIN + secrets.token_urlsafe(30)
-    row = ApiToken(user=user, label=label, scopes=list(scopes), expires_at=expires_at)
+    row = ApiToken(user=user, id=token_id or uuid7(), label=label, scopes=list(scopes), expires_at=expires_at)
     row.prefix, row.hashed = token[: len(_BEGIN) + _SHOWN], _hash(token)
-    row.save(force_insert=True)
+    with lock_user(user):
+        if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MOST:
+            raise TooMany(f"You have {MOST} tokens, which is the limit. Revoke one that you no longer need.")
+        row.save(force_insert=True)
     return row, token
 
 
@@ -44,10 +71,11 @@ def find(token: str) -> ApiToken | None:
 
     A token of staff who must have a second factor and have none is not valid: it would be a way around it.
     """
-    valid = ApiToken.objects.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None, user__is_active=True)
-    found = valid.select_related("user").filter(hashed=_hash(token)).first()
-    if found is None:
+    row = postgres.execute(_FIND, {"hashed": _hash(token)}).fetchone()
+    if row is None:
         return None
+    found = ApiToken.from_db(DEFAULT_DB_ALIAS, _TOKEN, row[: len(_TOKEN)])
+    found.user = User.from_db(DEFAULT_DB_ALIAS, _USER, row[len(_TOKEN) :])
     if settings.SECOND_FACTOR_FOR_STAFF and found.user.is_staff and not second_factor.is_set_up(found.user):
         return None
     return found

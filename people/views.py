@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from people import mailboxes
+from people import mailboxes, tokens
 from people.forms import SettingsForm
 from people.requests import PersonRequest
 
@@ -31,7 +31,7 @@ def own_settings(request: PersonRequest) -> HttpResponse:
         return redirect("people:settings")
     # An invalid form has already changed the instance; show the stored values.
     request.user.refresh_from_db()
-    return render(request, "people/settings.html", {"form": form})
+    return render(request, "people/settings.html", {"form": form, "tokens": tokens.valid_tokens(request.user)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

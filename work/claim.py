@@ -109,8 +109,13 @@ def _claim_alone(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> An
 
 def _claim_again(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> Any:
     """The connection that broke may have committed the claim before it did; nothing was done under it."""
-    write(kind, [settlement(kind, Lease(id=work_id, token=token), give_back(Reason(Code.DATABASE_AWAY)))])
-    return _claim_alone(kind, work_id, token, worker)
+    undo = settlement(kind, Lease(id=work_id, token=token), give_back(Reason(Code.DATABASE_AWAY)))
+    write(kind, [undo])
+    row = _claim_alone(kind, work_id, token, worker)
+    # It may also have committed while we waited for its lock: its server does not know yet that the line is cut.
+    if row is None and write(kind, [undo]):
+        row = _claim_alone(kind, work_id, token, worker)
+    return row
 
 
 @cache
@@ -120,6 +125,7 @@ def _together(kind: Kind[Any]) -> Combiner[tuple[UUID, UUID, str], Any]:
 
     def claim_many(asked: Sequence[tuple[UUID, UUID, str]]) -> list[Any]:
         rows = {row.token: row for row in shared.execute(kind.sql(_CLAIM_MANY), _values(asked)).fetchall()}
+        fault_points.reach("claims-committed")
         return [rows.get(token) or Alone() for _, token, _ in asked]
 
     return Combiner(claim_many)

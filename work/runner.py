@@ -105,9 +105,10 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
     try:
         settled = settle(kind, claimed, decision, answer)
     except Exception as error:
-        if getattr(answer, "effect", None) is None or is_outage(error):
+        if isinstance(answer, OwnFault) or is_outage(error):
             raise
-        finish(kind, claimed, _fault(kind, claimed, error), jitter)  # nothing of the effect was written
+        # An effect that failed, or an answer that cannot be stored: nothing was written.
+        finish(kind, claimed, _fault(kind, claimed, error), jitter)
         return
     if not settled:
         log.warning("%s %s was taken over while it ran; this result is not recorded", kind.task, claimed.id)

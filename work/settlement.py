@@ -181,6 +181,7 @@ def _together(kind: Kind[Any]) -> Combiner[Settlement, bool]:
 
     def settle_many(rows: Sequence[Settlement]) -> list[bool | Exception]:
         settled = {row.id for row in shared.execute(*statement(kind, rows, many=True)).fetchall()}
+        fault_points.reach("settlements-committed")
         return [True if row.columns[0] in settled else Alone() for row in rows]
 
     return Combiner(settle_many)

@@ -85,8 +85,16 @@ def draft(body: ScheduleBody, user: User, now: datetime, schedule: Schedule | No
     return replace(form.draft(), data=body.data)
 
 
-def patched(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
-    """The whole body that the patch makes of the schedule. Raises a 422 problem where a stored rule is unreadable."""
+def patched_draft(patch: SchedulePatch, user: User, now: datetime, schedule: Schedule) -> Draft:
+    """What the patch makes of the schedule. Raises a 422 problem."""
+    made = draft(_patched(schedule, patch), user, now, schedule)
+    if patch.model_fields_set & {"timing", "time_zone", "starts_at", "ends_at"}:
+        return made
+    # Written as a civil time and read again, an instant in a repeated hour would move to the first one.
+    return replace(made, rule=schedule.rule, starts_at=schedule.starts_at, ends_at=schedule.ends_at)
+
+
+def _patched(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
     stored = document.document(schedule)
     merged = {name: stored[name] for name in ScheduleBody.model_fields} | patch.model_dump(exclude_unset=True)
     if merged["timing"] is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from api.schedules.body import ScheduleBody, SchedulePatch
 from api.schedules.document import ScheduleDocument, document
 from people.user_lock import lock_user
 from schedules import editing, words
+from schedules.editing import Draft
 from schedules.firing import fire
 from schedules.models import Schedule
 
@@ -72,14 +74,16 @@ def read_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody) -> HttpResponse:
     """What is not given gets its default. The next run is computed afresh."""
     with changing(request, schedule_id) as schedule:
-        return _reschedule(request, schedule, body)
+        now = fire.read_clock().now
+        return _reschedule(request, schedule, bodies.draft(body, request.auth.user, now, schedule), now)
 
 
 @router.patch("/{uuid:schedule_id}", response=ScheduleDocument, summary="Change some fields of a schedule")
 def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch) -> HttpResponse:
     """What is not given stays as it is. The next run is computed afresh."""
     with changing(request, schedule_id) as schedule:
-        return _reschedule(request, schedule, bodies.patched(schedule, body))
+        now = fire.read_clock().now
+        return _reschedule(request, schedule, bodies.patched_draft(body, request.auth.user, now, schedule), now)
 
 
 @router.delete("/{uuid:schedule_id}", response={204: None}, summary="Delete a schedule")
@@ -104,7 +108,5 @@ def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
         return show(editing.restore(deleted.id, fire.read_clock().now, request.auth.user))
 
 
-def _reschedule(request: ApiRequest, schedule: Schedule, body: ScheduleBody) -> HttpResponse:
-    now = fire.read_clock().now
-    draft = bodies.draft(body, request.auth.user, now, schedule)
+def _reschedule(request: ApiRequest, schedule: Schedule, draft: Draft, now: datetime) -> HttpResponse:
     return show(editing.reschedule(schedule.id, draft, now, schedule.version, request.auth.user))

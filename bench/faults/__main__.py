@@ -1,7 +1,7 @@
-"""`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--mutation NAME] [--json]`: what is lost and what
-arrives twice under faults, as shown in docs/reliability.md.
+"""`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--pool prefork] [--mutation NAME] [--json]`.
 
-Ten cells with real processes and engines; a full run takes about a quarter of an hour. Exit status 1 if a cell is red.
+What is lost and what arrives twice under faults, as shown in docs/reliability.md: twelve cells with real processes and
+engines. A full run takes about half an hour. Exit status 1 if a cell is red.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired",
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
-    parser.add_argument("--cell", type=int, action="append", choices=range(1, 11))
+    parser.add_argument("--cell", type=int, action="append", choices=range(1, 13))
     parser.add_argument("--deliveries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=20261120)
-    parser.add_argument("--mutation", default="", help="no-rescue, no-fence or unconditional-claim")
+    parser.add_argument("--mutation", default="", help="no-rescue, no-fence, unconditional-claim or early-wake")
+    parser.add_argument("--pool", choices=("threads", "prefork"), default="threads")
     parser.add_argument("--patience", type=float, default=90.0, help="seconds without progress until a cell ends")
     parser.add_argument("--json", action="store_true")
     wished = parser.parse_args()
@@ -34,8 +35,8 @@ def main() -> int:
     from bench.faults.run import run  # not before Django is set up
 
     verdicts = []
-    for number in wished.cell or range(1, 11):
-        verdict = run(number, wished.deliveries, wished.seed + number, wished.mutation, wished.patience)
+    for number in wished.cell or range(1, 13):
+        verdict = run(number, wished.deliveries, wished.seed + number, wished.pool, wished.mutation, wished.patience)
         verdicts.append(verdict)
         print(
             f"cell {number}: {verdict.title}: {', '.join(verdict.red) or 'green'}, "
@@ -59,11 +60,8 @@ def main() -> int:
             for verdict in verdicts
         }
         machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
-        print(
-            json.dumps(
-                {"bench": "faults", "machine": machine, "ours": cells, "peers": {}, "ratios": {}, "seed": wished.seed}
-            )
-        )
+        found = {"bench": "faults", "machine": machine, "pool": wished.pool, "ours": cells, "seed": wished.seed}
+        print(json.dumps(found | {"peers": {}, "ratios": {}}))
     return 1 if any(verdict.red for verdict in verdicts) else 0
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
+import socket
+import threading
+from contextlib import suppress
 from typing import Any
 
 from django.apps import AppConfig
+from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class FaultsConfig(AppConfig):
@@ -19,6 +25,8 @@ class FaultsConfig(AppConfig):
             _misbehave()
         if "fourfold" in _wished():
             _publish_fourfold()
+        if "cut" in _wished():
+            _cut_connections()
         _mutate(os.environ.get("FAULTS_MUTATION", ""))
 
 
@@ -27,6 +35,7 @@ def _wished() -> list[str]:
 
 
 def _shorten() -> None:
+    from bench.faults.workload import WEBHOOK_DEADLINE
     from common import postgres
     from notifications.providers.webhook import Webhook
     from work import claim, retry, wakes
@@ -34,15 +43,16 @@ def _shorten() -> None:
     claim.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
     postgres.PATIENCE = claim.LEASE / 2
     wakes.CLAIM_WITHIN = 2.0
-    Webhook.deadline = 1.5
+    Webhook.deadline = WEBHOOK_DEADLINE
     Webhook.policy = retry.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
 
 
 def _misbehave() -> None:
     """Make the provider fail on payloads that name a failure."""
-    from notifications.message import Destination, Message
+    from notifications.message import Delivered, Destination, Message
     from notifications.providers.webhook import Webhook
     from work.answers import Answer
+    from work.reasons import Reason
 
     send = Webhook.send
 
@@ -53,7 +63,10 @@ def _misbehave() -> None:
             os._exit(1)
         if message.subject.startswith("memory"):
             _exhaust_memory()
-        return send(self, message, destination)
+        answer = send(self, message, destination)
+        if message.subject.startswith("poison"):
+            return Delivered(Reason("accepted", said=float("nan")))  # which jsonb cannot hold
+        return answer
 
     Webhook.send = misbehave  # type: ignore[method-assign]
 
@@ -86,6 +99,27 @@ def _publish_fourfold() -> None:
     publisher.publish = fourfold
 
 
+def _cut_connections() -> None:
+    """Cut the line to PostgreSQL now and then, before, while or after it commits a claim or a settlement."""
+    from common import postgres
+
+    execute, rng, directory = postgres.execute, random.Random(os.getpid()), os.environ["CARILLON_FAULT_POINTS"]
+
+    def cut(line: socket.socket) -> None:
+        with line, suppress(OSError):
+            line.shutdown(socket.SHUT_RDWR)
+        open(f"{directory}/taken-cut-{os.getpid()}", "w").close()
+
+    def execute_and_cut(statement: str, values: Any, on: BaseDatabaseWrapper | None = None) -> Any:
+        database = on or connection
+        if database.connection is not None and rng.random() < 0.05:
+            line = socket.socket(fileno=os.dup(database.connection.fileno()))
+            threading.Timer(rng.uniform(0.0, 0.01), cut, [line]).start()
+        return execute(statement, values, on)
+
+    postgres.execute = execute_and_cut
+
+
 def _mutate(mutation: str) -> None:
     """Remove one guarantee. The matrix must turn red."""
     from work import claim, rescue, settlement
@@ -96,17 +130,34 @@ def _mutate(mutation: str) -> None:
         case "no-rescue":
             rescue.rescue = dict
         case "no-fence":
-            settlement._PLAIN = _without(
-                settlement._PLAIN, "AND d.lease_token = asked.token\n RETURNING", "\n RETURNING"
-            )
+            for name in ("_PLAIN", "_PLAIN_MANY", "_SETTLE", "_SETTLE_MANY"):
+                statement = getattr(settlement, name)
+                setattr(settlement, name, _without(statement, " AND d.lease_token = asked.token", ""))
         case "unconditional-claim":
-            claim._CLAIM = _without(
-                claim._CLAIM,
-                "AND d.state = 'pending' AND d.available_at <= now()\n",
-                "AND d.state IN ('pending', '$working')\n",
-            )
+            for name in ("_CLAIM", "_CLAIM_MANY"):
+                statement = getattr(claim, name)
+                pending = "AND d.state = 'pending' AND d.available_at <= now()\n"
+                setattr(claim, name, _without(statement, pending, "AND d.state IN ('pending', '$working')\n"))
+        case "early-wake":
+            _wake_before_commit()
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")
+
+
+def _wake_before_commit() -> None:
+    """Hand the rows of a batch to their threads while its transaction is still open."""
+    from common import postgres
+    from work.shared_connection import SharedConnection
+
+    def execute(self: SharedConnection, statement: str, values: Any) -> Any:
+        database: Any = self._database or self._open()
+        database.ensure_connection()
+        database.connection.autocommit = False
+        found = postgres.execute(statement, values, database)
+        threading.Timer(0.02, database.connection.commit).start()
+        return found
+
+    SharedConnection.execute = execute  # type: ignore[method-assign]
 
 
 def _without(statement: str, part: str, instead: str) -> str:

@@ -1,4 +1,4 @@
-"""The ten cells: a fault and a load each."""
+"""The twelve cells: a fault and a load each."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ import psycopg
 from django.db import connection
 
 from bench.faults.cluster import Cluster
+from bench.faults.workload import WEBHOOK_DEADLINE
+from common.fault_points import Point
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`seconds` of load; `full` for a long run."""
+    """`seconds` of load; `full` for a long run; `problems`: what makes the cell red beside its result."""
 
     cluster: Cluster
     rng: random.Random
     seconds: float
     full: bool
+    problems: list[str] = field(default_factory=list)
 
     def moments(self, every: float) -> Iterator[None]:
         """About `every` seconds, as long as the load lasts."""
@@ -37,23 +40,32 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`repeats`: whether a receiver that recognises ids may get one twice."""
+    """`uncertain`: whether nobody may know how a try ended, so that it is held for a person, or repeated.
+
+    `seconds` of load at least.
+    """
 
     title: str
     fault: Callable[[Scene], None]
     kinds: Mapping[str, int] = field(default_factory=lambda: {"ok": 1})
     environment: Mapping[str, str] = field(default_factory=dict)
-    repeats: bool = False
+    uncertain: bool = False
+    seconds: float = 4.0
 
 
 def kill_workers(scene: Scene) -> None:
-    """At each point, a child and a whole worker; then at random instants."""
+    """At each point, a child and a whole worker, which is the same with threads; then at random instants."""
     cluster = scene.cluster
-    orders = [(point, order) for point in ("claimed", "sending", "sent", "settled") for order in ("kill", "kill-group")]
+    points: list[Point] = ["claimed", "running", "ran", "settled"]
+    if cluster.pool == "threads":
+        points += ["claims-committed", "settlements-committed"]
+        orders = [(point, "kill-group") for point in points]
+    else:
+        orders = [(point, order) for point in points for order in ("kill", "kill-group")]
     scene.rng.shuffle(orders)
     for point, order in orders:
         cluster.order("worker", point, order)
-        time.sleep(0.4)
+        _wait_for(lambda point=point: not cluster.is_ordered("worker", point))  # type: ignore[misc]
     for _ in scene.moments(every=1.0):
         worker = scene.rng.choice(cluster.workers)
         pool = cluster.pool_of(worker)
@@ -66,12 +78,13 @@ def kill_workers(scene: Scene) -> None:
 
 def kill_beats(scene: Scene) -> None:
     """Before the commit, after it, while publishing; then at random instants."""
-    for point in ("recorded", "waking", "publishing"):
+    points: tuple[Point, ...] = ("recorded", "waking", "publishing")
+    for point in points:
         scene.cluster.order("beat", point, "kill-group")
-        time.sleep(0.4)
+        _wait_for(lambda point=point: not scene.cluster.is_ordered("beat", point))  # type: ignore[misc]
     for _ in scene.moments(every=2.0):
         if scene.rng.random() < 0.5:
-            scene.cluster.order("beat", scene.rng.choice(("recorded", "waking", "publishing")), "kill-group")
+            scene.cluster.order("beat", scene.rng.choice(points), "kill-group")
         else:
             scene.cluster.kill(scene.rng.choice(scene.cluster.beats[:2]))
 
@@ -131,29 +144,76 @@ def end_connections() -> None:
 
 
 def freeze_workers(scene: Scene) -> None:
-    """Stop a worker after its send and before it settles; continue it while another one sends the same again."""
-    for _, rule in zip(scene.moments(every=1.0), cycle(("retry", "hold"))):
-        _freeze("sent", rule, scene.cluster)
-    for point in ("claimed", "sending"):
-        _freeze(point, "hold", scene.cluster)
+    """Stop a worker before or after its send, past its lease; continue it while another one sends the same again."""
+    orders: list[tuple[Point, str]] = [("ran", "retry"), ("claimed", "hold"), ("ran", "hold"), ("running", "hold")]
+    for _, (point, rule) in zip(scene.moments(every=1.0), cycle(orders)):
+        _freeze(point, rule, scene.cluster)
 
 
-def _freeze(point: str, rule: str, cluster: Cluster) -> None:
+def _freeze(point: Point, rule: str, cluster: Cluster) -> None:
     """Stop a worker at `point` with a delivery to a channel of `rule`; let others continue."""
-    before = set(cluster.took("worker", point))
+    cluster.forget_taken("worker", point)
     cluster.order("worker", point, "stop-group")
     for _ in range(100):
         time.sleep(0.03)
-        for pid in set(cluster.took("worker", point)) - before:
-            before.add(pid)
+        for pid in cluster.took("worker", point):
             if _of_its_delivery(pid, "a.finished_at IS NULL AND c.on_unknown = %s", rule):
                 _continue_while_sent_again(pid, cluster)
                 return
             _continue(pid)
-            (cluster.directory / "points-worker" / f"taken-{point}-{pid}").unlink()
-            before.discard(pid)
+            cluster.forget_taken("worker", point)
             cluster.order("worker", point, "stop-group")
     cluster.forget_orders()
+
+
+def kill_all_workers(scene: Scene) -> None:
+    """Both at once, while they hold the slots of the host and a memory full of messages."""
+    for _ in range(3 if scene.full else 2):
+        with scene.cluster.slow_sink():
+            _wait_for(lambda: _in_flight() >= _MANY)
+            if _in_flight() < _MANY:
+                raise RuntimeError("The workers never held enough sends to be killed with them.")
+            killed_at = datetime.now(UTC)
+            for worker in scene.cluster.workers:
+                scene.cluster.kill(worker)
+        if not _wait_for(lambda: not _left_since(killed_at), _BACK_WITHIN):  # noqa: B023 - called at once
+            scene.problems.append(f"{_left_since(killed_at)} did not come back within {_BACK_WITHIN:.0f} s")
+        blocked = scene.cluster.first_arrival_after(killed_at.timestamp() + 0.3) - killed_at.timestamp()
+        if blocked > WEBHOOK_DEADLINE + 5.0 + _RESTART:
+            scene.problems.append(f"the host got nothing for {blocked:.1f} s")
+
+
+# Sends in flight that a worker dies with.
+_MANY = 4
+# Seconds: the lease, and rescue's gap before it publishes a second time.
+_BACK_WITHIN = 30.0
+# Seconds until the restarted worker, or the wait of a delivery that found its host full, is over.
+_RESTART = 5.0
+
+
+def _in_flight() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM notifications_delivery WHERE state = 'sending'")
+        return int(cursor.fetchone()[0])
+
+
+def _left_since(instant: datetime) -> int:
+    """How many deliveries that were due then have neither ended nor been claimed again."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM notifications_delivery d"
+            " WHERE d.state IN ('pending', 'sending') AND d.created_at <= %s AND d.available_at <= now()"
+            "   AND NOT EXISTS (SELECT FROM notifications_attempt a WHERE a.delivery_id = d.id AND a.started_at > %s)",
+            [instant, instant],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def cut_connections(scene: Scene) -> None:
+    """Workers cut their own connection while a claim or a settlement is committed; see `apps`."""
+    time.sleep(scene.seconds)
+    if not scene.cluster.took("worker", "cut"):
+        raise RuntimeError("No connection was cut.")
 
 
 def _continue_while_sent_again(pid: int, cluster: Cluster) -> None:
@@ -181,10 +241,11 @@ def _a_moment_ago() -> datetime:
     return datetime.now(UTC) - timedelta(seconds=20)
 
 
-def _wait_for(ask: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not ask() and time.monotonic() < deadline:
+def _wait_for(ask: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not (found := ask()) and time.monotonic() < deadline:
         time.sleep(0.03)
+    return found
 
 
 def _continue(pid: int) -> None:
@@ -205,25 +266,40 @@ def only_load(scene: Scene) -> None:
 
 
 CELLS: dict[int, Cell] = {
-    1: Cell("workers killed", kill_workers, repeats=True),
+    1: Cell("workers killed", kill_workers, uncertain=True, seconds=10.0),
     2: Cell("beats killed", kill_beats),
     3: Cell("beats away, then three", stop_beats, {"ok": 20, "stale": 1}),
     4: Cell("Redis crashed, emptied, silent, away", lose_redis, {"ok": 20, "stale": 1}),
     5: Cell("PostgreSQL restarted, connections ended", lose_postgres, environment={"FAULTS_LEASE": "16"}),
-    6: Cell("workers stopped past their lease", freeze_workers, environment={"FAULTS_HARD_LIMIT": "60"}, repeats=True),
+    6: Cell(
+        "workers stopped past their lease",
+        freeze_workers,
+        environment={"FAULTS_HARD_LIMIT": "60"},
+        uncertain=True,
+        seconds=30.0,
+    ),
     7: Cell("every message four times", only_load, environment={"FAULTS_WITH": "fourfold"}),
     8: Cell(
         "receivers that misbehave",
         only_load,
         {"ok": 40, "500": 4, "429": 4, "hang": 1, "reset": 2, "drip": 1, "tls": 1},
         {"FAULTS_TRIES": "3"},
-        repeats=True,
+        uncertain=True,
     ),
     9: Cell("workers restarted by SIGTERM", restart_workers),
     10: Cell(
-        "payloads that raise, exhaust memory, exit",
+        "payloads that raise, exhaust memory, exit, cannot be stored",
         only_load,
-        {"ok": 3000, "raise": 1, "memory": 1, "exit": 1},
-        environment={"FAULTS_WITH": "misbehaving", "FAULTS_TRIES": "2"},
+        {"ok": 3000, "raise": 1, "memory": 1, "exit": 1, "poison": 1},
+        environment={"FAULTS_WITH": "misbehaving", "FAULTS_TRIES": "4"},
+        uncertain=True,
+    ),
+    11: Cell("connections cut during commits", cut_connections, environment={"FAULTS_WITH": "cut"}),
+    12: Cell(
+        "all workers killed with full memories",
+        kill_all_workers,
+        {"ok": 20, "500": 2, "429": 2},
+        uncertain=True,
+        seconds=10.0,
     ),
 }

@@ -15,6 +15,7 @@ from typing import Self
 
 from redis import Redis
 
+from common.fault_points import POINTS, Point
 from config.embedded import var_dir
 from config.embedded.engine import Engine
 from config.embedded.postgres import Postgres
@@ -22,21 +23,25 @@ from config.embedded.redis import Redis as RedisEngine
 from config.processes import Child
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]
-_POOL = os.environ.get("FAULTS_POOL", "prefork")
-_QUEUES = ["-Q", "deliveries,bulk,maintenance", "--pool", _POOL, "--concurrency", "2" if _POOL == "prefork" else "16"]
 # Without messages between workers, which take a second at each start.
-_WORKER = [*_CELERY, "worker", *_QUEUES, "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
+_QUICK = ["--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
+_WORKER = [*_CELERY, "worker", "-Q", "deliveries,bulk,maintenance", *_QUICK]
+# Threads as many as by default.
+_POOLS = {"threads": ["--pool", "threads"], "prefork": ["--pool", "prefork", "--concurrency", "2"]}
 _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
 
 
 class Cluster:
     """A context manager. `directory`: logs and fault points. `environment`: for workers and beats."""
 
-    def __init__(self, directory: Path, **environment: str) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, pool: str, **environment: str) -> None:
+        self.directory, self.pool = directory, pool
+        self._ordered: set[tuple[str, Point]] = set()
         self.postgres, self.redis = Postgres(var_dir()), RedisEngine(var_dir())
         self._log = (directory / "processes.log").open("a", buffering=1)
-        self.workers = [self._child(f"worker{n}", [*_WORKER, "-n", f"w{n}@%h"], environment) for n in (1, 2)]
+        self.workers = [
+            self._child(f"worker{n}", [*_WORKER, *_POOLS[pool], "-n", f"w{n}@%h"], environment) for n in (1, 2)
+        ]
         self.beats = [self._child(f"beat{n}", _BEAT, environment) for n in (1, 2, 3)]
         self._wanted: set[Child] = {*self.workers, *self.beats[:2]}
         self._closing = threading.Event()
@@ -50,7 +55,7 @@ class Cluster:
             self._log.write(f"{time.time():.2f} {name} {line}\n")
 
         sign = ".> maintenance" if name.startswith("worker") else "beat: Starting..."
-        shared = "on" if name.startswith("worker") and _POOL == "threads" else "off"
+        shared = "on" if name.startswith("worker") and self.pool == "threads" else "off"
         level = {"LOG_LEVEL": "WARNING", "DATABASE_POOL": shared, "CARILLON_FAULT_POINTS": str(fault_points)}
         level |= environment
         return Child(name, command, ready_sign=sign, environment=level, on_line=on_line)
@@ -120,12 +125,35 @@ class Cluster:
             return [int(pid) for pid in Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()]
         return []
 
-    def order(self, whom: str, point: str, order: str) -> None:
+    def order(self, whom: str, point: Point, order: str) -> None:
         """The next worker (`whom`: "worker" or "beat") that reaches `point` obeys `order` (see `fault_points`)."""
+        if point not in POINTS:
+            raise ValueError(f"The code has no fault point called “{point}”.")
+        self._ordered.add((whom, point))
         directory = self.directory / f"points-{whom}"
         fresh = directory / ".new"
         fresh.write_text(order)
         fresh.rename(directory / point)
+
+    def is_ordered(self, whom: str, point: Point) -> bool:
+        """Whether nobody has taken the last order there."""
+        return (self.directory / f"points-{whom}" / point).exists()
+
+    def forget_taken(self, whom: str, point: Point) -> None:
+        """`took` tells of processes that take an order there from now on."""
+        for taken in (self.directory / f"points-{whom}").glob(f"taken-{point}-*"):
+            taken.rename(taken.with_name(f".{taken.name}"))
+
+    def check_points(self) -> None:
+        """Raise if a fault has never happened: no process has ever reached a point for which there was an order."""
+        for whom, point in sorted(self._ordered):
+            if not any((self.directory / f"points-{whom}").glob(f"*taken-{point}-*")):
+                raise RuntimeError(f"No {whom} has reached the fault point “{point}”.")
+
+    def first_arrival_after(self, instant: float) -> float:
+        """When the sink got the first message after `instant`; seconds of the epoch, infinite for never."""
+        lines = (self.directory / "arrivals").read_text().splitlines()
+        return min((at for line in lines if (at := float(line.split(" ", 1)[0])) > instant), default=float("inf"))
 
     def took(self, whom: str, point: str) -> list[int]:
         """The processes that took an order there."""
@@ -143,8 +171,9 @@ class Cluster:
             mark.unlink()
 
     def forget_orders(self) -> None:
-        for path in self.directory.glob("points-*/[a-z]*"):
-            path.unlink(missing_ok=True)
+        for point in POINTS:
+            for path in self.directory.glob(f"points-*/{point}"):
+                path.unlink(missing_ok=True)
 
     def flush_broker(self) -> None:
         with suppress(OSError), Redis.from_url(os.environ["REDIS_URL"]) as client:

@@ -29,25 +29,30 @@ class Verdict:
     red: list[str]
 
 
-def run(number: int, deliveries: int, seed: int, mutation: str = "", patience: float = 60.0) -> Verdict:
-    """`patience`: seconds without a settled delivery after the load, until the cell ends."""
+def run(
+    number: int, deliveries: int, seed: int, pool: str = "threads", mutation: str = "", patience: float = 60.0
+) -> Verdict:
+    """`pool` of the workers; `patience`: seconds without a settled delivery after the load, until the cell ends."""
     cell = CELLS[number]
     rng = random.Random(seed)
-    workload = Workload(seed, deliveries, dict(cell.kinds))
+    workload = Workload(seed, deliveries, dict(cell.kinds), least=cell.seconds)
     directory = Path(embedded.var_dir() / f"cell-{number}")
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     clear()
     started = time.monotonic()
-    with Cluster(directory, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
+    with Cluster(directory, pool, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
         cluster.flush_broker()
         cluster.wait_until_ready()
         asked = workload.ask(cluster.sink_port)
-        cell.fault(Scene(cluster, rng, workload.seconds, full=deliveries >= FULL))
+        scene = Scene(cluster, rng, workload.seconds, full=deliveries >= FULL)
+        cell.fault(scene)
         cluster.heal()
         _wait_for_the_ends(len(asked), patience)
+        cluster.check_points()
     result = compare(asked, directory / "arrivals")
-    return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, _red(result, cell.repeats))
+    red = [*_red(result, cell.uncertain), *scene.problems]
+    return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, red)
 
 
 def _wait_for_the_ends(expected: int, patience: float) -> None:
@@ -59,9 +64,9 @@ def _wait_for_the_ends(expected: int, patience: float) -> None:
         time.sleep(0.2)
 
 
-def _red(found: Result, repeats: bool) -> list[str]:
+def _red(found: Result, uncertain: bool) -> list[str]:
     """Why the cell is red; empty when it is green."""
     counts = {"lost": found.lost, "duplicates": found.duplicates, "incoherent": found.incoherent}
-    if not repeats:
-        counts["repeats"] = found.repeats
+    if not uncertain:
+        counts |= {"repeats": found.repeats, "unknown": found.unknown}
     return [f"{count} {what}" for what, count in counts.items() if count]

@@ -18,6 +18,8 @@ from schedules.models import Schedule
 RULES = ("retry", "hold")
 # Seconds after its slot at which what may go stale does.
 _STALE = 2
+# Seconds that a send may take, in workers of the harness.
+WEBHOOK_DEADLINE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Asked:
     @property
     def may_die(self) -> bool:
         """Whether to end as dead is right: the receiver never answers, or the payload is poison."""
-        return self.title.startswith(("tls", "raise", "memory", "exit"))
+        return self.title.startswith(("tls", "raise", "memory", "exit", "poison"))
 
     @property
     def may_expire(self) -> bool:
@@ -43,16 +45,19 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """`kinds`: what the reminders are, by weight; a kind names the sink's behaviour, else it is accepted at once."""
+    """`kinds`: what the reminders are, by weight; a kind names the sink's behaviour, else it is accepted at once.
+
+    `least` seconds of load."""
 
     seed: int
     deliveries: int
     kinds: dict[str, int]
     rate: int = 250
+    least: float = 4.0
 
     @property
     def seconds(self) -> float:
-        return max(4.0, self.deliveries / self.rate)
+        return max(self.least, self.deliveries / self.rate)
 
     def ask(self, sink_port: int) -> set[Asked]:
         """Write the schedules, due from a moment after now; returns what is to arrive."""

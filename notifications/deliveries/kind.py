@@ -35,7 +35,7 @@ class Claim(kinds.Claim):
     """A leased delivery with everything that a worker needs to send it without the database.
 
     `unusable` is why its channel must not be used (removed, disabled, not verified), None when it may be. `quiet` are
-    the quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or no reminder's.
+    the quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or Carillon's own.
     `failing`: nothing has arrived on its channel since a try failed. `withdrawn` is why it must not go out, if so: its
     person has answered the notification or stopped its reminder, and has not sent it again, or their account was
     switched off. `zone` (a name, may be empty) is its person's; `is_test`: they asked for it to try the channel.
@@ -95,7 +95,7 @@ class DeliveryKind(Kind[Claim]):
             WHEN jsonb_typeof(c.address) <> 'object' THEN '{Code.DAMAGED}'
             ELSE '' END AS unusable,
        p.name, p.email, p.is_active, p.time_zone,
-       CASE WHEN n.origin = 'schedule' AND NOT n.urgent THEN p.quiet_from END AS quiet_from, p.quiet_until"""  # noqa: S608 - constants only
+       CASE WHEN n.origin IN ('schedule', 'api') AND NOT n.urgent THEN p.quiet_from END AS quiet_from, p.quiet_until"""  # noqa: S608 - constants only
     joins = """
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -46,6 +46,7 @@ class NewNotification:
     escalate_after: int | None = None
     category: str = ""
     data: str | None = None
+    notification_id: UUID = field(default_factory=uuid7)
 
 
 # Inserts the deliveries of the rows `new`, and returns what to publish. Its statement gets `wakes.parameters()`.
@@ -92,7 +93,7 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
 
     Leaves out a notification whose batch and person have one already. Returns what to publish after the commit.
     """
-    new = [(uuid7(), notification) for notification in notifications]
+    new = [(notification.notification_id, notification) for notification in notifications]
     if not new:
         return []
     sent = [

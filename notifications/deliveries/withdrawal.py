@@ -1,11 +1,11 @@
-"""Withdraw what a schedule has caused, when it is paused or deleted."""
+"""Withdraw what a schedule has caused, when it is paused or deleted, or one notification."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from notifications.models import Delivery, Notification
 from notifications.reasons import Code
@@ -13,14 +13,26 @@ from work.manual import cancelled
 from work.reasons import Reason
 
 
-@transaction.atomic
 def cancel_unsent(origin_id: UUID, code: Code) -> int:
     """pending -> cancelled for all that the schedule `origin_id` caused and nobody has sent yet.
 
     A delivery that is being sent may arrive; if it fails, it is not tried again.
     """
+    return _cancel(Notification.objects.filter(origin_id=origin_id), code)
+
+
+@transaction.atomic
+def cancel(notifications: QuerySet[Notification]) -> int:
+    """Like `cancel_unsent`, for these notifications; no further channel is tried for them either."""
+    changed = _cancel(notifications, Code.CANCELLED)
+    notifications.filter(advance_at__isnull=False).update(advance_at=None)
+    return changed
+
+
+@transaction.atomic
+def _cancel(notifications: QuerySet[Notification], code: Code) -> int:
     open_ones = Exists(Delivery.objects.filter(notification=OuterRef("id"), state__in=Delivery.OPEN))
-    caused = Notification.objects.filter(open_ones | Q(advance_at__isnull=False), origin_id=origin_id)
+    caused = notifications.filter(open_ones | Q(advance_at__isnull=False))
     held = list(caused.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))
     # Before the others are cancelled: one that comes back meanwhile is either marked or pending.
     Notification.objects.filter(open_ones, id__in=held).update(withdrawn=code)

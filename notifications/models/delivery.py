@@ -74,6 +74,10 @@ class Delivery(Work):
         verbose_name_plural = "deliveries"
         indexes = [
             *WORDS.indexes(),
+            # a person's dead letters, and those of one channel
+            models.Index(
+                fields=["channel", "-id"], condition=Q(state__in=["dead", "unknown"]), name="delivery_dead_of_channel"
+            ),
             # the inbox page and its unread count
             models.Index(
                 fields=["channel", "-settled_at", "-id"],

@@ -22,6 +22,8 @@ class Intervention(models.Model):
         REPLAYED = "replayed", "replayed"
         TESTED = "tested", "replayed one to test"
         DISCARDED = "discarded", "discarded"
+        AS_NEW = "as-new", "sent as new"
+        FIXED = "fixed", "marked as fixed"
 
     at = models.DateTimeField(db_default=Now(), editable=False)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

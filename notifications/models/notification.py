@@ -51,6 +51,7 @@ class Notification(models.Model):
         TEST = "test", "test"
         CODE = "code", "code"
         NOTICE = "notice", "notice from Carillon"
+        API = "api", "message"
 
     # Sent to try a channel or to verify it.
     OF_CHANNELS = (Origin.TEST, Origin.CODE)

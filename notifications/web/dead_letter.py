@@ -1,4 +1,4 @@
-"""Send again or discard one's own dead letter, recorded like an operator's intervention."""
+"""Send one's own dead letter again or as new, discard it, or mark it as fixed; recorded like an operator's act."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from notifications import dead_letters
 from notifications.dead_letters import Who
-from notifications.models import Delivery, Notification
+from notifications.models import Delivery, Intervention
 from people.requests import PersonRequest
 
 _WHICH = "own dead letter"
@@ -24,10 +24,35 @@ _WHICH = "own dead letter"
 @require_POST
 def send_again(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     letter = _own(request, delivery_id)
-    if obstacle := _obstacle(letter):
+    if obstacle := dead_letters.obstacle(letter):
         messages.error(request, f"Nothing was sent. {obstacle}")
     elif dead_letters.replay(_rows(letter), _WHICH, _who(request), cause=letter.cause).changed:
         messages.success(request, f"Sending again to “{letter.channel.label}”.")
+    else:
+        messages.info(request, "It is no longer a dead letter. Nothing changed.")
+    return _back(letter)
+
+
+@login_required
+@require_POST
+def send_as_new(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
+    letter = _own(request, delivery_id)
+    if obstacle := dead_letters.obstacle(letter):
+        messages.error(request, f"Nothing was sent. {obstacle}")
+    elif dead_letters.send_as_new(_rows(letter), _WHICH, _who(request), cause=letter.cause).changed:
+        messages.success(request, f"Sent as new to “{letter.channel.label}”. Your history shows it.")
+    else:
+        messages.info(request, "It is no longer a dead letter. Nothing changed.")
+    return _back(letter)
+
+
+@login_required
+@require_POST
+def fixed(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
+    letter, fixed = _own(request, delivery_id), Intervention.What.FIXED
+    note = " ".join(request.POST.get("note", "").replace("\0", "").split())[:300] or "its owner says so."
+    if dead_letters.discard(_rows(letter), _WHICH, _who(request), note, cause=letter.cause, what=fixed).changed:
+        messages.success(request, "Marked as fixed. Nothing more is sent.")
     else:
         messages.info(request, "It is no longer a dead letter. Nothing changed.")
     return _back(letter)
@@ -56,20 +81,6 @@ def _rows(letter: Delivery) -> QuerySet[Delivery]:
 
 def _who(request: PersonRequest) -> Who:
     return Who(request.user.pk, request.user.email)
-
-
-def _obstacle(letter: Delivery) -> str:
-    """Why it cannot be sent again, and what to do; empty if it can."""
-    channel = letter.channel
-    if letter.notification.origin in Notification.OF_CHANNELS:  # tests have their own limit
-        return "This was a test. Send a new one from the list of channels."
-    if channel.removed_at:
-        return f"“{channel.label}” was removed. Add it again for new messages."
-    if channel.disabled_at:
-        return f"“{channel.label}” is disabled. Enable it first."
-    if channel.verified_at is None:
-        return f"“{channel.label}” is not verified. Enter its code first."
-    return ""
 
 
 def _back(letter: Delivery) -> HttpResponse:

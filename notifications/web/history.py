@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
+from notifications.deliveries import withdrawal
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from people.requests import PersonRequest
 
@@ -53,6 +55,19 @@ def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     ordered = sort_channels(found.channel_order, Channel.objects.filter(user=request.user, id__in=found.channel_order))
     order = [channel.label for channel in ordered]
     return render(request, "notifications/notification.html", {"notification": found, "order": order})
+
+
+@login_required
+@require_POST
+def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
+    """Cancel what has not gone out."""
+    found = Notification.objects.for_user(request.user).filter(id=notification_id)
+    get_object_or_404(found)
+    if withdrawal.cancel(found):
+        messages.success(request, "Cancelled. What has not gone out is not sent.")
+    else:
+        messages.info(request, "Nothing is waiting any more, so nothing was cancelled.")
+    return redirect("notifications:notification", notification_id)
 
 
 def _found(request: PersonRequest, search: str, state: str) -> QuerySet[Notification]:

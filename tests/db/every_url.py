@@ -14,6 +14,7 @@ from django.urls.resolvers import RoutePattern
 
 from api.fields import written
 from api.v1 import api
+from people import tokens
 from people.models import User
 from schedules.models import Schedule
 from tests.make import make_channel, make_delivery, make_schedule
@@ -67,6 +68,8 @@ def values_of(owner: User) -> dict[str, object]:
         "channel_id": inbox.id,
         "delivery_id": message.id,
         "notification_id": message.notification_id,
+        "batch_id": message.notification.batch_id,
+        "token_id": tokens.create(owner, "Old", ["read"], None)[0].id,
         "kind": "email",
         # the admin's, allauth's, and what a signature must hold for
         "object_id": owner.pk,
@@ -123,6 +126,13 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,
+        "add_channel": {"kind": "email", "fields": {"address": "new@example.org"}},
+        "change_channel": {"label": "Phone"},
+        "verify_channel": {"code": "1234-5678"},
+        "send_message": {"title": "Rent", "channels": whole["channels"]},
+        "replay_dead_letters": {"channel": str(values["channel_id"])},
+        "discard_dead_letter": {},
+        "mark_fixed": {"note": "By phone."},
     }
 
 

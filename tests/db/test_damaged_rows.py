@@ -78,6 +78,8 @@ REFUSED = [
     ],
     ("schedules_schedule", "rule = (repeat('[', 5000) || repeat(']', 5000))::jsonb", "schedule_readable_rule"),
     ("schedules_schedule", "rule = (repeat('9', 5000))::jsonb", "schedule_readable_rule"),
+    ("schedules_schedule", "data = (repeat('[', 5000) || repeat(']', 5000))::jsonb", "schedule_readable_data"),
+    ("schedules_schedule", "data = (repeat('9', 5000))::jsonb", "schedule_readable_data"),
     ("notifications_channel", "address = '5'", "channel_readable_address"),
     (
         "notifications_channel",

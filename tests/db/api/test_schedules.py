@@ -109,6 +109,15 @@ def test_a_patch_keeps_what_it_does_not_name_and_computes_the_next_run_afresh(ap
     assert after["next_run"].endswith("T23:45:00Z")
 
 
+def test_a_patch_of_the_title_moves_no_time_of_a_repeated_hour(api: Api, ada: User, inbox: Channel) -> None:
+    second = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)  # 02:30 in Berlin, for the second time that night
+    rule = {"every": 5, "unit": "hours", "anchor": second.isoformat()}
+    made = make_schedule(ada, [inbox], kind="interval", rule=rule, time_zone="Europe/Berlin", starts_at=second)
+    assert api("PATCH", f"/schedules/{made.id}", {"title": "Tea"}).status_code == 200
+    after = Schedule.objects.get()
+    assert (after.title, after.rule, after.starts_at) == ("Tea", rule, second)
+
+
 def test_a_replacement_gives_what_it_does_not_name_its_default(api: Api, made: Schedule, inbox: Channel) -> None:
     answer = api("PUT", f"/schedules/{made.id}", body_of(inbox))
     assert answer.status_code == 200

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import DataError, OperationalError, connections, transaction
+from django.db import DataError, OperationalError, connection, connections, transaction
 
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
@@ -260,3 +260,30 @@ def test_what_a_batch_leaves_out_is_tried_alone_and_may_be_there_no_more(shared:
     delivery = make_delivery(channel)
     shared.gate.set()
     assert [take(delivery.id) is not None for _ in range(2)] == [True, False]
+
+
+def test_a_claim_whose_line_was_cut_is_taken_over_even_if_it_commits_later(channel: Channel) -> None:
+    delivery, token = make_delivery(channel), uuid7()
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():  # what the server still executes for a line that is cut
+            claiming._claim_alone(DELIVERY, delivery.id, token, "w")
+            again = pool.submit(in_thread, claiming._claim_again, DELIVERY, delivery.id, token, "w")
+            wait_for_a_lock()
+        assert again.result(20).token == token
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.lease_token, delivery.tries) == ("sending", token, 1)
+
+
+def wait_for_a_lock() -> None:
+    """Until a connection waits for another one's lock."""
+    deadline = time.monotonic() + 20
+    with connection.cursor() as cursor:
+        while time.monotonic() < deadline:
+            cursor.execute(
+                "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
+            if cursor.rowcount:
+                return
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
+            time.sleep(0.01)
+    raise TimeoutError("Nobody waits for a lock.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 from django.db import OperationalError
@@ -15,7 +16,8 @@ from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now, take
 from work import settlement
 from work.decision import Decision
-from work.reasons import NO_REASON
+from work.reasons import NO_REASON, Reason
+from work.runner import TryAgain
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,6 +54,20 @@ def test_an_effect_that_fails_leaves_nothing_and_no_lease(monkeypatch: pytest.Mo
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason_code, effects()) == ("unknown", "fault", 0)
     assert "hunter2" not in delivery.reason
+
+
+@pytest.mark.parametrize("recognises, state", [(True, "pending"), (False, "unknown")])
+def test_an_answer_that_cannot_be_stored_is_a_fault_of_ours_and_leaves_no_lease(
+    monkeypatch: pytest.MonkeyPatch, recognises: bool, state: str
+) -> None:
+    unstorable = Delivered(Reason("accepted", said=float("nan")))  # jsonb holds no NaN
+    monkeypatch.setattr(inbox.Inbox, "recognises_repeats", recognises)
+    monkeypatch.setattr(inbox.Inbox, "send", lambda *_: unstorable)
+    delivery = make_delivery(make_channel(make_user()))
+    with nullcontext() if state == "unknown" else pytest.raises(TryAgain):
+        send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code) == (state, "fault")
 
 
 def test_a_worker_whose_lease_was_taken_over_has_no_effect() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -57,6 +58,8 @@ def test_a_body_that_is_too_large_is_refused_by_its_length_and_by_what_arrives_o
     with Web() as web:
         refused = web.ask("POST", "/account/login/", piece * 17)
         assert (refused.status, refused.headers["Connection"]) == (413, "close")
+        told = web.ask("POST", "/api/v1/schedules", piece * 17)
+        assert (told.status, json.loads(told.text)["code"]) == (413, "too-large")
         before = web.written()
         assert web.ask("POST", "/account/login/", pieces(40)).status == 413
         assert web.ask("POST", "/nowhere/", pieces(17)).status == 413

@@ -1,0 +1,1 @@
+"""Channels: where messages go."""

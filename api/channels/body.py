@@ -1,0 +1,104 @@
+"""The bodies of a channel: their shape here, their validity by the forms that the pages use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from pydantic import ConfigDict, Field
+
+from api.fields import Body
+from api.problems import FieldError, invalid
+from notifications import providers
+from notifications.channels import changes
+from notifications.channels.forms import ChannelForm, LabelForm, change_form
+from notifications.message import Destination
+from notifications.models import Channel
+from notifications.net import address_checks
+from notifications.providers.base import Provider
+from people.models import User
+
+_NEW: Any = {"kind": "webhook", "label": "Home server", "fields": {"url": "https://hooks.example.org/carillon"}}
+Fields = dict[str, str | None]
+
+
+class NewChannel(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
+
+    kind: str = Field(description="One of those that `GET /channels/kinds` lists.")
+    label: str = Field("", description="At most 80 characters; without one, the name of the kind.")
+    fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
+
+
+class ChannelPatch(Body):
+    """What is not given stays as it is. Another address must be verified again."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"label": "Phone", "on_unknown": "hold"}]})
+
+    # Absent, never null.
+    label: str = Field(None)  # type: ignore[assignment]
+    on_unknown: str = Field(None, description="`retry`, `hold`, or empty: its kind's.")  # type: ignore[assignment]
+    fields: Fields = Field(None, description="Null deletes an optional value.")  # type: ignore[arg-type]
+
+
+def provider_of(kind: str) -> Provider:
+    """Raises a 422 problem for a kind that there is not."""
+    try:
+        return providers.get(kind)
+    except providers.UnknownProvider as error:
+        raise invalid(FieldError("kind", str(error))) from None
+
+
+def cleaned(body: NewChannel, user: User) -> tuple[Mapping[str, Any], str]:
+    """The provider's cleaned data, and the label. Raises a 422 problem."""
+    provider = provider_of(body.kind)
+    _refuse_unknown(body.fields, provider.form.base_fields)
+    details, label = provider.form(body.fields), LabelForm({"label": body.label})
+    if not address_checks.are_valid(user.pk, details, label):
+        raise invalid(*errors(details, "fields"), *errors(label))
+    return details.cleaned_data, label.cleaned_data["label"]
+
+
+def settings_of(body: ChannelPatch, channel: Channel) -> ChannelForm:
+    """The form of the settings, with the stored values where the body has none."""
+    provider = provider_of(channel.provider)
+    stored = {"label": channel.label, "on_unknown": channel.on_unknown}
+    return ChannelForm(stored | body.model_dump(exclude_unset=True, include={*stored}), channel, provider)
+
+
+def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destination | None, Mapping[str, Any]]:
+    """The new destination (None: it stays), and the cleaned settings. Raises a 422 problem."""
+    settings = settings_of(body, channel)
+    if "fields" not in body.model_fields_set:
+        if not settings.is_valid():
+            raise invalid(*errors(settings))
+        return None, settings.cleaned_data
+    provider, stored = provider_of(channel.provider), changes.readable_destination(channel)
+    offered = change_form(None, provider, stored)
+    _refuse_unknown(body.fields, {name for name in offered.fields if name in provider.form.base_fields})
+    typed: dict[str, Any] = dict(offered.initial)
+    for name, value in body.fields.items():
+        typed[name] = value or ""
+        # A secret that is left empty is kept: deleting it has a field of its own.
+        if value is None and f"drop_{name}" in offered.fields:
+            typed[f"drop_{name}"] = True
+    details = change_form(typed, provider, stored)
+    if not address_checks.are_valid(user.pk, details, settings):
+        raise invalid(*errors(details, "fields"), *errors(settings))
+    return provider.update(stored, details.cleaned_data), settings.cleaned_data
+
+
+def errors(form: forms.Form, place: str = "") -> list[FieldError]:
+    """The form's errors, by the names in the body."""
+    found = []
+    for name, said in form.errors.items():
+        path = ".".join(filter(None, (place, "" if name == "__all__" else name.removeprefix("drop_"))))
+        found += [FieldError(path or "(body)", str(error)) for error in said]
+    return found
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: Any) -> None:
+    if unknown := sorted(set(given) - set(known)):
+        said = f"There is no such field. This kind has: {', '.join(known) or 'none'}."
+        raise invalid(*(FieldError(f"fields.{name}", said) for name in unknown))

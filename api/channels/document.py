@@ -1,0 +1,136 @@
+"""A channel in an answer, without its secrets, and the kinds that there are."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from uuid import UUID
+
+from django import forms
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.fields import Instant, written
+from notifications import providers
+from notifications.message import Destination
+from notifications.models import Channel
+from notifications.providers.base import Provider
+
+_EXAMPLE: Any = {
+    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "kind": "webhook",
+    "label": "Home server",
+    "summary": "hooks.example.org/…",
+    "fields": {},
+    "state": "ready",
+    "verified": "2026-03-28T09:00:00Z",
+    "disabled": None,
+    "disabled_code": "",
+    "disabled_reason": "",
+    "may_enable": False,
+    "failing_since": None,
+    "on_unknown": "",
+    "unreadable": "",
+    "created": "2026-03-28T08:58:00Z",
+}
+
+
+class ChannelDocument(BaseModel):
+    """`state` is `unverified` until its code is entered. `fields` are those of its kind that hold no secret."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    id: UUID
+    kind: str
+    label: str
+    summary: str = Field(description="The address in one line.")
+    fields: dict[str, Any]
+    state: Literal["ready", "unverified", "disabled"]
+    verified: Instant | None
+    disabled: Instant | None
+    disabled_code: str
+    disabled_reason: str
+    may_enable: bool = Field(description="Whether `enable` works: an operator did not disable it.")
+    failing_since: Instant | None = Field(description="Nothing has arrived since.")
+    on_unknown: str = Field(description="If the outcome is unknown: `retry`, `hold`, or empty for the kind's default.")
+    unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
+    created: Instant
+
+
+class NewChannelDocument(ChannelDocument):
+    """`secret` is the signing secret of a webhook. No other answer has it."""
+
+    secret: str | None
+    code_sent: bool = Field(description="Whether a code is on its way, to be entered with `verify`.")
+    detail: str = Field(description="What comes next, or why no code was sent.")
+
+
+class FieldDocument(BaseModel):
+    """A field of `fields` in a body."""
+
+    name: str
+    label: str
+    help: str
+    required: bool
+    max_length: int | None
+    choices: list[str] | None
+
+
+class KindDocument(BaseModel):
+    kind: str
+    label: str
+    notice: str = Field(description="What to know of this installation's configuration.")
+    fields: list[FieldDocument]
+
+
+class Kinds(BaseModel):
+    items: list[KindDocument]
+
+
+def document(channel: Channel) -> dict[str, Any]:
+    usable = "unverified" if channel.verified_at is None else "ready"
+    return {
+        "id": str(channel.id),
+        "kind": channel.provider,
+        "label": channel.label,
+        "summary": channel.summary,
+        "fields": _fields(channel),
+        "state": usable if channel.disabled_at is None else "disabled",
+        "verified": written(channel.verified_at),
+        "disabled": written(channel.disabled_at),
+        "disabled_code": channel.disabled_code,
+        "disabled_reason": channel.disabled_reason,
+        "may_enable": channel.is_owners_to_enable,
+        "failing_since": written(channel.failing_since),
+        "on_unknown": channel.on_unknown,
+        "unreadable": channel.unreadable,
+        "created": written(channel.created_at),
+    }
+
+
+def _fields(channel: Channel) -> dict[str, Any]:
+    """Empty for a kind that is not installed, and for an address that is damaged."""
+    provider = providers.find(channel.provider)
+    return provider.form_initial(Destination(channel.address)) if provider and isinstance(channel.address, dict) else {}
+
+
+def kind_document(provider: Provider) -> dict[str, Any]:
+    return {
+        "kind": provider.kind,
+        "label": provider.label,
+        "notice": provider.notice(),
+        "fields": [
+            {
+                "name": name,
+                "label": str(field.label),
+                "help": str(field.help_text),
+                "required": field.required,
+                "max_length": getattr(field, "max_length", None),
+                "choices": _choices(field),
+            }
+            for name, field in provider.form.base_fields.items()
+        ],
+    }
+
+
+def _choices(field: forms.Field) -> list[str] | None:
+    choices: Any = getattr(field, "choices", None)
+    return None if choices is None else [str(value) for value, _ in choices]

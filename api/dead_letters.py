@@ -1,0 +1,190 @@
+"""Dead letters: by cause and channel; replay, send as new, discard, mark as fixed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from ninja import Query, Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api import paging
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.fields import Body, Instant, Search, written
+from api.notifications.document import DeliveryDocument, ReasonDocument, delivery_document, reason
+from api.problems import FieldError, conflict, invalid, not_found
+from notifications import dead_letters
+from notifications.dead_letters import Done, Group, Which, Who
+from notifications.models import Channel, Delivery, Intervention
+
+router = Router(tags=["dead letters"], auth=Bearer("notifications"))
+
+
+class GroupDocument(BaseModel):
+    """The dead letters of one cause on one channel; `reason` is the newest one's."""
+
+    cause: str
+    channel: UUID
+    kind: str
+    count: int
+    first: Instant
+    last: Instant
+    reason: ReasonDocument
+
+
+class Groups(BaseModel):
+    items: list[GroupDocument]
+
+
+class Replay(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"cause": "webhook-http-404", "per_minute": 30}]})
+
+    cause: str | None = None
+    channel: UUID | None = Field(None, strict=False)
+    per_minute: int = Field(60, ge=1, le=100_000, description="How fast.")
+    max_age_days: int | None = Field(None, ge=1, le=3650, description="Leave out those that were recorded earlier.")
+
+
+class Replayed(BaseModel):
+    """`stale` ones are past what their schedule allows, or older than `max_age_days`: they stay dead letters."""
+
+    replayed: int
+    stale: int
+
+
+class Discard(Body):
+    reason: str = Field("its owner does not need it any more.", min_length=1, max_length=300)
+
+
+class Note(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"note": "I told them by phone."}]})
+
+    note: str = Field(min_length=1, max_length=300, description="What you did. It is kept with the delivery.")
+
+
+@router.get("", response=paging.Page[DeliveryDocument], summary="List dead letters")
+def list_dead_letters(
+    request: ApiRequest,
+    cause: Search | None = None,
+    channel: UUID | None = None,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+) -> HttpResponse:
+    """Deliveries that failed for good, or may have arrived (`unknown`). Newest first."""
+    found = Which(owner=request.auth.user, cause=cause or "", channel_id=channel).rows().select_related("channel")
+    return paging.answer_page(found, request, cursor, limit, delivery_document)
+
+
+@router.get("/causes", response=Groups, summary="List the causes of dead letters")
+def list_causes(request: ApiRequest) -> HttpResponse:
+    """How many there are of each cause on each channel, newest first."""
+    return answer({"items": [_group(one) for one in dead_letters.own_groups(request.auth.user)]})
+
+
+@router.post("/replay", response={202: Replayed}, summary="Replay dead letters")
+def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
+    """All of a cause, of a channel, or both: oldest first, at a rate, under the same keys. Leaves out stale ones,
+    tests, and those whose channel cannot be used."""
+    if body.cause is None and body.channel is None:
+        said = "Give a cause, a channel, or both. GET /dead-letters/causes lists them."
+        raise invalid(FieldError("cause", said), FieldError("channel", said))
+    user = request.auth.user
+    if body.channel is not None and not Channel.objects.filter(user=user, id=body.channel).exists():
+        raise invalid(FieldError("channel", "This is not one of your channels."))
+    which = Which(owner=user, cause=body.cause or "", channel_id=body.channel)
+    skip = dead_letters.stale(None if body.max_age_days is None else timedelta(days=body.max_age_days))
+    rows = dead_letters.sendable(which.rows())
+    done = dead_letters.replay(
+        rows, str(which), _who(request), cause=which.cause, per_minute=body.per_minute, skip=skip
+    )
+    return answer({"replayed": len(done.changed), "stale": done.stale}, 202)
+
+
+@router.post("/{uuid:delivery_id}/replay", response={202: DeliveryDocument}, summary="Replay a dead letter")
+def replay_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """Now, under the same idempotency key, also if it is stale. What is `unknown` may arrive twice."""
+    letter = _sendable(request, delivery_id)
+    return _done(letter, dead_letters.replay(_rows(letter), _WHICH, _who(request), cause=letter.cause))
+
+
+@router.post("/{uuid:delivery_id}/replay-as-new", response={202: DeliveryDocument}, summary="Send a dead letter as new")
+def send_as_new(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """Under a new idempotency key, for a receiver that ignores the old one. The answer is the new delivery, of a new
+    notification; the old delivery is cancelled."""
+    letter = _sendable(request, delivery_id)
+    return _done(letter, dead_letters.send_as_new(_rows(letter), _WHICH, _who(request), cause=letter.cause))
+
+
+@router.post("/{uuid:delivery_id}/discard", response=DeliveryDocument, summary="Discard a dead letter")
+def discard_dead_letter(request: ApiRequest, delivery_id: UUID, body: Discard) -> HttpResponse:
+    """Nothing more is sent; the delivery is cancelled, with the reason."""
+    letter = _own(request, delivery_id)
+    said = _one_line("reason", body.reason)
+    return _done(letter, dead_letters.discard(_rows(letter), _WHICH, _who(request), said, cause=letter.cause), 200)
+
+
+@router.post("/{uuid:delivery_id}/fixed", response=DeliveryDocument, summary="Mark a dead letter as fixed")
+def mark_fixed(request: ApiRequest, delivery_id: UUID, body: Note) -> HttpResponse:
+    """It was dealt with otherwise. Nothing more is sent; the delivery is cancelled, with the note."""
+    letter, note = _own(request, delivery_id), _one_line("note", body.note)
+    done = dead_letters.discard(
+        _rows(letter), _WHICH, _who(request), note, cause=letter.cause, what=Intervention.What.FIXED
+    )
+    return _done(letter, done, 200)
+
+
+_WHICH = "own dead letter"
+
+
+def _own(request: ApiRequest, delivery_id: UUID) -> Delivery:
+    mine = Delivery.objects.for_user(request.auth.user).select_related("channel", "notification")
+    found = mine.filter(id=delivery_id).first()
+    if found is None:
+        raise not_found()
+    return found
+
+
+def _sendable(request: ApiRequest, delivery_id: UUID) -> Delivery:
+    """Raises problems 404 and 409."""
+    letter = _own(request, delivery_id)
+    if obstacle := dead_letters.obstacle(letter):
+        raise conflict(obstacle)
+    return letter
+
+
+def _rows(letter: Delivery) -> Any:
+    return Delivery.objects.filter(pk=letter.pk)
+
+
+def _who(request: ApiRequest) -> Who:
+    return Who(request.auth.user.pk, request.auth.user.email)
+
+
+def _one_line(field: str, said: str) -> str:
+    line = " ".join(said.split())
+    if not line:
+        raise invalid(FieldError(field, "Write a few words."))
+    return line
+
+
+def _done(letter: Delivery, done: Done, status: int = 202) -> HttpResponse:
+    """The delivery as it is now, or the new one. Raises a 409 problem if it was no dead letter any more."""
+    if not done.changed:
+        raise conflict("It is not a dead letter. Nothing changed.")
+    [key] = done.new or done.changed
+    return answer(delivery_document(Delivery.objects.select_related("channel").get(id=key)), status)
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "cause": group.cause,
+        "channel": str(group.example.channel_id),
+        "kind": group.example.provider,
+        "count": group.count,
+        "first": written(group.first),
+        "last": written(group.last),
+        "reason": reason(group.example.reason_code, group.example.reason_params),
+    }

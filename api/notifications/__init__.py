@@ -1,0 +1,1 @@
+"""Notifications: messages, and what became of them."""

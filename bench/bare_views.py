@@ -1,0 +1,51 @@
+"""The peers of `bench.api`: bare views that make the same read and the same insert, without token, limit or checks."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("DATABASE_POOL", "1")
+
+import django
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler
+from django.http import HttpRequest, JsonResponse
+from django.urls import path
+
+django.setup()
+settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
+application = ASGIHandler()
+
+from common.uuid7 import uuid7  # noqa: E402
+from schedules.models import Schedule  # noqa: E402
+
+_SHOWN = [field.attname for field in Schedule._meta.concrete_fields]
+
+
+def read(request: HttpRequest, schedule_id: str) -> JsonResponse:
+    return _show(Schedule.objects.get(id=schedule_id))
+
+
+def create(request: HttpRequest, schedule_id: str) -> JsonResponse:
+    """A copy of the schedule, paused."""
+    schedule = Schedule(
+        id=uuid7(),
+        user_id=int(request.headers["X-User"]),
+        title="Water the plants",
+        kind="daily",
+        rule={"time": "09:00"},
+        time_zone="UTC",
+        state=Schedule.State.PAUSED,
+    )
+    schedule.save(force_insert=True)
+    return _show(schedule)
+
+
+def _show(schedule: Schedule) -> JsonResponse:
+    response = JsonResponse({name: getattr(schedule, name) for name in _SHOWN})
+    response["Content-Length"] = str(len(response.content))  # as CommonMiddleware does
+    return response
+
+
+urlpatterns = [path("read/<uuid:schedule_id>", read), path("create/<uuid:schedule_id>", create)]

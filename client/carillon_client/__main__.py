@@ -1,0 +1,5 @@
+import sys
+
+from carillon_client.command import main
+
+sys.exit(main())

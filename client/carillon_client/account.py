@@ -1,0 +1,40 @@
+"""The server and token of the command line: from the environment, else from a file that only its owner can read."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from carillon_client.connection import CarillonError
+
+
+def file() -> Path:
+    folder = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(folder) / "carillon" / "account.json"
+
+
+def read() -> tuple[str, str]:
+    """The URL and the token."""
+    url, token = os.environ.get("CARILLON_URL"), os.environ.get("CARILLON_TOKEN")
+    if url and token:
+        return url, token
+    try:
+        kept = json.loads(file().read_text())
+        return url or str(kept["url"]), token or str(kept["token"])
+    except FileNotFoundError:
+        raise CarillonError("You are not signed in. Run: carillon login URL") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CarillonError(f"{file()} cannot be read ({type(error).__name__}). Run: carillon login URL") from None
+
+
+def write(url: str, token: str) -> Path:
+    """Replace the file at once, so that a reader sees the old one or the new one."""
+    there = file()
+    there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor, name = tempfile.mkstemp(dir=there.parent)  # mode 0600
+    with os.fdopen(descriptor, "w") as new:
+        json.dump({"url": url, "token": token}, new)
+    os.replace(name, there)
+    return there

@@ -1,0 +1,36 @@
+"""The client: one attribute for each resource."""
+
+from __future__ import annotations
+
+from typing import Self, cast
+
+from carillon_client.channels import Channels
+from carillon_client.connection import Connection
+from carillon_client.documents import Account
+from carillon_client.notifications import Batches, DeadLetters, Notifications
+from carillon_client.schedules import Schedules
+
+
+class Client:
+    """`url` is the server's address, `token` one of your settings page. Use it in one thread, and `close` it."""
+
+    def __init__(self, url: str, token: str, *, timeout: float = 30.0, tries: int = 5) -> None:
+        self.connection = Connection(url, token, timeout=timeout, tries=tries)
+        self.schedules = Schedules(self.connection)
+        self.channels = Channels(self.connection)
+        self.notifications = Notifications(self.connection)
+        self.batches = Batches(self.connection)
+        self.dead_letters = DeadLetters(self.connection)
+
+    def me(self) -> Account:
+        """Whose token it is, and what it may do."""
+        return cast(Account, self.connection.get("/me"))
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,152 @@
+"""Requests to one server with one token, repeated where that is safe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+from uuid import uuid4
+
+import requests
+
+_TRIES = 5
+_LONGEST_WAIT = 60.0  # seconds
+
+
+class CarillonError(Exception):
+    """A request had no success. Its text is one sentence for people."""
+
+
+class Unreachable(CarillonError):
+    """The server did not answer, or something else answered in its place."""
+
+
+class Problem(CarillonError):
+    """The server refused. `code` stays the same between versions; `errors` is a list of (field, detail)."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = dict(document)
+        self.status = int(document["status"])
+        self.code = str(document["code"])
+        self.title = str(document["title"])
+        self.detail = str(document.get("detail", ""))
+        self.errors = [(str(one["field"]), str(one["detail"])) for one in document.get("errors", [])]
+        if self.errors:
+            super().__init__(" ".join(f"{field}: {detail}" for field, detail in self.errors))
+        else:
+            super().__init__(f"{self.title} {self.detail}".strip())
+
+
+class Connection:
+    """`url` is the server's address; a token is made on its settings page. Not for several threads at once."""
+
+    def __init__(self, url: str, token: str, *, timeout: float = 30.0, tries: int = _TRIES) -> None:
+        self.url = url.rstrip("/").removesuffix("/api/v1") + "/api/v1"
+        self._timeout, self._tries = timeout, tries
+        self._session = requests.Session()
+        # As `auth`, because a header would give way to an entry in ~/.netrc.
+        self._session.auth = _Bearer(token)
+
+    def close(self) -> None:
+        self._session.close()
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        return self._send("GET", path, parameters=parameters)
+
+    def pages(self, path: str, **parameters: Any) -> Iterator[Any]:
+        """Each item of a list; its pages are read as they are needed."""
+        while True:
+            page = self.get(path, **parameters)
+            yield from page["items"]
+            if page["next"] is None:
+                return
+            parameters["cursor"] = page["next"]
+
+    def post(self, path: str, body: Any = None, *, key: str | None = None, **parameters: Any) -> Any:
+        """`key` is the `Idempotency-Key`: give your own, if your program may repeat the call after a crash."""
+        headers = {"Idempotency-Key": key or uuid4().hex}
+        return self._send("POST", path, body=body, headers=headers, parameters=parameters)
+
+    def change(self, method: str, path: str, body: Any = None, version: int | str | None = None) -> Any:
+        """PUT, PATCH or DELETE, only at this `version` if it is given."""
+        headers = {} if version is None else {"If-Match": f'"{version}"'}
+        return self._send(method, path, body=body, headers=headers)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Any:
+        given = {name: _text(value) for name, value in (parameters or {}).items() if value is not None}
+        # The first try may have made the change, and with it the version that the second one would name.
+        repeatable = "If-Match" not in (headers or {})
+        lost = False
+        for number in range(1, self._tries + 1):
+            last = number == self._tries
+            wait = 0.25 * 2**number
+            try:
+                response = self._session.request(
+                    method,
+                    self.url + path,
+                    json=body,
+                    headers=headers,
+                    params=given,
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                )
+            except requests.RequestException as error:
+                if last or not repeatable:
+                    raise Unreachable(f"{self.url} does not answer ({type(error).__name__}).") from error
+                lost = True
+            else:
+                if method == "DELETE" and lost and response.status_code == 404:
+                    return None  # an earlier try deleted it
+                if last or not _may_repeat(response):
+                    return _read(response)
+                wait = _wait(response, wait)
+            time.sleep(wait)
+        raise AssertionError("unreachable")
+
+
+class _Bearer(requests.auth.AuthBase):
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _may_repeat(response: requests.Response) -> bool:
+    if response.status_code in (429, 503):
+        return True
+    return response.status_code == 409 and "in-flight" in response.text
+
+
+def _wait(response: requests.Response, otherwise: float) -> float:
+    said = response.headers.get("Retry-After", "")
+    return min(float(said), _LONGEST_WAIT) if said.isdecimal() else otherwise
+
+
+def _read(response: requests.Response) -> Any:
+    if response.status_code == 204:
+        return None
+    content_type = response.headers.get("Content-Type", "").partition(";")[0]
+    try:
+        document = response.json()
+    except requests.exceptions.JSONDecodeError:
+        document = None
+    if response.ok and content_type == "application/json":
+        return document
+    if content_type == "application/problem+json" and isinstance(document, dict):
+        raise Problem(cast(dict[str, Any], document))
+    to = f", to {response.headers['Location']}" if response.is_redirect else ""
+    raise Unreachable(f"{response.url} answered {response.status_code}{to}: this is not the API of Carillon.")

@@ -1,0 +1,250 @@
+"""What the server answers, and takes. Instants are RFC 3339 texts in UTC; see the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Timing = dict[str, Any]
+"""Exactly one timing, such as `{"daily": {"time": "09:00"}}`; `timing.every` reads one from text."""
+
+
+class ScheduleFields(TypedDict, total=False):
+    """What a schedule may be given. To create one, `title`, `timing` and `channels` are needed."""
+
+    title: str
+    body: str
+    timing: Timing
+    time_zone: str | None
+    channels: list[str]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    starts_at: str | None
+    ends_at: str | None
+    excluded: list[str]
+    max_count: int | None
+    misfire: Literal["latest", "all", "skip"]
+    grace: int
+    spread: int
+    stale_after: int | None
+    category: str
+    data: dict[str, Any] | None
+
+
+class Schedule(TypedDict):
+    id: str
+    type: str
+    state: Literal["active", "paused", "finished", "broken"]
+    active: bool
+    version: int
+    title: str
+    body: str
+    schedule_type: str
+    cron_expression: str | None
+    timing: Timing | None
+    description: str
+    time_zone: str
+    next_run: str | None
+    last_run: str | None
+    fired_count: int
+    snoozed_until: str | None
+    channels: list[str]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    starts_at: str | None
+    ends_at: str | None
+    excluded: list[str]
+    max_count: int | None
+    misfire: str
+    grace: int
+    spread: int
+    stale_after: int | None
+    category: str
+    data: dict[str, Any] | None
+    error: str
+    created: str
+    updated: str
+
+
+class Occurrence(TypedDict):
+    id: str
+    slot: str
+    outcome: Literal["fired", "skipped"]
+    reason: str
+    version: int
+    recorded: str
+
+
+class Cause(TypedDict):
+    code: str
+    text: str
+    since: str | None
+    until: str | None
+    by: str
+
+
+class Slot(TypedDict):
+    slot: str
+    outcome: Literal["coming", "fired", "skipped"]
+    causes: list[Cause]
+    late_seconds: float | None
+    note: str
+    batch_id: str | None
+    notification_id: str | None
+    notification_outcome: str | None
+
+
+class Run(TypedDict):
+    slot: str
+    note: str
+
+
+class Length(TypedDict):
+    channel: str
+    length: int
+    limit: int | None
+    unit: str
+    cut: bool
+
+
+class Preview(TypedDict):
+    description: str
+    runs: list[Run]
+    title: str
+    body: str
+    lengths: list[Length]
+
+
+class Token(TypedDict):
+    id: str
+    label: str
+    prefix: str
+    scopes: list[str]
+    created: str
+    expires: str | None
+    last_used: str | None
+
+
+class Account(TypedDict):
+    id: int
+    email: str
+    name: str
+    time_zone: str
+    quiet_from: str | None
+    quiet_until: str | None
+    token: Token
+
+
+class Channel(TypedDict):
+    id: str
+    kind: str
+    label: str
+    summary: str
+    fields: dict[str, Any]
+    state: Literal["ready", "unverified", "disabled"]
+    verified: str | None
+    disabled: str | None
+    disabled_code: str
+    disabled_reason: str
+    may_enable: bool
+    failing_since: str | None
+    on_unknown: str
+    unreadable: str
+    created: str
+
+
+class NewChannel(Channel):
+    """`secret` is told only here."""
+
+    secret: str | None
+    code_sent: bool
+    detail: str
+
+
+class TestSent(TypedDict):
+    notification_id: str
+    delivery_id: str
+
+
+class Reason(TypedDict):
+    code: str
+    params: dict[str, Any]
+    text: str
+
+
+class Attempt(TypedDict):
+    number: int
+    replay: int
+    started: str
+    finished: str | None
+    outcome: str
+    reason: Reason
+
+
+class Delivery(TypedDict):
+    id: str
+    notification_id: str
+    channel: str
+    channel_label: str
+    kind: str
+    state: str
+    reason: Reason
+    cause: str
+    tries: int
+    replays: int
+    available: str
+    expires: str | None
+    settled: str | None
+    attempts: NotRequired[list[Attempt]]
+
+
+class Notification(TypedDict):
+    """Its deliveries have `attempts` where it is read alone."""
+
+    id: str
+    batch_id: str
+    origin: str
+    schedule_id: str | None
+    slot: str | None
+    title: str
+    body: str
+    urgent: bool
+    category: str
+    data: dict[str, Any] | None
+    outcome: Literal["open", "full", "partial", "failed", "dropped"]
+    acknowledged: str | None
+    created: str
+    deliveries: list[Delivery]
+
+
+class Accepted(TypedDict):
+    id: str
+    batch_id: str
+    deliveries: list[str]
+
+
+class DeadLetterGroup(TypedDict):
+    cause: str
+    channel: str
+    kind: str
+    count: int
+    first: str
+    last: str
+    reason: Reason
+
+
+class Replayed(TypedDict):
+    replayed: int
+    stale: int
+
+
+class Batch(TypedDict):
+    id: str
+    pending: int
+    processing: int
+    completed: int
+    failed: int
+    dropped: int
+    total: int
+    percent: float

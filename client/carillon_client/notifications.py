@@ -1,0 +1,101 @@
+"""Notifications, the batches they belong to, and dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from carillon_client.connection import Connection
+from carillon_client.documents import Accepted, Batch, DeadLetterGroup, Delivery, Notification, Replayed
+from carillon_client.schedules import instant
+
+
+class Notifications:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def send(
+        self,
+        title: str,
+        channels: Sequence[str],
+        *,
+        body: str = "",
+        send_at: datetime | None = None,
+        urgent: bool = False,
+        category: str = "",
+        data: dict[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Accepted:
+        """`key` is the Idempotency-Key: the same call with the same key sends once."""
+        message: dict[str, Any] = {"title": title, "body": body, "channels": list(channels), "urgent": urgent}
+        message |= {"category": category, "data": data, "send_at": instant(send_at) if send_at else None}
+        return cast(Accepted, self._connection.post("/notifications", message, key=key))
+
+    def list(
+        self, *, outcome: str | None = None, since: datetime | None = None, schedule: str | None = None
+    ) -> Iterator[Notification]:
+        """Newest first."""
+        from_ = instant(since) if since else None
+        return self._connection.pages("/notifications", outcome=outcome, since=from_, schedule=schedule)
+
+    def read(self, notification_id: str) -> Notification:
+        """With each delivery and each attempt."""
+        return cast(Notification, self._connection.get(f"/notifications/{notification_id}"))
+
+    def cancel(self, notification_id: str) -> Notification:
+        """Cancel what has not gone out."""
+        return cast(Notification, self._connection.post(f"/notifications/{notification_id}/cancel"))
+
+
+class Batches:
+    """All that one cause sent to you."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def read(self, batch_id: str) -> Batch:
+        return cast(Batch, self._connection.get(f"/batches/{batch_id}"))
+
+    def cancel(self, batch_id: str) -> Batch:
+        return cast(Batch, self._connection.post(f"/batches/{batch_id}/cancel"))
+
+
+class DeadLetters:
+    """Deliveries that failed for good, or whose outcome is unknown."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self, *, cause: str | None = None, channel: str | None = None) -> Iterator[Delivery]:
+        """Newest first."""
+        return self._connection.pages("/dead-letters", cause=cause, channel=channel)
+
+    def causes(self) -> Sequence[DeadLetterGroup]:
+        """How many there are of each cause on each channel."""
+        return cast("Sequence[DeadLetterGroup]", self._connection.get("/dead-letters/causes")["items"])
+
+    def replay_all(
+        self, *, cause: str | None = None, channel: str | None = None, per_minute: int = 60, key: str | None = None
+    ) -> Replayed:
+        """All of a cause, of a channel, or both: oldest first, so many a minute."""
+        body = {"cause": cause, "channel": channel, "per_minute": per_minute}
+        return cast(Replayed, self._connection.post("/dead-letters/replay", body, key=key))
+
+    def replay(self, delivery_id: str) -> Delivery:
+        """Now, under the same idempotency key. One that is `unknown` may arrive twice."""
+        return self._act(delivery_id, "replay")
+
+    def send_as_new(self, delivery_id: str) -> Delivery:
+        """Under a new idempotency key, for a receiver that ignores the old one."""
+        return self._act(delivery_id, "replay-as-new")
+
+    def discard(self, delivery_id: str, reason: str) -> Delivery:
+        return self._act(delivery_id, "discard", {"reason": reason})
+
+    def mark_fixed(self, delivery_id: str, note: str) -> Delivery:
+        """It was dealt with otherwise."""
+        return self._act(delivery_id, "fixed", {"note": note})
+
+    def _act(self, delivery_id: str, verb: str, body: dict[str, str] | None = None) -> Delivery:
+        return cast(Delivery, self._connection.post(f"/dead-letters/{delivery_id}/{verb}", body))

@@ -1,0 +1,95 @@
+"""Schedules: the reminders of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Unpack, cast
+
+from carillon_client.connection import Connection
+from carillon_client.documents import Occurrence, Preview, Schedule, ScheduleFields, Slot
+
+
+class Schedules:
+    """`version` of a change is that of the document that you have read; a newer one is refused with a 412 problem."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        state: str | None = None,
+        category: str | None = None,
+        search: str | None = None,
+        due_before: datetime | None = None,
+    ) -> Iterator[Schedule]:
+        """Newest first."""
+        due = instant(due_before) if due_before else None
+        return self._connection.pages("/schedules", state=state, category=category, search=search, due_before=due)
+
+    def create(self, *, key: str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
+        """`key` is the Idempotency-Key: the same call with the same key makes one schedule."""
+        return cast(Schedule, self._connection.post("/schedules", fields, key=key))
+
+    def preview(self, count: int = 10, **fields: Unpack[ScheduleFields]) -> Preview:
+        """When it would fire, and with which text. Nothing is saved."""
+        return cast(Preview, self._connection.post("/schedules/preview", fields, count=count))
+
+    def read(self, schedule_id: str) -> Schedule:
+        return cast(Schedule, self._connection.get(f"/schedules/{schedule_id}"))
+
+    def replace(self, schedule_id: str, version: int | str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
+        """What is not given gets its default."""
+        return cast(Schedule, self._connection.change("PUT", f"/schedules/{schedule_id}", fields, version))
+
+    def change(self, schedule_id: str, version: int | str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
+        """What is not given stays as it is."""
+        return cast(Schedule, self._connection.change("PATCH", f"/schedules/{schedule_id}", fields, version))
+
+    def delete(self, schedule_id: str, version: int | str | None = None) -> None:
+        self._connection.change("DELETE", f"/schedules/{schedule_id}", version=version)
+
+    def restore(self, schedule_id: str) -> Schedule:
+        return self._act(schedule_id, "restore")
+
+    def pause(self, schedule_id: str) -> Schedule:
+        return self._act(schedule_id, "pause")
+
+    def resume(self, schedule_id: str) -> Schedule:
+        return self._act(schedule_id, "resume")
+
+    def snooze(self, schedule_id: str, until: datetime) -> Schedule:
+        return self._act(schedule_id, "snooze", until=instant(until))
+
+    def skip(self, schedule_id: str, slot: str) -> Schedule:
+        """`slot` is the `next_run` that you have read."""
+        return self._act(schedule_id, "skip", slot=slot)
+
+    def unskip(self, schedule_id: str, slot: str) -> Schedule:
+        return self._act(schedule_id, "unskip", slot=slot)
+
+    def run(self, schedule_id: str, *, key: str | None = None) -> Occurrence:
+        """Send once, now."""
+        return cast(Occurrence, self._connection.post(f"/schedules/{schedule_id}/run", key=key))
+
+    def upcoming(self, schedule_id: str, count: int = 10) -> Sequence[Slot]:
+        return cast(Sequence[Slot], self._connection.get(f"/schedules/{schedule_id}/upcoming", count=count)["items"])
+
+    def occurrences(self, schedule_id: str) -> Iterator[Occurrence]:
+        """The latest slot first."""
+        return self._connection.pages(f"/schedules/{schedule_id}/occurrences")
+
+    def explain(self, schedule_id: str) -> Iterator[Slot]:
+        """What became of each slot and why, newest first."""
+        return self._connection.pages(f"/schedules/{schedule_id}/explain")
+
+    def _act(self, schedule_id: str, verb: str, **body: str) -> Schedule:
+        return cast(Schedule, self._connection.post(f"/schedules/{schedule_id}/{verb}", body or None))
+
+
+def instant(moment: datetime) -> str:
+    """An aware moment as RFC 3339 in UTC. Raises ValueError for a naive one."""
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment} has no time zone: make it aware")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,225 @@
+"""Messages over the API: sent, followed, cancelled; and the progress of a batch."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django import Settings
+
+from api.fields import written
+from notifications.deliveries import outbox
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from schedules.firing import fire
+from tests.db.api.conftest import Api
+from tests.db.api.test_schedules import statements
+from tests.make import NINE, make_channel, make_delivery, make_schedule, make_user, send_now, take
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def inbox(ada: User) -> Channel:
+    return make_channel(ada)
+
+
+def message(*channels: Channel, **more: Any) -> dict[str, Any]:
+    return {"title": "Backup", "body": "Done, {name}.", "channels": [str(one.id) for one in channels]} | more
+
+
+def read(api: Api, key: str) -> dict[str, Any]:
+    found: dict[str, Any] = api.get(f"/notifications/{key}").json()
+    return found
+
+
+def test_a_message_is_accepted_with_its_ids_and_arrives_as_it_was_written(api: Api, inbox: Channel) -> None:
+    sent = api.post("/notifications", message(inbox, category="backup", data={"gigabytes": 42}))
+    assert sent.status_code == 202
+    [key] = sent.json()["deliveries"]
+    send_now(Delivery.objects.get(id=key).id)
+    found = api.get(sent["Location"].removeprefix("/api/v1")).json()
+    assert (found["id"], found["outcome"], found["origin"]) == (sent.json()["id"], "full", "api")
+    assert (found["title"], found["body"]) == ("Backup", "Done, {name}.")
+    assert (found["category"], found["data"]) == ("backup", {"gigabytes": 42})
+    [delivery] = found["deliveries"]
+    assert (delivery["id"], delivery["channel"], delivery["state"]) == (key, str(inbox.id), "delivered")
+
+
+def test_a_failed_attempt_says_its_code_its_parameters_and_a_sentence(api: Api, ada: User) -> None:
+    hook = make_channel(ada, "webhook", disabled_at=timezone.now())
+    delivery = make_delivery(hook)
+    send_now(delivery.id)
+    [shown] = read(api, str(delivery.notification_id))["deliveries"]
+    assert (shown["state"], shown["reason"]["code"]) == ("dead", "disabled")
+    assert shown["reason"]["text"]
+    assert shown["cause"]
+    [attempt] = shown["attempts"]
+    assert (attempt["outcome"], attempt["reason"]["code"]) == ("rejected", "disabled")
+
+
+def test_a_message_for_later_waits_for_its_time(api: Api, inbox: Channel) -> None:
+    later = (timezone.now() + timedelta(hours=2)).replace(microsecond=0)
+    sent = api.post("/notifications", message(inbox, send_at=written(later))).json()
+    [delivery] = read(api, sent["id"])["deliveries"]
+    assert (delivery["state"], delivery["available"]) == ("pending", written(later))
+    assert take(Delivery.objects.get().id) is None
+
+
+def test_a_message_waits_for_the_end_of_quiet_hours_unless_it_is_urgent(api: Api, ada: User) -> None:
+    hook, hour = make_channel(ada, "webhook"), timezone.now()
+    around = {"quiet_from": hour - timedelta(hours=1), "quiet_until": hour + timedelta(hours=2)}
+    User.objects.filter(id=ada.id).update(
+        time_zone="UTC", **{name: edge.time().replace(microsecond=0) for name, edge in around.items()}
+    )
+    waits, goes = (api.post("/notifications", message(hook, urgent=urgent)).json() for urgent in (False, True))
+    assert read(api, waits["id"])["deliveries"][0]["reason"]["code"] == "quiet-hours"
+    assert datetime.fromisoformat(read(api, waits["id"])["deliveries"][0]["available"]) > hour + timedelta(hours=1)
+    assert datetime.fromisoformat(read(api, goes["id"])["deliveries"][0]["available"]) < hour + timedelta(minutes=1)
+
+
+def test_a_repeated_message_is_sent_once(api: Api, inbox: Channel) -> None:
+    first, again = (api.post("/notifications", message(inbox), Idempotency_Key="k") for _ in range(2))
+    assert (first.content, again["Idempotency-Replayed"]) == (again.content, "true")
+    assert (Notification.objects.count(), Delivery.objects.count()) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"title": ""}, "title"),
+        ({"title": " \n"}, "title"),
+        ({"title": "x" * 201}, "title"),
+        ({"body": "x" * 10_001}, "body"),
+        ({"channels": []}, "channels"),
+        ({"channels": ["nonsense"]}, "channels"),
+        ({"channels": "all"}, "channels"),
+        ({"send_at": "2026-01-01T09:00:00Z"}, "send_at"),
+        ({"send_at": "2999-01-01T09:00:00Z"}, "send_at"),
+        ({"send_at": "2999-01-01T09:00:00"}, "send_at"),
+        ({"category": "two words"}, "category"),
+        ({"data": {"a": "x" * 16_380}}, "data"),
+        ({"data": [1]}, "data"),
+        ({"urgent": 1}, "urgent"),
+        ({"to": "ada"}, "to"),
+    ],
+)
+def test_a_wrong_message_is_refused_by_its_field(api: Api, inbox: Channel, given: dict[str, Any], field: str) -> None:
+    refused = api.post("/notifications", message(inbox) | given)
+    assert (refused.status_code, [one["field"] for one in refused.json()["errors"]]) == (422, [field])
+    assert not Notification.objects.exists()
+
+
+@pytest.mark.parametrize("fields", [{"verified_at": None}, {"disabled_at": NINE}, {"removed_at": NINE}])
+def test_a_channel_that_cannot_be_used_is_refused(api: Api, ada: User, fields: dict[str, Any]) -> None:
+    refused = api.post("/notifications", message(make_channel(ada, "webhook", **fields)))
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "channels")
+
+
+def test_a_person_sends_so_many_messages_a_day(api: Api, ada: User, inbox: Channel, settings: Settings) -> None:
+    settings.SENDS_PER_PERSON_PER_DAY = 2
+    outbox.notify(ada.pk, [inbox], "Rent", "", Notification.Origin.SCHEDULE)  # counts elsewhere
+    answers = [api.post("/notifications", message(inbox)).status_code for _ in range(3)]
+    assert answers == [202, 202, 429]
+    assert Notification.objects.filter(origin="api").count() == 2
+
+
+def test_what_has_not_gone_out_is_cancelled_and_the_rest_stays(api: Api, ada: User, inbox: Channel) -> None:
+    sent = api.post("/notifications", message(inbox, make_channel(ada, "webhook"))).json()
+    send_now(Delivery.objects.get(provider="inbox").id)
+    done = api.post(f"/notifications/{sent['id']}/cancel").json()
+    states = {one["kind"]: one["state"] for one in done["deliveries"]}
+    assert states == {"inbox": "delivered", "webhook": "cancelled"}
+    assert Delivery.objects.get(provider="webhook").reason_code == "cancelled"
+    assert done["outcome"] == "full"
+    assert api.post(f"/notifications/{sent['id']}/cancel").json() == done
+
+
+def test_a_cancelled_one_that_is_being_sent_is_not_tried_again_and_tries_no_other_channel(
+    api: Api, ada: User, inbox: Channel
+) -> None:
+    schedule = make_schedule(ada, [inbox, make_channel(ada, "webhook")], in_order=True, escalate_after=5)
+    fire.fire_due(NINE)
+    said = Notification.objects.get(origin_id=schedule.id)
+    assert take(Delivery.objects.get().id) is not None
+    assert api.post(f"/notifications/{said.id}/cancel").json()["deliveries"][0]["state"] == "sending"
+    said.refresh_from_db()
+    assert (said.withdrawn, said.advance_at) == ("cancelled", None)
+
+
+def test_the_list_is_filtered_by_outcome_time_and_schedule(api: Api, ada: User, inbox: Channel) -> None:
+    sent = api.post("/notifications", message(inbox)).json()["id"]
+    send_now(Delivery.objects.get().id)
+    waiting = api.post("/notifications", message(inbox)).json()["id"]
+    schedule = make_schedule(ada, [inbox])
+    fire.fire_due(NINE)
+
+    def found(query: str) -> list[str]:
+        return [one["id"] for one in api.get(f"/notifications?{query}").json()["items"]]
+
+    assert found("outcome=full") == [sent]
+    assert waiting in found("outcome=open") and sent not in found("outcome=open")
+    assert len(found(f"schedule={schedule.id}")) == 1
+    assert len(found("since=2026-01-01T00:00:00Z")) == len(found("since=1900-01-01T00:00:00Z")) == len(found("")) == 3
+    assert found(f"since={written(timezone.now() + timedelta(hours=1))}") == []
+    for wrong in ("outcome=lost", "since=today", "schedule=1", "limit=0"):
+        assert api.get(f"/notifications?{wrong}").status_code == 422
+
+
+def test_the_pages_of_the_list_show_each_one_once(api: Api, inbox: Channel) -> None:
+    sent = {api.post("/notifications", message(inbox)).json()["id"] for _ in range(5)}
+    seen, path = [], "/notifications?limit=2"
+    while path:
+        page = api.get(path)
+        seen += [one["id"] for one in page.json()["items"]]
+        path = f"/notifications?limit=2&cursor={page.json()['next']}" if page.json()["next"] else ""
+    assert (set(seen), len(seen)) == (sent, 5)
+
+
+def test_sending_takes_six_statements_and_listing_four(api: Api, ada: User, inbox: Channel) -> None:
+    hook = make_channel(ada, "webhook")
+    for _ in range(5):
+        api.post("/notifications", message(inbox, hook))
+    with CaptureQueriesContext(connection) as sending:
+        api.post("/notifications", message(inbox, hook))
+    with CaptureQueriesContext(connection) as listing:
+        assert len(api.get("/notifications").json()["items"]) == 6
+    assert (len(statements(sending)) <= 6, len(statements(listing)) <= 4) == (True, True)
+
+
+def test_a_batch_counts_what_is_its_callers(api: Api, ada: User, inbox: Channel) -> None:
+    hook, chat, phone = (make_channel(ada, "webhook") for _ in range(3))
+    batch = api.post("/notifications", message(inbox, hook, chat, phone)).json()["batch_id"]
+    outbox.record(
+        [
+            outbox.NewNotification(
+                user_id=make_user().pk,
+                channels=[],
+                subject="",
+                body="",
+                origin=Notification.Origin.API,
+                batch_id=Notification.objects.get().batch_id,
+            )
+        ]
+    )
+    send_now(Delivery.objects.get(channel=inbox).id)
+    Channel.objects.filter(id=hook.id).update(disabled_at=timezone.now())
+    send_now(Delivery.objects.get(channel=hook).id)
+    take(Delivery.objects.get(channel=chat).id)
+    shown = api.get(f"/batches/{batch}").json()
+    counts = {"pending": 1, "processing": 1, "completed": 1, "failed": 1, "dropped": 0, "total": 4, "percent": 50.0}
+    assert shown == {"id": batch} | counts
+    assert api.post(f"/batches/{batch}/cancel").json() == shown | {"pending": 0, "dropped": 1, "percent": 75.0}
+    assert Api(make_user()).get(f"/batches/{batch}").status_code == 404
+
+
+def test_a_run_that_sent_nothing_is_an_empty_batch(api: Api, ada: User) -> None:
+    schedule = make_schedule(ada, [make_channel(ada, "webhook")])
+    Channel.objects.update(removed_at=timezone.now())
+    fire.fire_due(NINE)
+    shown = api.get(f"/batches/{schedule.occurrences.get().id}").json()
+    assert (shown["total"], shown["percent"]) == (0, 100.0)

@@ -1,0 +1,67 @@
+"""Calls at the same time: one of them wins, and the others are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connection
+from django.http import HttpResponse
+from pytest_django import Settings
+
+from people.models import User
+from schedules.firing import fire
+from schedules.models import Occurrence, Schedule
+from tests.db.api.conftest import Api
+from tests.make import make_channel, make_schedule
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+AT_ONCE = 6
+
+
+def at_once(call: Callable[[], HttpResponse]) -> Counter[int]:
+    """The statuses of as many calls, begun together."""
+    barrier = Barrier(AT_ONCE)
+
+    def run(_: int) -> int:
+        barrier.wait()
+        try:
+            return call().status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return Counter(pool.map(run, range(AT_ONCE)))
+
+
+def test_one_of_several_changes_of_one_version_is_made(api: Api, ada: User) -> None:
+    made = make_schedule(ada)
+    statuses = at_once(lambda: api("PATCH", f"/schedules/{made.id}", {"title": "Tea"}, If_Match='"1"'))
+    assert statuses == {200: 1, 412: AT_ONCE - 1}
+    assert Schedule.objects.get().version == 2
+
+
+def test_one_slot_is_skipped_once(api: Api, ada: User) -> None:
+    made = make_schedule(ada, now=fire.read_clock().now)
+    assert made.next_fire_at is not None
+    slot = {"slot": made.next_fire_at.isoformat()}
+    assert at_once(lambda: api.post(f"/schedules/{made.id}/skip", slot)) == {200: 1, 409: AT_ONCE - 1}
+    assert Occurrence.objects.count() == 1
+
+
+def test_nobody_gets_past_the_limit_by_calls_at_the_same_time(api: Api, ada: User, settings: Settings) -> None:
+    settings.MOST_SCHEDULES = 2
+    timing = {"daily": {"time": "09:00"}}
+    body = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channels": [str(make_channel(ada).id)]}
+    assert at_once(lambda: api.post("/schedules", body)) == {201: 2, 422: AT_ONCE - 2}
+    assert Schedule.objects.count() == 2
+
+
+def test_a_run_with_a_key_sends_once(api: Api, ada: User) -> None:
+    made = make_schedule(ada, now=fire.read_clock().now)
+    assert at_once(lambda: api.post(f"/schedules/{made.id}/run", Idempotency_Key="once")) == {202: AT_ONCE}
+    assert Occurrence.objects.count() == 1

@@ -1,0 +1,172 @@
+"""The client and the command line against a real web process."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from carillon_client import Client, Problem, Unreachable
+from carillon_client.schedules import instant
+from django.utils import timezone
+
+from api.models import StoredAnswer
+from people import tokens
+from people.models import User
+from schedules.models import Schedule
+from tests.make import make_channel, make_user
+from tests.process.web import Web
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CLIENT = Path(__file__).parents[3] / "client"
+
+
+@pytest.fixture
+def ada() -> User:
+    return make_user()
+
+
+@pytest.fixture
+def token(ada: User) -> str:
+    return tokens.create(ada, "Test", list(tokens.SCOPES), None)[1]
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with Web(API_REQUESTS_PER_MINUTE="0") as web:
+        yield web
+
+
+@pytest.fixture
+def client(web: Web, token: str) -> Iterator[Client]:
+    with Client(f"http://127.0.0.1:{web.port}", token, tries=3) as client:
+        yield client
+
+
+def carillon(*arguments: str, home: Path, given: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "carillon_client", *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "XDG_CONFIG_HOME": str(home), **variables},
+    )
+
+
+def test_a_schedule_through_its_life(client: Client, ada: User) -> None:
+    channel = str(make_channel(ada).id)
+    fields: Any = {"title": "Plants", "timing": {"daily": {"time": "09:00"}}, "channels": [channel], "time_zone": "UTC"}
+    assert len(client.schedules.preview(**fields, count=3)["runs"]) == 3
+    made = client.schedules.create(**fields)
+    assert client.schedules.read(made["id"])["title"] == "Plants"
+    changed = client.schedules.change(made["id"], made["version"], title="The plants")
+    assert (changed["title"], changed["timing"]) == ("The plants", made["timing"])
+    with pytest.raises(Problem) as caught:
+        client.schedules.change(made["id"], made["version"], title="Lost")
+    assert (caught.value.status, caught.value.document["current"]["title"]) == (412, "The plants")
+    assert client.schedules.replace(made["id"], **fields | {"urgent": True})["urgent"]
+    slot = changed["next_run"]
+    assert slot is not None
+    assert client.schedules.skip(made["id"], slot)["next_run"] != slot
+    assert client.schedules.unskip(made["id"], slot)["next_run"] == slot
+    assert client.schedules.snooze(made["id"], timezone.now() + timedelta(days=2))["snoozed_until"]
+    assert client.schedules.resume(made["id"])["snoozed_until"] is None
+    assert client.schedules.pause(made["id"])["state"] == "paused"
+    assert client.schedules.resume(made["id"])["state"] == "active"
+    occurrence = client.schedules.run(made["id"])
+    assert [one["id"] for one in client.schedules.occurrences(made["id"])] == [occurrence["id"]]
+    assert [one["outcome"] for one in client.schedules.explain(made["id"])] == ["fired"]
+    assert len(client.schedules.upcoming(made["id"], 4)) == 4
+    client.schedules.delete(made["id"])
+    assert not list(client.schedules.list())
+    assert client.schedules.restore(made["id"])["active"]
+
+
+def test_a_list_reads_the_pages_that_it_needs(client: Client, ada: User) -> None:
+    channel = str(make_channel(ada).id)
+    for number in range(53):
+        timing = {"cron": {"expression": f"{number} 9 * * *"}}
+        client.schedules.create(title=f"Number {number}", timing=timing, channels=[channel])
+    titles = [one["title"] for one in client.schedules.list(search="Number")]
+    assert titles == [f"Number {number}" for number in reversed(range(53))]
+    assert next(client.schedules.list(due_before=timezone.now() + timedelta(days=2)))["title"] == "Number 52"
+
+
+def test_a_refusal_names_each_field(client: Client) -> None:
+    with pytest.raises(Problem) as caught:
+        client.schedules.create(title="", timing={"daily": {"time": "nine"}}, channels=[])
+    assert (caught.value.status, caught.value.code) == (422, "invalid")
+    assert {field for field, _ in caught.value.errors} >= {"title", "timing.daily.time", "channels"}
+
+
+def test_a_create_whose_answer_is_lost_is_repeated_and_made_once(client: Client, web: Web, ada: User) -> None:
+    """The server is killed while the client waits, and comes back; the key of the first try finds what it made."""
+    channel = str(make_channel(ada).id)
+    fields: Any = {"title": "Rent", "timing": {"daily": {"time": "09:00"}}, "channels": [channel]}
+    first = client.schedules.create(**fields, key="rent")
+    web.kill()
+    web.child.stop(0.0)
+    with pytest.raises(Unreachable):
+        client.schedules.create(**fields, key="rent")
+    web.restart()
+    assert client.schedules.create(**fields, key="rent")["id"] == first["id"]
+    assert Schedule.objects.count() == 1
+
+
+def test_each_post_carries_a_key(client: Client, ada: User) -> None:
+    made = client.schedules.create(title="Rent", timing={"intervalMinutes": 30}, channels=[str(make_channel(ada).id)])
+    client.schedules.pause(made["id"])
+    assert StoredAnswer.objects.count() == 2
+
+
+def test_over_the_limit_the_client_waits_as_long_as_the_server_says(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    with Web(API_REQUESTS_PER_MINUTE="2") as web, Client(f"http://127.0.0.1:{web.port}", token, tries=3) as client:
+        client.me()
+        client.me()
+        with pytest.raises(Problem) as caught:
+            client.me()
+    assert caught.value.status == 429
+    assert [wait for wait in waits if wait > 50] == waits[-2:]
+
+
+def test_another_server_is_no_answer(web: Web, token: str) -> None:
+    with Client(f"http://127.0.0.1:{web.port}/elsewhere", token, tries=1) as client, pytest.raises(Unreachable):
+        client.me()
+
+
+def test_the_client_keeps_instants_apart_from_civil_times() -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        instant(timezone.now().replace(tzinfo=None))
+
+
+def test_login_keeps_the_token_for_its_owner_only(web: Web, token: str, tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{web.port}"
+    done = carillon("login", url, home=tmp_path, given=f"{token}\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    file = tmp_path / "carillon" / "account.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert json.loads(file.read_text()) == {"url": url, "token": token}
+    refused = carillon("login", url, home=tmp_path, given="carillon_wrong\n")
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert json.loads(file.read_text())["token"] == token
+
+
+def test_errors_are_one_sentence_and_a_status(web: Web, token: str, tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{web.port}"
+    assert carillon("reminders", home=tmp_path).returncode == 1
+    assert carillon("reminders", home=tmp_path, CARILLON_URL="http://127.0.0.1:9", CARILLON_TOKEN=token).returncode == 3
+    wrong = carillon("remind", "x", "--every", "someday", home=tmp_path, CARILLON_URL=url, CARILLON_TOKEN=token)
+    assert (wrong.returncode, wrong.stderr.count("\n"), "Traceback" in wrong.stderr) == (2, 1, False)
