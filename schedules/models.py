@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import pgtrigger
@@ -12,6 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django_celery_beat.models import PeriodicTask
 
+from common.storage import BUSY
 from common.triggers import update_of
 from common.uuid7 import uuid7
 from notifications.models import Channel, change, sort_channels
@@ -110,6 +112,7 @@ class Schedule(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    storage: ClassVar[Mapping[str, int]] = BUSY
     objects: ClassVar[models.Manager[Schedule]] = ScheduleQuerySet.as_manager()
 
     class Meta:
@@ -221,6 +224,8 @@ class Occurrence(models.Model):
     reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
     version = models.PositiveIntegerField(help_text="The schedule's version when this slot was recorded.")
     fired_at = models.DateTimeField(db_default=Now())
+
+    storage: ClassVar[Mapping[str, int]] = BUSY
 
     class Meta:
         ordering = ["-scheduled_for"]

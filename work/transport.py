@@ -63,8 +63,9 @@ class Channel(redis.Channel):
     def _look_again(self: Any) -> None:
         """Nothing wakes the event loop when a call becomes slow, so a timer does for as long as this worker is busy."""
         loop = get_event_loop()
-        self._looks_again = bool(loop) and not self.closed and not self.qos.can_consume()
-        if loop and self._looks_again:
+        self._looks_again = False
+        if loop and not self.closed and not self.qos.can_consume():
+            self._looks_again = True
             loop.call_later(_EVERY, self._look_again)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from common.storage import BUSY
 from common.uuid7 import uuid7
 from notifications.change_types import STATUS
 from notifications.models.channel import sort_channels
@@ -90,6 +91,7 @@ class Notification(models.Model):
     outcome = models.CharField(max_length=7, choices=Outcome.choices, db_default=Outcome.OPEN, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    storage: ClassVar[Mapping[str, int]] = BUSY
     objects: ClassVar[models.Manager[Notification]] = NotificationQuerySet.as_manager()
 
     class Meta:

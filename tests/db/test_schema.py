@@ -10,7 +10,9 @@ from django.apps import apps
 from django.core.management import call_command
 from django.db import models
 
-from common.postgres import query
+from common import storage
+from common.postgres import change, query
+from notifications.models import Attempt
 
 APPS = ("common", "people", "notifications", "schedules")
 
@@ -51,6 +53,29 @@ def stored(table: str) -> set[str]:
 @pytest.mark.parametrize("model", list(tables()), ids=lambda model: model._meta.label)
 def test_a_table_has_what_its_model_declares_and_nothing_else(model: type[models.Model]) -> None:
     assert {name for name in stored(model._meta.db_table) if not OF_FIELDS.search(name)} == declared(model)
+
+
+@pytest.mark.parametrize("model", list(tables()), ids=lambda model: model._meta.label)
+def test_a_table_has_the_storage_parameters_of_its_model(model: type[models.Model]) -> None:
+    assert storage.parameters(model._meta.db_table) == getattr(model, "storage", {})
+
+
+def test_parameters_that_were_changed_are_set_again_by_the_next_migrate() -> None:
+    table = Attempt._meta.db_table
+    change(f"ALTER TABLE {table} SET (fillfactor = 90)", None)
+    storage.set_parameters(apps.get_app_config("notifications"))  # sent by `flush`
+    assert storage.parameters(table)["fillfactor"] == 90
+    storage.set_parameters(apps.get_app_config("notifications"), plan=[])
+    assert storage.parameters(table) == Attempt.storage
+
+
+def test_closing_an_attempt_touches_no_index() -> None:
+    """PostgreSQL then keeps the new version on the same page, without new entries in the indexes."""
+    written = {"finished_at", "outcome", "reason_code", "reason_params"}
+    indexes = "SELECT pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indrelid = %s::regclass"
+    rows = query(indexes, [Attempt._meta.db_table])
+    assert rows
+    assert not [row.definition for row in rows if any(column in row.definition for column in written)]
 
 
 def test_a_function_belongs_to_a_declared_trigger() -> None:
