@@ -150,6 +150,7 @@ class Channel(TypedDict):
     may_enable: bool
     failing_since: str | None
     on_unknown: str
+    give_up_after: int | None
     unreadable: str
     created: str
 

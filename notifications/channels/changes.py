@@ -85,7 +85,7 @@ def change_settings(channel: Channel, label: str, on_unknown: str, give_up_after
 
 def fingerprint(channel: Channel) -> str:
     """Identify the state of everything a person may change, without revealing secrets."""
-    parts = [channel.label, channel.on_unknown, channel.address, channel.sealed_secrets]
+    parts = [channel.label, channel.on_unknown, channel.give_up_after, channel.address, channel.sealed_secrets]
     state = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(state.encode()).hexdigest()[:32]
 
