@@ -147,6 +147,9 @@ def test_a_change_keeps_what_is_not_given_and_another_address_is_verified_again(
     assert errors(api("PATCH", path, {"fields": {"secret": "x"}})) == ["fields.secret"]
     assert errors(api("PATCH", path, {"label": ""})) == ["label"]
     assert errors(api("PATCH", path, {"on_unknown": "perhaps"})) == ["on_unknown"]
+    assert api("PATCH", path, {"give_up_after": 3600}).json()["give_up_after"] == 3600
+    assert api("PATCH", path, {"give_up_after": None}).json()["give_up_after"] is None
+    assert errors(api("PATCH", path, {"give_up_after": 5})) == ["give_up_after"]
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
