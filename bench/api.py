@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import statistics
 import time
@@ -35,19 +36,24 @@ def main() -> None:
         from people import tokens
         from schedules.firing import fire
 
-        person = rows.make_user()
-        channel = rows.make_channel(person)
+        # One person for each client: creates of one person wait for each other, because of the limit.
+        people = []
+        for _ in range(options.clients):
+            person = rows.make_user()
+            channel = rows.make_channel(person)
+            token = tokens.create(person, "Bench", list(tokens.SCOPES), None)[1]
+            body = json.dumps(
+                {"title": "Water the plants", "timing": {"daily": {"time": "09:00"}}, "channels": [str(channel.id)]}
+            )
+            people.append((f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n", body))
+        turn = itertools.cycle(people)
         schedule = rows.make_schedule(person, [channel], "daily", {"time": "09:00"}, fire.read_clock().now)
-        token = tokens.create(person, "Bench", list(tokens.SCOPES), None)[1]
-        body = json.dumps(
-            {"title": "Water the plants", "timing": {"daily": {"time": "09:00"}}, "channels": [str(channel.id)]}
-        )
+        head, body = people[-1]
         variables = children_environment() | {
             "API_REQUESTS_PER_MINUTE": "10000000",
             "MOST_SCHEDULES": "10000000",
             "LOG_LEVEL": "WARNING",
         }
-        head = f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
         bare = f"X-User: {person.pk}\r\n"
         requests: dict[str, dict[str, Callable[[], bytes]]] = {
             "reads": {
@@ -55,9 +61,7 @@ def main() -> None:
                 "bare view": lambda: _request("GET", f"/read/{schedule.id}", bare),
             },
             "writes": {
-                "ours": lambda: _request(
-                    "POST", "/api/v1/schedules", f"{head}Idempotency-Key: {uuid4().hex}\r\n", body
-                ),
+                "ours": lambda: _create(*next(turn)),
                 "bare view": lambda: _request("POST", f"/create/{schedule.id}", bare, body),
             },
         }
@@ -131,6 +135,10 @@ class Web:
         """Resident memory in MiB."""
         lines = Path(f"/proc/{self.child.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+
+def _create(head: str, body: str) -> bytes:
+    return _request("POST", "/api/v1/schedules", f"{head}Idempotency-Key: {uuid4().hex}\r\n", body)
 
 
 def _request(method: str, path: str, head: str, body: str = "") -> bytes:

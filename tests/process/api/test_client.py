@@ -21,7 +21,7 @@ from api.models import StoredAnswer
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
-from tests.make import make_channel, make_user
+from tests.make import make_channel, make_delivery, make_user
 from tests.process.web import Web
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,6 +89,60 @@ def test_a_schedule_through_its_life(client: Client, ada: User) -> None:
     client.schedules.delete(made["id"])
     assert not list(client.schedules.list())
     assert client.schedules.restore(made["id"])["active"]
+
+
+def test_messages_and_dead_letters(client: Client, ada: User) -> None:
+    channel = str(make_channel(ada).id)
+    assert [one["kind"] for one in client.channels.list()] == ["inbox"]
+    sent = client.notifications.send("Done", [channel], send_at=timezone.now() + timedelta(hours=1))
+    assert client.batches.read(sent["batch_id"])["pending"] == 1
+    assert client.notifications.cancel(sent["id"])["outcome"] == "dropped"
+    assert [one["id"] for one in client.notifications.list(outcome="dropped")] == [sent["id"]]
+    letters = [make_delivery(make_channel(ada, "webhook", label=f"Hook {n}"), state="dead") for n in range(3)]
+    [cause] = {one["cause"] for one in client.dead_letters.causes()}
+    again, fixed = (str(one.id) for one in letters[:2])
+    assert client.dead_letters.replay(again)["state"] == "pending"
+    assert client.dead_letters.mark_fixed(fixed, "By phone.")["state"] == "cancelled"
+    assert client.dead_letters.replay_all(cause=cause)["replayed"] + len(list(client.dead_letters.list())) == 1
+
+
+def test_channels(client: Client, ada: User) -> None:
+    assert "webhook" in {one["kind"] for one in client.channels.kinds()}
+    inbox = client.channels.add("inbox", {}, "Mine")
+    assert client.channels.read(inbox["id"])["state"] == "ready"
+    assert client.channels.change(inbox["id"], label="Yours")["label"] == "Yours"
+    told = client.channels.test(inbox["id"])
+    assert client.notifications.read(told["notification_id"])["deliveries"][0]["id"] == told["delivery_id"]
+    client.channels.remove(inbox["id"])
+    assert not list(client.channels.list())
+
+
+def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
+    make_delivery(make_channel(ada, "webhook"), state="dead")
+    make_channel(ada, label="Inbox")
+
+    def run(*arguments: str) -> Any:
+        known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+        done = carillon(*arguments, home=tmp_path, **known)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return json.loads(done.stdout) if "--json" in arguments else done.stdout
+
+    made = run("remind", "Water the plants", "--every", "sunday 18:00", "--zone", "Europe/Berlin", "--json")
+    assert (made["timing"], made["schedule_type"]) == ({"weekly": {"time": "18:00", "days": [6]}}, "weekly")
+    assert run("remind", "Rent", "--cron", "0 9 1 * *", "--key", "rent") == run(
+        "remind", "Rent", "--cron", "0 9 1 * *", "--key", "rent"
+    )
+    assert run("remind", "Tax", "--once", "2090-03-15 09:00", "--json")["timing"] == {
+        "once": {"at": "2090-03-15T09:00:00"}
+    }
+    assert [one["title"] for one in run("reminders", "--json")] == ["Tax", "Rent", "Water the plants"]
+    assert run("reminders", "--search", "plants").count("\n") == 1
+    sent = run("send", "Done", "--channel", "inbox", "--json")
+    assert len(sent["deliveries"]) == 1
+    [letter] = run("dead-letters", "--json")
+    assert letter["state"] == "dead"
+    assert run("dead-letters", "--cause", "nothing").count("\n") == 1
+    assert [one["replayed"] + one["stale"] for one in run("dead-letters", "--replay", "--json").values()] == [1]
 
 
 def test_a_list_reads_the_pages_that_it_needs(client: Client, ada: User) -> None:

@@ -1,0 +1,53 @@
+"""The commands of docs/api.md, in their order, against a real web process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from notifications.models import Delivery
+from people import tokens
+from tests.make import make_channel, make_delivery, make_user, send_now
+from tests.process.web import Web
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = Path(__file__).parents[3] / "docs" / "api.md"
+
+
+def commands() -> list[str]:
+    """The lines of the page's shell blocks, those that go on joined."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    return re.findall(r"^(?:curl|export)\b.*?(?=^(?:curl|export)\b|\Z)", "".join(blocks), re.M | re.S)
+
+
+def test_every_command_of_the_page_succeeds() -> None:
+    person = make_user()
+    make_delivery(make_channel(person, "webhook"), state="dead")
+    make_channel(person)
+    with Web(API_REQUESTS_PER_MINUTE="0") as web:
+        known = {
+            "CARILLON": f"http://127.0.0.1:{web.port}/api/v1",
+            "AUTH": f"Authorization: Bearer {tokens.create(person, 'Docs', list(tokens.SCOPES), None)[1]}",
+            "JSON": "Content-Type: application/json",
+        }
+        answer = {}
+        for command in commands():
+            if name := re.match(r"export (\w+)=", command):
+                if name[1] not in ("CARILLON", "AUTH", "JSON"):
+                    known[name[1]] = (answer.get("items") or [answer])[0]["id"]
+                continue
+            script = f'curl() {{ command curl -sS --fail-with-body "$@"; }}\n{command}'
+            done = subprocess.run(
+                ["bash", "-c", script], env={"PATH": os.environ["PATH"], **known}, capture_output=True, text=True
+            )
+            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+            answer = json.loads(done.stdout or "{}")
+            if command.rstrip().endswith("/run"):
+                send_now(Delivery.objects.get(state="pending").id)
+    assert len(known) == 8
