@@ -38,7 +38,6 @@ class Cluster:
         self.directory, self.pool = directory, pool
         self._ordered: set[tuple[str, Point]] = set()
         self.postgres, self.redis = Postgres(var_dir()), RedisEngine(var_dir())
-        self._log = (directory / "processes.log").open("a", buffering=1)
         self.workers = [
             self._child(f"worker{n}", [*_WORKER, *_POOLS[pool], "-n", f"w{n}@%h"], environment) for n in (1, 2)
         ]
@@ -61,6 +60,7 @@ class Cluster:
         return Child(name, command, ready_sign=sign, environment=level, on_line=on_line)
 
     def __enter__(self) -> Self:
+        self._log = (self.directory / "processes.log").open("a", buffering=1)
         sink = [sys.executable, "-m", "bench.faults.sink", str(self.directory / "arrivals")]
         self._sink = subprocess.Popen(sink, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._sink.stdout
