@@ -43,9 +43,8 @@ def _shorten() -> None:
     claim.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
     postgres.PATIENCE = claim.LEASE / 2
     wakes.CLAIM_WITHIN = 2.0
-    for name in ("_TAKE", "_END"):  # all receivers are one host, which rests after five timeouts in a row
-        script = getattr(rate_limiter, name)
-        setattr(rate_limiter, name, _without(script, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5"))
+    # All receivers are one host, which rests after five timeouts in a row.
+    rate_limiter._SCRIPT = _without(rate_limiter._SCRIPT, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")
     Webhook.deadline = WEBHOOK_DEADLINE
     Webhook.policy = retry.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
 
