@@ -149,6 +149,7 @@ def _queues(app: Any, python: str, stack: ExitStack) -> list[Queue]:
         "ALLOWED_NETWORKS": "127.0.0.0/8",
         "WEBHOOKS_PER_SECOND": "100000",
         "LOG_LEVEL": "ERROR",
+        "DATABASE_POOL": "off",
         "DJANGO_SETTINGS_MODULE": "bench.peers.settings",
     }
     variables["BENCH_DATABASE"] = variables["DATABASE_URL"]
@@ -169,7 +170,7 @@ def _queues(app: Any, python: str, stack: ExitStack) -> list[Queue]:
             subprocess.run(call, check=True, env=given, stdout=subprocess.DEVNULL)
 
         def start(sink: Sink) -> list[Child]:
-            given = {**variables, **more, "BENCH_SINK": sink.url}
+            given = {**variables, **more, "BENCH_SINKS": sink.url}
             children = [
                 Child(f"{name} {n}", [python, *command], environment=given, on_line=_ignore) for n in range(processes)
             ]
@@ -185,7 +186,7 @@ def _queues(app: Any, python: str, stack: ExitStack) -> list[Queue]:
 
     def start_ours(sink: Sink) -> list[Child]:
         channels.append(make_channel(make_user(), "webhook", {"url": sink.url}, {"secret": bare.SECRET}))
-        return stack.enter_context(worker("threads", 64, 2, sink))
+        return stack.enter_context(worker("threads", 512, 2, sink, SENDS_AT_ONCE="100000"))
 
     def publish_ours(count: int) -> None:
         wakes.publish(wakes.Wake(outbox.DELIVER, delivery_id) for delivery_id in make_deliveries(channels[-1], count))

@@ -27,6 +27,6 @@ async def post_async(session: aiohttp.ClientSession) -> None:
         "webhook-timestamp": str(int(now.timestamp())),
         "webhook-signature": Webhook(bare.SECRET).sign(key, now, body),
     }
-    async with session.post(os.environ["BENCH_SINK"], data=body, headers=headers) as answer:
+    async with session.post(os.environ["BENCH_SINKS"], data=body, headers=headers) as answer:
         await answer.read()
         answer.raise_for_status()
