@@ -297,6 +297,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
     },
+    # Delete the answers of idempotency keys that are older than a day.
+    "forget-answers": {
+        "task": "api.forget_answers",
+        "schedule": 3600.0,
+        "options": {"expire_seconds": 3600},
+    },
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": {
         "task": "schedules.sweep",

@@ -81,7 +81,7 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     typed: dict[str, Any] = dict(offered.initial)
     for name, value in body.fields.items():
         typed[name] = value or ""
-        # A secret that is left empty is kept: deleting it has a field of its own.
+        # An empty secret is kept; a separate field deletes it.
         if value is None and f"drop_{name}" in offered.fields:
             typed[f"drop_{name}"] = True
     details = change_form(typed, provider, stored)

@@ -1,0 +1,13 @@
+"""The Celery task of the API."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from api import idempotency
+
+
+@shared_task(name="api.forget_answers")
+def forget_answers() -> int:
+    """Returns how many answers were deleted."""
+    return idempotency.forget()
