@@ -50,6 +50,8 @@ class Channel(redis.Channel):
     def _brpop_read(self: Any, **options: Any) -> bool:
         """Deliver the message that a BRPOP returns, then more of the same queue, as many as the worker may hold."""
         super()._brpop_read(**options)  # type: ignore[misc]  # the stubs have no private names
+        if self._closing:  # kombu reads a last answer; its consumers may be gone, and no more messages are wanted
+            return True
         queue = self._queue_cycle.items[-1]  # the last one used
         room = min(MOST, self.qos.can_consume_max_estimate())
         if room:

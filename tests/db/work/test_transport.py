@@ -23,8 +23,8 @@ class Taker:
         self.connection: Connection = current_app.connection_for_read()
         self.taken: list[Any] = []
         channel = self.connection.default_channel
-        consumer = Consumer(channel, [LEFT, RIGHT], on_message=self.taken.append, prefetch_count=prefetch)
-        consumer.consume()
+        self.consumer = Consumer(channel, [LEFT, RIGHT], on_message=self.taken.append, prefetch_count=prefetch)
+        self.consumer.consume()
 
     def fetch(self) -> list[str]:
         """The messages that one answer of Redis brings."""
@@ -90,6 +90,21 @@ def test_redis_keeps_nothing_of_what_a_worker_holds(broker: redis.Redis, make_ta
     taker = make_taker(3)
     taker.fetch()
     assert [key for key in broker.scan_iter() if b"_kombu" not in key] == []
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_message_that_arrives_while_a_worker_stops_goes_back(
+    cancelled: bool, broker: redis.Redis, make_taker: Any
+) -> None:
+    taker = make_taker(100)
+    with pytest.raises(TimeoutError):
+        taker.connection.drain_events(timeout=0.05)  # Redis now owes an answer
+    if cancelled:
+        taker.consumer.cancel()
+    publish(LEFT, 3)
+    taker.connection.close()
+    assert waiting(broker, LEFT) == 3
+    assert len(taker.taken) == (0 if cancelled else 1)
 
 
 def test_a_worker_that_stops_puts_back_what_it_has_not_finished(broker: redis.Redis, make_taker: Any) -> None:
