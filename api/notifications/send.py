@@ -7,7 +7,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from django import forms
-from django.db.models import Q
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -19,11 +18,11 @@ from api.channels.body import errors
 from api.fields import Body, Data, Instant
 from api.notifications.status import router
 from api.problems import FieldError, Problem, invalid
+from notifications import text
 from notifications.deliveries import send
-from notifications.models import Channel
+from notifications.web.channels_form import ChannelsField, usable_channels
 from people.models import User
-from schedules.web.reminder_form import ChannelsField, ReminderForm
-from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
+from schedules.web.reminder_form import ReminderForm
 
 __all__ = ["router"]
 
@@ -60,25 +59,22 @@ class Accepted(BaseModel):
 class MessageForm(forms.Form):
     """Texts and channels with the limits and the words of the reminder's form, without its placeholders."""
 
-    title = forms.CharField(max_length=LONGEST_TITLE, error_messages=ReminderForm.base_fields["title"].error_messages)
+    title = forms.CharField(
+        max_length=text.MAX_SUBJECT, error_messages=ReminderForm.base_fields["title"].error_messages
+    )
     body = forms.CharField(
         required=False,
-        max_length=LONGEST_BODY,
+        max_length=text.MAX_BODY,
         error_messages={"max_length": "This text is %(show_value)d characters long; at most %(limit_value)d are sent."},
     )
-    channels = ChannelsField(
-        queryset=Channel.objects.none(), error_messages=ReminderForm.base_fields["channels"].error_messages
-    )
+    channels = ChannelsField()
     category = forms.SlugField(
         required=False, max_length=50, error_messages=ReminderForm.base_fields["category"].error_messages
     )
 
     def __init__(self, data: dict[str, Any], user: User) -> None:
         super().__init__(data)
-        usable = Q(verified_at__isnull=False, disabled_at=None)
-        cast(ChannelsField, self.fields["channels"]).own = list(
-            Channel.objects.for_user(user).for_messages().filter(usable)
-        )
+        cast(ChannelsField, self.fields["channels"]).offer(usable_channels(user))
 
     def clean_title(self) -> str:
         """A subject is one line."""

@@ -2,94 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
-from django.core.validators import MaxLengthValidator
-from django.db.models import Q
-from django.http import QueryDict
-from django.utils import timezone
 
-from common.uuid7 import is_recent, uuid7
+from common.edit_form import EditForm
+from common.uuid7 import uuid7
 from notifications import text
-from notifications.models import Channel
+from notifications.web.channels_form import ChannelsForm
+from notifications.web.text_fields import BodyField, TitleField
 from people.models import User
 from schedules import editing, words
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.differences import differences
 from schedules.web.late_form import LateForm
-from schedules.web.order_form import OrderForm
-from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
 from schedules.web.timing_form import TimingForm, typed
 
 # Fields that a form, a draft and a schedule hold alike.
 _PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spread", "stale_after")
 
 
-class TemplateField(forms.CharField):
-    """A text with placeholders, which are checked only if the text is not too long."""
-
-    def run_validators(self, value: Any) -> None:
-        super().run_validators(value)
-        if problems := text.check(value):
-            raise ValidationError(problems)
-
-
-class TextField(TemplateField):
-    """Several lines. Browsers count a line break as one character but send two."""
-
-    def to_python(self, value: Any) -> str:
-        return (super().to_python(value) or "").replace("\r\n", "\n")
-
-
-class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Some of the channels in `own`, which are read once, for the choices and the check."""
-
-    own: Sequence[Channel] = ()
-
-    def clean(self, value: Any) -> list[Channel]:  # type: ignore[override]  # Django's own gives a queryset
-        chosen = {str(one).lower().replace("-", "") for one in value or ()}
-        if not chosen:
-            raise ValidationError(self.error_messages["required"], code="required")
-        found = [channel for channel in self.own if channel.id.hex in chosen]
-        if len(found) < len(chosen):
-            raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
-        return found
-
-
-class ReminderForm(OrderForm, LateForm, TimingForm):
-    title = TemplateField(
-        label="Title",
-        max_length=LONGEST_TITLE,
-        widget=forms.TextInput(attrs={"placeholder": "Water the plants", "autocomplete": "off"}),
-        error_messages={
-            "required": "Enter a title, such as “Water the plants”.",
-            "max_length": "This title is %(show_value)d characters long; at most %(limit_value)d fit.",
-        },
-    )
-    body = TextField(
-        label="Text",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
+class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
+    title = TitleField(check=text.check, example="Water the plants")
+    body = BodyField(
+        check=text.check,
         help_text="Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due).",
-        validators=[
-            MaxLengthValidator(
-                LONGEST_BODY, "This text is %(show_value)d characters long; at most %(limit_value)d are sent."
-            ),
-        ],
-    )
-    channels = ChannelsField(
-        label="Channels",
-        queryset=Channel.objects.none(),
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={
-            "required": "Choose at least one channel.",
-            "invalid_choice": "This is not one of your channels. Choose from those listed.",
-        },
     )
     category = forms.SlugField(
         label="Category",
@@ -101,45 +41,27 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             "max_length": "This category is %(show_value)d characters long; at most %(limit_value)d fit.",
         },
     )
-    urgent = forms.BooleanField(label="Urgent", required=False, help_text="Also sent during your quiet hours.")
-    # The version that the person edits; empty for a new reminder.
-    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
-    # The id of the new reminder, so that a form sent twice creates one reminder.
-    made_as = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(
         self, data: Mapping[str, Any] | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
     ) -> None:
-        usable = Q(verified_at__isnull=False, disabled_at=None)
         if schedule is None:
             initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
         else:
-            attached = set(schedule.channels.values_list("id", flat=True))
-            usable |= Q(id__in=attached)
             initial = typed(schedule) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
-            initial["one_by_one"] = "order" if schedule.channel_order else ""
-        own = Channel.objects.for_user(user).for_messages().filter(usable)
-        initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
-        self._user, self._is_new = user, schedule is None
+        self._user, self.is_new = user, schedule is None
         self._stored_data = None if schedule is None else schedule.data
-        field = cast(ChannelsField, self.fields["channels"])
-        field.queryset, field.own = own, list(own)
-        self.add_positions(list(own), [] if schedule is None else schedule.channel_order)
+        if schedule is None:
+            self.offer_channels(user, None)
+        else:
+            self.offer_channels(user, set(schedule.channels.values_list("id", flat=True)), schedule.channel_order)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self._is_new and editing.limit_reached(self._user):
+        if self.is_new and editing.limit_reached(self._user):
             self.add_error(None, words.limit_reached())
-        if self._is_new and not self._is_fresh():
-            self._retype("made_as", str(uuid7()))
-            self.add_error(None, "This form was open for more than a day. Check it, then save again.")
         return cleaned
-
-    def _is_fresh(self) -> bool:
-        """Whether the form was opened within the last day; a missing id is fine."""
-        made_as = self.cleaned_data.get("made_as")
-        return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
 
     def reschedule(self, schedule: Schedule, now: datetime, by: User) -> list[tuple[str, str, str]] | None:
         """Save a valid form; None. If somebody has changed the schedule since, save nothing and return the differences.
@@ -150,14 +72,9 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
         try:
             editing.reschedule(schedule.id, draft, now, self.cleaned_data["version"], by)
         except editing.Conflict as conflict:
-            self._retype("version", str(conflict.current.version))
+            self.retype("version", str(conflict.current.version))
             return differences(conflict.current, draft)
         return None
-
-    def _retype(self, name: str, value: str) -> None:
-        again = cast(QueryDict, self.data).copy()
-        again[name] = value
-        self.data = again
 
     def draft(self) -> Draft:
         """The draft that a valid form describes; the form has no field for `data`, which stays."""

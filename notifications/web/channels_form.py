@@ -1,16 +1,20 @@
-"""The channel section of the form: all channels at once, or in order."""
+"""The channel section of a form: which channels, all at once or in order."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.forms import BoundField
+from django.forms.models import ModelChoiceIteratorValue
 
 from notifications.models import Channel
+from people.models import User
 
 _AT_ONCE, _IN_ORDER = "", "order"
 _LAST = 1_000  # after every position that can be typed
@@ -23,9 +27,47 @@ def _name(channel: Channel) -> str:
     return f"position_{channel.id.hex}"
 
 
-class OrderForm(forms.Form):
+def usable_channels(user: User, attached: Collection[UUID] = ()) -> list[Channel]:
+    """The channels that a person may choose: verified and not disabled, and those in `attached`."""
+    usable = Q(verified_at__isnull=False, disabled_at=None) | Q(id__in=attached)
+    return list(Channel.objects.for_user(user).for_messages().filter(usable))
+
+
+class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Some of the channels in `own`, which are read once, for the choices and the check."""
+
+    own: Sequence[Channel] = ()
+
+    def __init__(self) -> None:
+        super().__init__(
+            label="Channels",
+            queryset=Channel.objects.none(),
+            widget=forms.CheckboxSelectMultiple,
+            error_messages={
+                "required": "Choose at least one channel.",
+                "invalid_choice": "This is not one of your channels. Choose from those listed.",
+            },
+        )
+
+    def offer(self, own: Sequence[Channel]) -> None:
+        self.own = own
+        self.choices = [(ModelChoiceIteratorValue(channel.pk, channel), channel.label) for channel in own]
+
+    def clean(self, value: Any) -> list[Channel]:  # type: ignore[override]  # Django's own gives a queryset
+        chosen = {str(one).lower().replace("-", "") for one in value or ()}
+        if not chosen:
+            raise ValidationError(self.error_messages["required"], code="required")
+        found = [channel for channel in self.own if channel.id.hex in chosen]
+        if len(found) < len(chosen):
+            raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
+        return found
+
+
+class ChannelsForm(forms.Form):
     """Positions are numbers, so they work without scripts. A chosen channel without a number comes last."""
 
+    channels = ChannelsField()
+    urgent = forms.BooleanField(label="Urgent", required=False, help_text="Also sent during your quiet hours.")
     one_by_one = forms.ChoiceField(
         label="Order",
         choices=[(_AT_ONCE, "All at once"), (_IN_ORDER, "In order, until one arrives")],
@@ -47,13 +89,17 @@ class OrderForm(forms.Form):
         },
     )
 
-    def add_positions(self, own: list[Channel], order: list[UUID]) -> None:
-        """One position field for each channel, filled in from `order`."""
+    def offer_channels(self, user: User, attached: Collection[UUID] | None, order: Sequence[UUID] = ()) -> None:
+        """Offer the person's channels, those `attached` chosen (None: all), with a position field for each."""
+        own = usable_channels(user, attached or ())
+        cast(ChannelsField, self.fields["channels"]).offer(own)
+        self.initial["channels"] = [channel.id for channel in own] if attached is None else attached
+        self.initial["one_by_one"] = _IN_ORDER if order else _AT_ONCE
         for channel in own:
             self.fields[_name(channel)] = forms.IntegerField(
                 label=f"Position of {channel.label}",
                 required=False,
-                initial=order.index(channel.id) + 1 if channel.id in order else None,
+                initial=list(order).index(channel.id) + 1 if channel.id in order else None,
                 min_value=1,
                 max_value=_LAST - 1,
                 widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "position"}),
