@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Protocol
 from uuid import UUID
 
 from common.uuid7 import uuid7
@@ -34,3 +34,35 @@ class Envelope:
     @property
     def data_text(self) -> str:
         return json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
+
+
+class Stored(Protocol):
+    """The envelope of an event that was taken."""
+
+    @property
+    def key(self) -> UUID: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def occurred_at(self) -> datetime: ...
+    @property
+    def correlation_id(self) -> UUID: ...
+    @property
+    def hops(self) -> int: ...
+    @property
+    def data(self) -> dict[str, Any]: ...
+
+
+def shown(event: Stored) -> dict[str, Any]:
+    """The envelope as rules and receivers see it."""
+    return {
+        "id": str(event.key),
+        "type": event.type,
+        "source": event.source,
+        "time": event.occurred_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "correlation_id": str(event.correlation_id),
+        "hops": event.hops,
+        "data": event.data,
+    }

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from operator import itemgetter
 from typing import Any
 from uuid import UUID, uuid5
@@ -16,7 +16,7 @@ from django.db.models import Prefetch, QuerySet
 from common.postgres import column, query
 from common.uuid7 import uuid7
 from events import matching
-from events.matching import Condition
+from events.envelope import shown
 from events.models import Effect, Rule
 from events.reasons import Code
 from notifications import text
@@ -44,23 +44,10 @@ class Claim(kinds.Claim):
     data: dict[str, Any]
     topic_id: UUID | None
 
-    @property
-    def envelope(self) -> dict[str, Any]:
-        """As rules and receivers see it."""
-        return {
-            "id": str(self.key),
-            "type": self.type,
-            "source": self.source,
-            "time": self.occurred_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-            "correlation_id": str(self.correlation_id),
-            "hops": self.hops,
-            "data": self.data,
-        }
-
 
 def handle(event: Claim) -> None:
     """Apply the rules of the event's person, in a number of statements that does not grow with them."""
-    envelope = event.envelope
+    envelope = shown(event)
     rules = [rule for rule in _rules(event) if matching.fits_pattern(rule.type_pattern, event.type)]
     if not rules:
         return
@@ -113,7 +100,7 @@ def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int]) -> tupl
     """Why the rule does nothing, or None and what it says."""
     nothing = text.Text("", "")
     try:
-        if reason := matching.unmet([Condition(**one) for one in rule.conditions], envelope):
+        if reason := matching.unmet(matching.read_conditions(rule.conditions), envelope):
             return reason, nothing
         said = compose(rule.title, rule.body, envelope)
     except Exception as error:
@@ -152,5 +139,5 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNo
         urgent=rule.urgent,
         in_order=bool(rule.channel_order),
         escalate_after=rule.escalate_after if rule.channel_order else None,
-        data=json.dumps(event.envelope),
+        data=json.dumps(shown(event)),
     )

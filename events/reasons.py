@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from work.reasons import Codes
+from work.reasons import FORMATS, Codes
+
+OPERATORS = {
+    "equals": "is",
+    "differs": "is not",
+    "above": "is above",
+    "below": "is below",
+    "contains": "contains",
+    "exists": "exists",
+}
+"""What a condition may say of its field, with the words for people. `exists` needs no value."""
+
+FORMATS["operator"] = OPERATORS.__getitem__
 
 
 class Code(Codes):
@@ -12,7 +24,7 @@ class Code(Codes):
     TOO_MANY_HOPS = "too-many-hops", "It is {hops} steps behind its first cause; a chain ends after {most}."
     UNFIT = "unfit", "Its data does not fit its type: {field}: {problem}"
     # A rule does nothing.
-    UNMET = "unmet", "{field} is {found}; the rule wants it {operator} {value}."
+    UNMET = "unmet", "{field} is {found}; the rule asks that it {operator:operator} {value}."
     MISSING = "missing-field", "The event has no field {field}."
     THROTTLED = "throttled", "The rule has rung {count} times within {seconds:duration}, which is its limit."
     NO_CHANNEL = "no-channel", "The rule has no channel to send to."

@@ -102,6 +102,8 @@ class Code(Codes):
     SNOOZED = "snoozed", "Snoozed."
     PAUSED = "paused", "The reminder was paused."
     DELETED = "deleted", "The reminder was deleted."
+    RULE_OFF = "rule-off", "The rule was switched off."
+    RULE_DELETED = "rule-deleted", "The rule was deleted."
     CANCELLED = "cancelled", "Its owner cancelled it."
     FIXED = "fixed", "Dealt with otherwise: {said}"
     SENT_AS_NEW = "sent-as-new", "Sent as new, under another key."

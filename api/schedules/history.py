@@ -15,6 +15,7 @@ from api import paging
 from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.fields import Instant, written
+from api.notifications.document import Length, lengths
 from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import ScheduleBody
@@ -81,16 +82,6 @@ class OccurrenceDocument(BaseModel):
     recorded: Instant
 
 
-class Length(BaseModel):
-    """How long the text is on a channel; `limit` is null without one, `cut` if the text does not fit."""
-
-    channel: UUID
-    length: int
-    limit: int | None
-    unit: str
-    cut: bool
-
-
 class Run(BaseModel):
     """`note` says what a clock change does to the slot."""
 
@@ -131,16 +122,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
             "runs": [{"slot": written(slot), "note": words.clock_note(timetable, slot, work)} for slot in runs],
             "title": reading.subject,
             "body": reading.body,
-            "lengths": [
-                {
-                    "channel": str(one.channel_id),
-                    "length": one.length,
-                    "limit": one.limit,
-                    "unit": one.unit,
-                    "cut": one.cut,
-                }
-                for one in reading.lengths
-            ],
+            "lengths": lengths(reading),
         }
     )
 

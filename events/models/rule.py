@@ -11,10 +11,14 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
-from notifications.models import Channel
+from notifications.models import Channel, sort_channels
 
 if TYPE_CHECKING:
     from people.models import User
+
+
+def _conditions(condition: str) -> models.Func:
+    return models.Func(models.F("conditions"), template=condition, output_field=models.BooleanField())
 
 
 class RuleQuerySet(models.QuerySet["Rule"]):
@@ -70,10 +74,20 @@ class Rule(models.Model):
                 name="rule_throttle_whole",
             ),
             models.CheckConstraint(condition=Q(digest_seconds=None) | Q(digest_at=None), name="rule_one_digest"),
+            # What Python's parser of JSON gives up on would break whole pages.
+            models.CheckConstraint(
+                condition=Q(_conditions("NOT jsonb_path_exists(%(expressions)s, '$.**{4}')"))
+                & Q(_conditions("NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                name="rule_readable_conditions",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def ordered_channels(self) -> list[Channel]:
+        """The channels that are not removed, in their order if there is one."""
+        return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
     @property
     def digests(self) -> bool:

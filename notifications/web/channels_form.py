@@ -33,6 +33,11 @@ def usable_channels(user: User, attached: Collection[UUID] = ()) -> list[Channel
     return list(Channel.objects.for_user(user).for_messages().filter(usable))
 
 
+def channel_names(channels: Sequence[Channel], in_order: bool) -> str:
+    labels = [channel.label for channel in channels]
+    return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
+
+
 class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     """Some of the channels in `own`, which are read once, for the choices and the check."""
 

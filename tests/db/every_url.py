@@ -14,10 +14,11 @@ from django.urls.resolvers import RoutePattern
 
 from api.fields import written
 from api.v1 import api
+from events.models import Rule
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
-from tests.make import make_channel, make_delivery, make_schedule
+from tests.make import happen, make_channel, make_delivery, make_rule, make_schedule
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -69,6 +70,8 @@ def values_of(owner: User) -> dict[str, object]:
     return {
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
+        "event_id": happen(owner).key,
+        "rule_id": make_rule(owner, channels=[inbox]).id,
         "channel_id": inbox.id,
         "delivery_id": message.id,
         "notification_id": message.notification_id,
@@ -121,6 +124,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
     schedule = Schedule.objects.get(id=values["schedule_id"])
     timing = {"dailyTime": {"hour": 9, "minute": 0}}
     whole = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channels": [str(values["channel_id"])]}
+    rule = {"name": "Orders", "type_pattern": "order.*", "title": "Order", "channels": whole["channels"]}
     slot = {"slot": written(schedule.next_fire_at)}
     return {
         "create_schedule": whole,
@@ -130,6 +134,11 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,
+        "publish": {"type": "order.paid"},
+        "create_rule": rule,
+        "replace_rule": rule,
+        "change_rule": {"channels": rule["channels"]},
+        "preview_rule": {"rule": rule, "event": {"type": "order.paid"}},
         "add_channel": {"kind": "email", "fields": {"address": "new@example.org"}},
         "change_channel": {"label": "Phone"},
         "verify_channel": {"code": "1234-5678"},
@@ -142,5 +151,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-def delete_schedules() -> None:
+def delete_all() -> None:
+    """Schedules and rules, so that they can be restored."""
     Schedule.objects.update(deleted_at="2026-06-01T12:00Z", next_fire_at=None)
+    Rule.objects.update(deleted_at="2026-06-01T12:00Z")

@@ -13,8 +13,7 @@ from events.kind import EVENT
 from events.models import Event, Topic
 from people.models import User
 from tests.db.api.conftest import Api
-from tests.db.events.test_handling import happen, make_rule
-from tests.make import make_user
+from tests.make import happen, make_rule, make_user
 from work import runner
 
 pytestmark = pytest.mark.django_db

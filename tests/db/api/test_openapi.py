@@ -42,7 +42,9 @@ def test_each_operation_says_what_it_does_and_which_problems_it_gives(schema: di
         assert ("404" in operation["responses"]) == ("{" in template)
         headers = {one["name"] for one in operation["parameters"] if one["in"] == "header"}
         assert ("Idempotency-Key" in headers) == (method == "post")
-        changes_one = method != "get" and "{" in template and {"schedules", "channels"} & set(operation["tags"])
+        changes_one = (
+            method != "get" and "{" in template and {"schedules", "channels", "rules"} & set(operation["tags"])
+        )
         assert ("If-Match" in headers) == ("412" in operation["responses"]) == bool(changes_one)
 
 
