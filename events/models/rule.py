@@ -70,7 +70,8 @@ class Rule(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(throttle_count=None, throttle_seconds=None)
-                | Q(throttle_count__gte=1, throttle_seconds__gte=1),
+                | Q(throttle_count__isnull=False, throttle_seconds__isnull=False)
+                & Q(throttle_count__gte=1, throttle_seconds__gte=1),
                 name="rule_throttle_whole",
             ),
             models.CheckConstraint(condition=Q(digest_seconds=None) | Q(digest_at=None), name="rule_one_digest"),
