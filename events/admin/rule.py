@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -18,6 +19,8 @@ from events.models import Effect, Rule
 from notifications.admin import cells
 from people.admin.user import person_ids
 
+_NEWEST = 100
+
 
 class EffectInline(ReadOnlyInline):
     model = Effect
@@ -29,8 +32,12 @@ class EffectInline(ReadOnlyInline):
     hide_title = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """The newest of the shown rule only, because its pages are counted."""
+        match = request.resolver_match
+        rule = as_uuid(unquote(match.kwargs.get("object_id", ""))) if match else None
+        newest = Effect.objects.filter(rule=rule).order_by("-id").values("id")[:_NEWEST]
         rows: QuerySet[Any] = super().get_queryset(request).select_related("event").defer("event__data")
-        return rows
+        return rows.filter(id__in=newest)
 
     when = columns.instant_column("when", "at")
     type = columns.column("type of event", "event.type")

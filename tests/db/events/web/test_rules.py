@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from events.models import Rule
+from events import ledger
+from events.envelope import Envelope
+from events.models import Effect, Event, Rule
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import happen, make_channel, make_rule, make_user, signed_in
@@ -102,3 +106,18 @@ def test_staff_read_and_switch_rules_in_the_admin(ada: User) -> None:
     for action, enabled in (("switch_off", False), ("switch_on", True)):
         operator.post("/admin/events/rule/", {"action": action, "_selected_action": [str(rule.id)]})
         assert Rule.objects.get().enabled is enabled
+
+
+def test_the_admin_page_of_a_rule_counts_no_more_than_its_newest_effects(ada: User) -> None:
+    operator = signed_in(is_staff=True, is_superuser=True)
+    rule = make_rule(ada)
+    page = f"/admin/events/rule/{rule.id}/change/"
+    ledger.record(ada.pk, [Envelope("order.paid") for _ in range(110)])
+    Effect.objects.bulk_create(Effect(event=event, rule=rule, outcome="silent") for event in Event.objects.all())
+    operator.get(page)
+    with CaptureQueriesContext(connection) as captured:
+        assert operator.get(page).status_code == 200
+    assert len(captured) <= 12
+    counts = [query["sql"] for query in captured if "COUNT(*)" in query["sql"]]
+    assert counts
+    assert all("LIMIT 100" in sql for sql in counts)
