@@ -24,6 +24,7 @@ def map_path_parameters(_context: Any, parameters: dict[str, Any] | None) -> dic
 
 @schemathesis.hook
 def map_body(_context: Any, body: Any) -> Any:
-    if isinstance(body, dict) and body.get("channels") and _chance.random() < 0.5:
-        body["channels"] = _THERE["channels"]
+    inner = body.get("rule", body) if isinstance(body, dict) else None
+    if isinstance(inner, dict) and inner.get("channels") and _chance.random() < 0.5:
+        inner["channels"] = _THERE["channels"]
     return body

@@ -16,7 +16,7 @@ import pytest
 from bench import rows
 from people import tokens
 from schedules.firing import fire
-from tests.make import make_channel, make_user
+from tests.make import make_channel, make_rule, make_user
 from tests.process.web import Web
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,7 +35,9 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     channel = make_channel(person)
     now = fire.read_clock().now
     schedules = [rows.make_schedule(person, [channel], "daily", {"time": "09:00"}, now) for _ in range(20)]
-    there = {"path": {"schedule_id": [str(one.id) for one in schedules]}, "channels": [str(channel.id)]}
+    rules = [make_rule(person, channels=[channel]) for _ in range(20)]
+    paths = {"schedule_id": [str(one.id) for one in schedules], "rule_id": [str(one.id) for one in rules]}
+    there = {"path": paths, "channels": [str(channel.id)]}
     # Without the scope with which it would revoke itself.
     token = tokens.create(person, "Test", [scope for scope in tokens.SCOPES if scope != "tokens"], None)[1]
     config, seed = tmp_path / "schemathesis.toml", os.environ.get("SCHEMATHESIS_SEED", "1")
