@@ -94,7 +94,10 @@ def test_a_sealed_secret_cannot_be_guessed_by_asking_the_list_for_it(operator: C
         ),
         (
             "people.user",
-            ["/schedule/?user__id__exact=", "/channel/?user__id__exact=", "/notification/?user__id__exact="],
+            [
+                *("/schedule/?user__id__exact=", "/rule/?user__id__exact="),
+                *("/channel/?user__id__exact=", "/notification/?user__id__exact="),
+            ],
         ),
     ],
 )
@@ -109,6 +112,8 @@ def test_links_to_narrowed_lists_show_those_rows_and_no_others(operator: Client,
     for url, count in [
         (f"/admin/schedules/schedule/?user__id__exact={story.person.pk}", 1),
         (f"/admin/schedules/schedule/?channels__id__exact={story.hook.pk}", 1),
+        (f"/admin/events/rule/?user__id__exact={story.person.pk}", 1),
+        (f"/admin/events/rule/?channels__id__exact={story.hook.pk}", 0),
         (f"/admin/schedules/occurrence/?schedule__id__exact={story.schedule.pk}", 1),
         (f"/admin/notifications/notification/?origin_id={story.schedule.pk}", 1),
         (f"/admin/notifications/delivery/?channel__id__exact={story.hook.pk}", 1),

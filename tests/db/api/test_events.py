@@ -31,7 +31,8 @@ def test_an_event_is_taken_and_shows_what_followed(api: Api, ada: User) -> None:
     assert found["correlation_id"] == key
     [effect] = found["effects"]
     assert (effect["rule"], effect["outcome"]) == (str(rule.id), "notified")
-    assert api.get(f"/notifications/{effect['notification_id']}").json()["title"] == "Order 7"
+    notification = api.get(f"/notifications/{effect['notification_id']}").json()
+    assert (notification["title"], notification["origin"], notification["schedule_id"]) == ("Order 7", "event", None)
     assert [one["id"] for one in api.get("/events?type=order.paid").json()["items"]] == [key]
 
 
