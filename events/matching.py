@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -159,9 +160,9 @@ def missing(template: str, envelope: Mapping[str, Any]) -> list[str]:
 def fields(data: Mapping[str, Any]) -> list[str]:
     """The paths of the first values in an event's data that rules and texts can name."""
     found: list[str] = []
-    ahead: list[tuple[str, Any]] = [("data", data)]
+    ahead: deque[tuple[str, Any]] = deque([("data", data)])
     while ahead and len(found) < _MOST_FIELDS:
-        path, value = ahead.pop(0)
+        path, value = ahead.popleft()
         if isinstance(value, Mapping | list):
             items = value.items() if isinstance(value, Mapping) else enumerate(value)
             inner = ((f"{path}.{step}", one) for step, one in islice(items, _MOST_FIELDS))

@@ -21,6 +21,7 @@ from events.preview import Outcome
 from events.web.rule_form import ConditionRow, RuleForm
 from notifications.text import Text
 from notifications.web import text_preview
+from notifications.web.channels_form import channel_names
 from people.models import User
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
@@ -114,6 +115,8 @@ def show_preview(request: PersonRequest) -> HttpResponse:
         "checks": []
         if outcome is None
         else [(words.condition(one.condition), one.unmet) for one in outcome.conditions],
+        "channels": channel_names(form.ordered(), form.in_order()) if "channels" in form.cleaned_data else "",
+        "gathers": form.cleaned_data.get("digest_seconds") or form.cleaned_data.get("digest_at"),
         "reading": None if outcome is None else _reading(request.user, form, outcome.said),
         "placeholders": [] if envelope is None else _placeholders(envelope),
         "fields": _errors_to_show(form),

@@ -59,6 +59,20 @@ def test_it_says_which_conditions_hold_and_which_fields_are_missing(browser: Cli
     assert "The event has no field data.vip." in answer.content.decode()
 
 
+def test_it_names_the_channels_in_their_order(browser: Client, ada: User) -> None:
+    happen(ada)
+    first, second = make_channel(ada, label="First"), make_channel(ada, "telegram", label="Second")
+    chosen = {"channels": [str(first.id), str(second.id)], "one_by_one": "order", f"position_{second.id.hex}": "1"}
+    assert preview(browser, **chosen).context["channels"] == "Second, then First"
+    assert preview(browser).context["channels"] == ""
+
+
+def test_it_says_that_a_digest_gathers(browser: Client, ada: User) -> None:
+    happen(ada)
+    assert preview(browser, digest_seconds_0="1", digest_seconds_1="3600").context["gathers"] == 3_600
+    assert not preview(browser, digest_seconds_0="x", digest_seconds_1="3600").context["gathers"]
+
+
 def test_it_offers_the_fields_of_the_event(browser: Client, ada: User) -> None:
     happen(ada, data={"amount": 1, "customer": {"name": "<b>"}, "not a name": 2})
     page = preview(browser).content.decode()
