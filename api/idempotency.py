@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
@@ -19,6 +20,7 @@ from api.problems import Problem
 from common import encryption, postgres
 from people.models import User
 
+HEADER = "Idempotency-Key"
 _LONGEST = 255
 # Seconds that a request waits for the same one that is under way.
 _WAIT = 10
@@ -70,6 +72,11 @@ def once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpRespo
         }
         postgres.change(_KEEP, values | kept)
     return response
+
+
+def transaction_of(request: HttpRequest) -> AbstractContextManager[None]:
+    """For the writes of a POST: the transaction of `once`, which every refusal rolls back; without a key a new one."""
+    return nullcontext() if HEADER in request.headers else transaction.atomic()
 
 
 def forget() -> int:
