@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.http import HttpRequest, HttpResponse
 
 from api.problems import Problem
@@ -70,7 +70,7 @@ def once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpRespo
             "body": encryption.seal(body) if sealed else body,
             "sealed": sealed,
         }
-        postgres.change(_KEEP, values | kept)
+        postgres.execute(_KEEP, values | kept)
     return response
 
 
@@ -87,9 +87,7 @@ def forget() -> int:
 def _begin(values: dict[str, Any]) -> bool:
     """Take the key; False where it has been used. Waits for the same request, if it is under way."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(_BEGIN, values | {"wait": f"{_WAIT}s"})
-            return cursor.fetchone() is not None
+        return postgres.execute(_BEGIN, values | {"wait": f"{_WAIT}s"}).fetchone() is not None
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
             raise
