@@ -72,14 +72,19 @@ def test_a_created_schedule_says_all_that_is_promised(api: Api, ada: User, inbox
     assert api.get(answer["Location"].removeprefix("/api/v1")).json() == made
 
 
-def test_a_list_costs_four_statements_and_a_new_schedule_six(api: Api, ada: User, inbox: Channel) -> None:
+def test_a_list_costs_four_statements_a_read_two_and_a_new_schedule_with_a_key_six(
+    api: Api, ada: User, inbox: Channel
+) -> None:
     others = [make_channel(ada, kind) for kind in ("email", "webhook", "webhook")]
     for _ in range(5):
-        make_schedule(ada, others)
+        schedule = make_schedule(ada, others)
     api.get("/me")  # the token's last use is written once a minute
     with CaptureQueriesContext(connection) as listed:
         assert len(api.get("/schedules?search=plants&state=active&limit=3").json()["items"]) == 3
     assert len(statements(listed)) <= 4, statements(listed)
+    with CaptureQueriesContext(connection) as read:
+        assert api.get(f"/schedules/{schedule.id}").status_code == 200
+    assert len(statements(read)) <= 2, statements(read)
     for timing in ({"cron": {"expression": "1 2 3 * *"}}, {"intervalMinutes": 7}, {"onceAt": "2999-01-01T00:00:00Z"}):
         body = body_of(inbox, *others, timing=timing)
         with CaptureQueriesContext(connection) as created:
