@@ -117,7 +117,8 @@ def _report_speed(webs: dict[str, Web], requests: Requests, options: argparse.Na
 def _report_memory(web: Web, requests: Requests, options: argparse.Namespace) -> None:
     made = [kind["ours"] for kind in requests.values()]
     turn = itertools.cycle(made)
-    found, done = {}, 0
+    found: dict[str, float] = {}
+    done = 0
     for percent in (10, 50, 100):
         count = options.requests * percent // 100 - done
         rate, _ = uvloop.run(_load(web.port, lambda: next(turn)(), options.clients, count=count))

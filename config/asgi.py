@@ -4,14 +4,14 @@ import asyncio
 import contextvars
 import os
 from concurrent.futures import ThreadPoolExecutor
-from tempfile import SpooledTemporaryFile
-from typing import Any
+from functools import partial
+from typing import IO, Any
 
 import django
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
-from django.http import HttpResponse
+from django.http import HttpResponseBase
 from django.urls import set_script_prefix
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -47,17 +47,17 @@ class Handler(ASGIHandler):
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        run = contextvars.copy_context().run  # no request sees what an earlier one of its thread has set
-        respond = asyncio.get_running_loop().run_in_executor(self._threads, run, self._respond, scope, body)
-        await self.send_response(await respond, send)
+        # A copy, so that no request sees what an earlier one of its thread has set.
+        respond = partial(contextvars.copy_context().run, self._respond, scope, body)
+        await self.send_response(await asyncio.get_running_loop().run_in_executor(self._threads, respond), send)
 
-    def _respond(self, scope: dict[str, Any], body: "SpooledTemporaryFile[bytes]") -> HttpResponse:
+    def _respond(self, scope: dict[str, Any], body: IO[bytes]) -> HttpResponseBase:
         with body:
             set_script_prefix(get_script_prefix(scope))
             signals.request_started.send(sender=self.__class__, scope=scope)
-            request, response = self.create_request(scope, body)
-            if request is not None:
-                response = self.get_response(request)
+            request, refusal = self.create_request(scope, body)
+            response = refusal if request is None else self.get_response(request)
+            assert response is not None  # noqa: S101  # either of both is there
             response.close()  # returns the connection to the database
             return response
 

@@ -57,7 +57,7 @@ class ChannelsField(forms.MultipleChoiceField):
     def offer(self, own: Sequence[Channel]) -> None:
         self.own, self.choices = own, [(str(channel.id), str(channel)) for channel in own]
 
-    def clean(self, value: Any) -> list[Channel]:  # type: ignore[override]  # Django's own gives the ids
+    def clean(self, value: Any) -> list[Channel]:  # Django's own gives the ids
         chosen = {str(one).lower().replace("-", "") for one in value or ()}
         if not chosen:
             raise ValidationError(self.error_messages["required"], code="required")
