@@ -72,6 +72,7 @@ def values_of(owner: User) -> dict[str, object]:
     )
     return {
         "event_id": event.key,
+        "correlation_id": event.correlation_id,
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
         "channel_id": inbox.id,
