@@ -17,9 +17,9 @@ from django.db import transaction
 from common import encryption, strict_json
 from common.postgres import change
 from common.uuid7 import uuid7
-from events import ledger, matching, types
+from events import ledger, matching, schemes, types
 from events.envelope import LARGEST_DATA, Envelope
-from events.inbound import alerts, mapping, schemes
+from events.inbound import alerts, mapping
 from events.inbound.mapping import Fields
 from events.models import InboundAddress, InboundRequest
 from events.reasons import Code

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from common import encryption
 from common.uuid7 import uuid7
+from events import schemes
 from work.reasons import sentence
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ class InboundAddress(models.Model):
 
     def __str__(self) -> str:
         return self.label
+
+    @property
+    def scheme_label(self) -> str:
+        return schemes.SCHEMES[self.scheme][0] if self.scheme in schemes.SCHEMES else self.scheme
 
     def secrets(self) -> dict[str, str]:
         """Raises `encryption.Unreadable`."""

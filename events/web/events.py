@@ -78,7 +78,9 @@ def trace_page(request: PersonRequest, correlation_id: UUID) -> HttpResponse:
 def type_list(request: PersonRequest) -> HttpResponse:
     """The types that Carillon knows, and those that came lately, with the person's rules for each."""
     rules = list(Rule.objects.for_user(request.user).filter(enabled=True))
-    known = [(one, [rule for rule in rules if fits_pattern(rule.type_pattern, one.name)]) for one in types.TYPES.values()]
+    known = [
+        (one, [rule for rule in rules if fits_pattern(rule.type_pattern, one.name)]) for one in types.TYPES.values()
+    ]
     others = [
         (name, [rule for rule in rules if fits_pattern(rule.type_pattern, name)])
         for name in _seen(request)

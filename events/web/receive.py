@@ -16,9 +16,9 @@ LARGEST = 256 * 1024
 
 @csrf_exempt
 @require_POST
-def post(request: HttpRequest, token: str) -> HttpResponse:
+def post(request: HttpRequest, secret: str) -> HttpResponse:
     """202 and the ids of the events once they are stored; else why not, in words."""
-    address = receive.find(token)
+    address = receive.find(secret)
     if address is None:
         return JsonResponse({"detail": "There is no such address (any more)."}, status=404)
     verdict = request_limiter.check(f"inbound:{address.id}", settings.API_REQUESTS_PER_MINUTE)
