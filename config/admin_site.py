@@ -25,7 +25,7 @@ from schedules.admin import upcoming
 # (title, model, icon)
 _PAGES = [
     ("Dead letters", "notifications.deadletter", "unsubscribe"),
-    ("Interventions", "notifications.intervention", "history_edu"),
+    ("Interventions", "work.intervention", "history_edu"),
     ("Deliveries", "notifications.delivery", "send"),
     ("Notifications", "notifications.notification", "notifications"),
     ("Occurrences", "schedules.occurrence", "event_available"),

@@ -82,6 +82,26 @@ class Kind(Generic[C]):
         self._statements: dict[str, str] = {}
         KINDS[self.task] = self
 
+    @property
+    def name(self) -> str:
+        """What interventions and the command line call it: the name of its model."""
+        return str(self.model._meta.model_name)
+
+    @property
+    def rows(self) -> str:
+        """How the names of its rows' pages in the admin begin."""
+        return f"admin:{self.model._meta.app_label}_{self.name}"
+
+    @property
+    def dead_letters(self) -> str:
+        """How the names of its dead letters' pages begin: of the proxy `DeadLetter` in the app of its model."""
+        return f"admin:{self.model._meta.app_label}_deadletter"
+
+    @property
+    def handler_name(self) -> str:
+        """What people call the code that runs it, such as "provider"."""
+        return str(self.model._meta.get_field(self.handler).verbose_name)  # type: ignore[union-attr]
+
     def read(self, row: Any, **common: Any) -> C:
         """The claim from what `columns` loaded; `common` are the fields of `Claim`. What it raises ends the work."""
         raise NotImplementedError
@@ -160,6 +180,19 @@ class Kind(Generic[C]):
 
 KINDS: dict[str, Kind[Any]] = {}
 """By the name of their task."""
+
+
+def kind_of(model: type[Any]) -> Kind[Any]:
+    """The kind whose rows these are; `model` may be a proxy."""
+    return kind_named(str(model._meta.concrete_model._meta.model_name))
+
+
+def kind_named(name: str) -> Kind[Any]:
+    """Raises LookupError where the code has no such kind."""
+    for kind in KINDS.values():
+        if kind.name == name:
+            return kind
+    raise LookupError(name)
 
 
 def route(name: str, *_: Any, **__: Any) -> dict[str, str] | None:
