@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 from common.postgres import change, column, query
 from work import manual
-from work.kinds import Kind, kind_named, kind_of
+from work.kinds import KINDS, Kind, kind_of
 from work.models import DEAD_LETTERS, Intervention, InterventionItem
 from work.reasons import Code, Reason
 from work.wakes import Wake, publish_after_commit
@@ -218,9 +218,9 @@ INSERT INTO work_interventionitem (intervention_id, work_id) SELECT %s, unnest(%
 
 
 def touched_by(intervention: Intervention) -> QuerySet[Any]:
-    """Its work that still exists. Raises LookupError where the code no longer has its kind."""
+    """Its work that still exists. Raises KeyError where the code no longer has its kind."""
     items = InterventionItem.objects.filter(intervention=intervention)
-    return kind_named(intervention.kind).model._default_manager.filter(pk__in=items.values("work_id"))
+    return KINDS[intervention.kind].model._default_manager.filter(pk__in=items.values("work_id"))
 
 
 def progress(intervention: Intervention) -> dict[str, int]:

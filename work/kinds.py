@@ -80,7 +80,7 @@ class Kind(Generic[C]):
         self.words = self.model.words
         self._names: dict[str, str] | None = None
         self._statements: dict[str, str] = {}
-        KINDS[self.task] = self
+        KINDS[self.name] = self
 
     @property
     def name(self) -> str:
@@ -179,23 +179,14 @@ class Kind(Generic[C]):
 
 
 KINDS: dict[str, Kind[Any]] = {}
-"""By the name of their task."""
+"""By name."""
 
 
 def kind_of(model: type[Any]) -> Kind[Any]:
     """The kind whose rows these are; `model` may be a proxy."""
-    return kind_named(str(model._meta.concrete_model._meta.model_name))
-
-
-def kind_named(name: str) -> Kind[Any]:
-    """Raises LookupError where the code has no such kind."""
-    for kind in KINDS.values():
-        if kind.name == name:
-            return kind
-    raise LookupError(name)
+    return KINDS[model._meta.concrete_model._meta.model_name]
 
 
 def route(name: str, *_: Any, **__: Any) -> dict[str, str] | None:
     """Celery's router: each kind's task goes to its kind's queue."""
-    kind = KINDS.get(name)
-    return None if kind is None else {"queue": kind.queue}
+    return next(({"queue": kind.queue} for kind in KINDS.values() if kind.task == name), None)

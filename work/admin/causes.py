@@ -105,37 +105,31 @@ def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    act = partial(dead_letters.try_one, Which(admin.kind, cause=cause))
-    return _done(admin, request, cause, intervene(request, admin.kind, act, "Replayed to test."))
+    return _act(
+        admin, request, cause, partial(dead_letters.try_one, Which(admin.kind, cause=cause)), "Replayed to test."
+    )
 
 
 def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    form = Rate(request.POST)
+    form, which = Rate(request.POST), Which(admin.kind, cause=cause)
     if not form.is_valid():
         return _show(admin, request, cause, form, Reason())
-    per_minute, max_age = form.cleaned_data["per_minute"], form.cleaned_data["max_age"]
-    which = Which(admin.kind, cause=cause)
-
-    def act(who: Who) -> Done:
-        skip = dead_letters.stale(max_age)
-        return dead_letters.replay(which.rows(), str(which), who, cause=cause, per_minute=per_minute, skip=skip)
-
-    return _done(admin, request, cause, intervene(request, admin.kind, act, f"Replayed, {per_minute} a minute."))
+    per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
+    act = partial(dead_letters.replay, which.rows(), str(which), cause=cause, per_minute=per_minute, skip=skip)
+    return _act(admin, request, cause, act, f"Replayed, {per_minute} a minute.")
 
 
 def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    form = Reason(request.POST)
+    form, which = Reason(request.POST), Which(admin.kind, cause=cause)
     if not form.is_valid():
         return _show(admin, request, cause, Rate(), form)
-    which, reason = Which(admin.kind, cause=cause), form.cleaned_data["reason"]
-
-    def act(who: Who) -> Done:
-        return dead_letters.discard(which.rows(), str(which), who, reason, cause=cause)
-
-    return _done(admin, request, cause, intervene(request, admin.kind, act, f"Discarded: {reason}"))
+    reason = form.cleaned_data["reason"]
+    act = partial(dead_letters.discard, which.rows(), str(which), reason=reason, cause=cause)
+    return _act(admin, request, cause, act, f"Discarded: {reason}")
 
 
-def _done(admin: Any, request: HttpRequest, cause: str, done: Done) -> HttpResponse:
+def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[[Who], Done], log_message: str) -> HttpResponse:
+    done = intervene(request, admin.kind, act, log_message)
     if done.stale:
         admin.message_user(request, f"{done.stale:,} stale, skipped.", messages.WARNING)
     if done.intervention is None:
@@ -182,7 +176,7 @@ def _newest(admin: Any, request: HttpRequest, group: Group) -> dict[str, Any]:
         return [columns.to_row(admin.opts.label_lower, letter.pk, first), *others]
 
     letters = admin.get_queryset(request).filter(cause=group.cause).order_by("-settled_at")[:_NEWEST]
-    headers = [label_for_field(name, admin.model, admin).capitalize() for name in admin.newest]
+    headers = [str(label_for_field(name, admin.model, admin)).capitalize() for name in admin.newest]
     return {"headers": headers, "rows": [cells(letter) for letter in letters]}
 
 

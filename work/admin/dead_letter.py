@@ -35,13 +35,13 @@ class DeadLetterAdmin(WorkAdmin):
     """
 
     newest: ClassVar[tuple[str, ...]] = ("key", "why", "settled")
-    list_display = ("key", "state_label", "why", "settled", "tries", "replays")
-    list_filter = (DiedWithin,)
+    list_display: ClassVar[tuple[str, ...]] = ("key", "state_label", "why", "settled", "tries", "replays")
+    list_filter: tuple[type, ...] = (DiedWithin,)
     ordering = ("-settled_at",)
-    link_lookups = ("cause",)
+    link_lookups: ClassVar[tuple[str, ...]] = ("cause",)
     empty_text = "No dead letters."
-    actions = ("replay", "discard", "mark_fixed")
-    actions_detail = ("replay_one", "discard_one", "mark_fixed_one")
+    actions: ClassVar[tuple[str, ...]] = ("replay", "discard", "mark_fixed")
+    actions_detail: ClassVar[tuple[str, ...]] = ("replay_one", "discard_one", "mark_fixed_one")
 
     def state_filter(self, words: Words) -> type:
         # Without a row limit: dead letters have their own index.
@@ -140,10 +140,7 @@ class DeadLetterAdmin(WorkAdmin):
             letters = "1 dead letter is" if count == 1 else f"{count:,} dead letters are"
             return self._ask(request, action, count, letters, form)
         reason = form.cleaned_data["reason"]
-
-        def act(which: str, who: Who) -> Done:
-            return dead_letters.discard(rows, which, who, reason, what=what)
-
+        act = partial(dead_letters.discard, rows, reason=reason, what=what)
         self.act(request, rows, act, f"{what.label.capitalize()}: {reason}", what.label)
         return None
 

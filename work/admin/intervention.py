@@ -18,7 +18,7 @@ from common.admin.base import ReadOnlyAdmin
 from people.models import User
 from work import dead_letters
 from work.dead_letters import Done, Who
-from work.kinds import KINDS, Kind, kind_named
+from work.kinds import KINDS, Kind
 from work.models import DEAD_LETTERS, Intervention
 
 _RELOAD = 5  # seconds
@@ -41,7 +41,7 @@ class InterventionAdmin(ReadOnlyAdmin):
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         row = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
-        if row is not None and row.kind not in {kind.name for kind in KINDS.values()}:
+        if row is not None and row.kind not in KINDS:
             self.message_user(request, f"There is no “{row.kind}” any more.", messages.WARNING)
             return redirect("admin:work_intervention_changelist")
         page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
@@ -55,7 +55,7 @@ class InterventionAdmin(ReadOnlyAdmin):
     def of_cause(self, row: Intervention) -> SafeString:
         if not row.cause:
             return SafeString(columns.NONE)
-        return columns.to_page(f"{kind_named(row.kind).dead_letters}_cause", "cause", cause=row.cause)
+        return columns.to_page(f"{KINDS[row.kind].dead_letters}_cause", "cause", cause=row.cause)
 
     @admin.display(description="rate")
     def speed(self, row: Intervention) -> str:
@@ -63,7 +63,7 @@ class InterventionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="now")
     def progress(self, row: Intervention) -> str:
-        words, counts = kind_named(row.kind).words, dead_letters.progress(row)
+        words, counts = KINDS[row.kind].words, dead_letters.progress(row)
         states = {
             "waiting": ["pending"],
             words.working: [words.working],
@@ -78,7 +78,7 @@ class InterventionAdmin(ReadOnlyAdmin):
     @admin.display(description="its work")
     def letters(self, row: Intervention) -> SafeString:
         """Failed work first."""
-        model = kind_named(row.kind).model._meta.label_lower
+        model = KINDS[row.kind].model._meta.label_lower
         rows = sorted(
             dead_letters.touched_by(row).order_by("-pk")[:_SHOWN], key=lambda row: row.state not in DEAD_LETTERS
         )
@@ -87,7 +87,7 @@ class InterventionAdmin(ReadOnlyAdmin):
 
 
 def _is_open(row: Intervention, counts: dict[str, int]) -> bool:
-    return bool(counts.keys() & {"pending", kind_named(row.kind).words.working})
+    return bool(counts.keys() & {"pending", KINDS[row.kind].words.working})
 
 
 @transaction.atomic
@@ -95,6 +95,6 @@ def intervene(request: HttpRequest, kind: Kind[Any], act: Callable[[Who], Done],
     """Let the operator act on dead letters, and write it to the log of each row."""
     operator = cast(User, request.user)
     done = act(Who(operator.pk, operator.email))
-    rows = [kind.model(pk=key) for key in done.changed]
+    rows = [kind.model(id=key) for key in done.changed]
     LogEntry.objects.log_actions(operator.pk, rows, CHANGE, log_message)
     return done

@@ -47,8 +47,8 @@ class WorkAdmin(ReadOnlyAdmin):
 
     kind: ClassVar[Kind[Any]]
     about: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
-    list_display = ("key", "state_label", "tries", "available", "why")
-    list_filter = (Period,)
+    list_display: ClassVar[tuple[str, ...]] = ("key", "state_label", "tries", "available", "why")
+    list_filter: tuple[type, ...] = (Period,)
     ordering = ("-id",)
     search_fields = ("id",)
     search_help_text = "An idempotency key."

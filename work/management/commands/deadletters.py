@@ -53,13 +53,12 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        kinds = sorted(kind.name for kind in KINDS.values())
         verbs = parser.add_subparsers(dest="verb", required=True)
         seen = verbs.add_parser("list", help="their causes; with --cause or --id, the letters themselves")
         again = verbs.add_parser("replay", help="replay them, with the same idempotency keys, oldest first")
         gone = verbs.add_parser("discard", help="discard them, and say why")
         for verb in (seen, again, gone):
-            verb.add_argument("--kind", choices=kinds, help="of this kind of work")
+            verb.add_argument("--kind", choices=sorted(KINDS), help="of this kind of work")
             verb.add_argument("--handler", "--provider", default="", help="of this provider, such as webhook")
             verb.add_argument("--cause", default="", help="of this cause, as list shows it")
             verb.add_argument(
@@ -73,10 +72,10 @@ class Command(BaseCommand):
         gone.add_argument("--reason", required=True, help="kept with each of them, and shown to its owner")
 
     def handle(self, *args: Any, verb: str, **options: Any) -> None:
-        kinds = [kind for kind in KINDS.values() if options["kind"] in (None, kind.name)]
         chosen = [
-            Which(kind, options["handler"], options["cause"], options["since"], options["id"])
-            for kind in sorted(kinds, key=lambda kind: kind.name)
+            Which(KINDS[name], options["handler"], options["cause"], options["since"], options["id"])
+            for name in sorted(KINDS)
+            if options["kind"] in (None, name)
         ]
         match verb:
             case "list":
@@ -88,8 +87,11 @@ class Command(BaseCommand):
 
     def _list(self, chosen: list[Which]) -> None:
         if chosen[0].cause or chosen[0].ids:
-            for which in chosen:
-                self._list_letters(which)
+            for rows in (which.rows().order_by("-settled_at") for which in chosen):
+                for letter in rows[:_MOST_SHOWN]:
+                    self.stdout.write(f"{letter.pk}  {_said(letter.settled_at)}  {letter.state:7}  {letter.reason}")
+                if (count := rows.count()) > _MOST_SHOWN:
+                    self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
             return
         found = [group for which in chosen for group in dead_letters.groups(which)]
         width = max((len(group.cause) for group in found), default=0)
@@ -101,23 +103,12 @@ class Command(BaseCommand):
         if not found:
             self.stdout.write("No dead letters.")
 
-    def _list_letters(self, which: Which) -> None:
-        rows = which.rows().order_by("-settled_at")
-        for letter in rows[:_MOST_SHOWN]:
-            self.stdout.write(f"{letter.pk}  {_said(letter.settled_at)}  {letter.state:7}  {letter.reason}")
-        if (count := rows.count()) > _MOST_SHOWN:
-            self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
-
     def _replay(self, chosen: list[Which], options: dict[str, Any]) -> None:
         self._confirm("Replay", chosen, options["yes"])
         # A letter that is named by its key is replayed even if it is stale.
         skip = None if options["id"] and options["max_age"] is None else dead_letters.stale(options["max_age"])
-        done = [
-            dead_letters.replay(
-                which.rows(), str(which), _who(), cause=which.cause, per_minute=options["rate"], skip=skip
-            )
-            for which in chosen
-        ]
+        how = {"per_minute": options["rate"], "skip": skip}
+        done = [dead_letters.replay(one.rows(), str(one), _who(), cause=one.cause, **how) for one in chosen]
         rate = f", {options['rate']} a minute" if options["rate"] else ""
         self._tell(done, f"will be replayed{rate}.")
 
@@ -125,10 +116,8 @@ class Command(BaseCommand):
         if not (reason := options["reason"].strip()):
             raise CommandError("Say why with --reason: it is kept with each letter, and shown to its owner.")
         self._confirm("Discard", chosen, options["yes"])
-        self._tell(
-            [dead_letters.discard(which.rows(), str(which), _who(), reason, cause=which.cause) for which in chosen],
-            "discarded.",
-        )
+        done = [dead_letters.discard(one.rows(), str(one), _who(), reason, cause=one.cause) for one in chosen]
+        self._tell(done, "discarded.")
 
     def _confirm(self, what: str, chosen: list[Which], yes: bool) -> None:
         count, said = sum(which.rows().count() for which in chosen), chosen[0]
