@@ -76,8 +76,8 @@ def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = 
     manual.discard(Delivery, held, reason)
     new = [wake.id for wake in due]
     publish_after_commit(due[:PUBLISHED_AT_ONCE])
-    what = Intervention.What.AS_NEW
-    return Done(held, 0, dead_letters.record(DELIVERY, who, what, which, cause, held, new, reason=str(reason)), new)
+    made = Intervention(what=Intervention.What.AS_NEW, which=which, cause=cause, reason=str(reason))
+    return Done(held, 0, dead_letters.record(made, who, DELIVERY, held, new), new)
 
 
 def _copy(letter: Delivery, who: Who) -> NewNotification:

@@ -144,7 +144,8 @@ def replay(
     changed = set(manual.replay(kind.model, held, 60 / per_minute if per_minute else 0.0))
     again = [key for key in held if key in changed]
     publish_after_commit(Wake(kind.task, key) for key in again[: 1 if per_minute else PUBLISHED_AT_ONCE])
-    return Done(again, stale_ones, record(kind, who, what, which, cause, again, per_minute=per_minute))
+    made = Intervention(what=what, which=which, cause=cause, per_minute=per_minute)
+    return Done(again, stale_ones, record(made, who, kind, again))
 
 
 def try_one(which: Which, who: Who) -> Done:
@@ -169,7 +170,8 @@ def discard(
     """Nothing is done, and each keeps the reason: not needed (DISCARDED), or dealt with otherwise (FIXED)."""
     kind, held = kind_of(rows.model), locked(rows)
     manual.discard(kind.model, held, Reason(_REASONS[what], said=reason))
-    return Done(held, 0, record(kind, who, what, which, cause, held, reason=reason))
+    made = Intervention(what=what, which=which, cause=cause, reason=reason)
+    return Done(held, 0, record(made, who, kind, held))
 
 
 def locked(rows: QuerySet[Any]) -> list[UUID]:
@@ -183,31 +185,14 @@ def locked(rows: QuerySet[Any]) -> list[UUID]:
 
 
 def record(
-    kind: Kind[Any],
-    who: Who,
-    what: Intervention.What,
-    which: str,
-    cause: str,
-    letters: Sequence[UUID],
-    new: Sequence[UUID] = (),
-    *,
-    per_minute: int | None = None,
-    reason: str = "",
+    made: Intervention, who: Who, kind: Kind[Any], letters: Sequence[UUID], new: Sequence[UUID] = ()
 ) -> Intervention | None:
-    """Record an action on letters, and the `new` work that replaces them; None, and no record, if there were none."""
+    """Save what was done to the letters, and the `new` work that replaces them; None where there were no letters."""
     if not letters:
         return None
-    made = Intervention.objects.create(
-        by_id=who.user_id,
-        who=who.name,
-        what=what,
-        kind=kind.name,
-        which=which[:500],
-        cause=cause,
-        count=len(letters),
-        per_minute=per_minute,
-        reason=reason[:300],
-    )
+    made.by_id, made.who, made.kind, made.count = who.user_id, who.name, kind.name, len(letters)
+    made.which, made.reason = made.which[:500], made.reason[:300]
+    made.save(force_insert=True)
     change(_ITEMS, [made.pk, column([*letters, *new])])
     return made
 

@@ -24,7 +24,7 @@ class DeliveryRecord(WorkAdmin):
     """The common part of deliveries and dead letters."""
 
     kind = DELIVERY
-    about = (("said", "person"), ("to_channel", "provider_name"), ("cause", "read"))
+    about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"))
     list_select_related = ("channel", "notification__user")
     search_help_text = "An idempotency key, or the beginning of a person's email address."
 
@@ -50,7 +50,7 @@ class DeliveryRecord(WorkAdmin):
     person = columns.column("person", "notification", cells.person)
     to_channel = columns.column("channel", "channel", cells.channel)
     provider_name = columns.column("provider", "provider", providers.label)
-    cause = columns.column("cause", "notification", cells.origin)
+    origin = columns.column("comes from", "notification", cells.origin)
     read = columns.instant_column("read", "read_at")
 
 

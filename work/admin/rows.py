@@ -66,7 +66,7 @@ class WorkAdmin(ReadOnlyAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (
-            (None, {"fields": (("state_label", "reason"), *self.about, "interventions")}),
+            (None, {"fields": (("state_label", "reason"), *self.about, "cause", "interventions")}),
             ("Counts", {"fields": (("tries", "replays"), ("released", "wakes"))}),
             ("Instants", {"fields": (("created", "available"), ("settled", "expires"), ("leased",))}),
             ("Idempotency key", {"fields": ("id",)}),
@@ -89,4 +89,4 @@ class WorkAdmin(ReadOnlyAdmin):
         found = Intervention.objects.filter(items__work_id=row.pk)
         links = ((columns.to_row("work.intervention", one.pk, columns.instant(one.at)), one) for one in found)
         lines = ((link, one.get_what_display(), one.who, one.reason) for link, one in links)
-        return format_html_join("", "<div>{}, {} by {}: {}</div>", lines) or SafeString(columns.NONE)
+        return format_html_join("", "<div>{} {} by {}. {}</div>", lines) or SafeString(columns.NONE)
