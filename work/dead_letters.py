@@ -148,10 +148,10 @@ def replay(
     return Done(again, stale_ones, record(made, who, kind, again))
 
 
-def try_one(which: Which, who: Who) -> Done:
+def try_one(rows: QuerySet[Any], which: str, who: Who, *, cause: str = "") -> Done:
     """Replay the newest of them, alone, to see whether its cause is fixed."""
-    newest = which.rows().order_by("-settled_at")[:1]
-    return replay(newest, f"the newest {which}", who, cause=which.cause, what=_WHAT.TESTED)
+    newest = rows.order_by("-settled_at")[:1]
+    return replay(newest, f"the newest {which}", who, cause=cause, what=_WHAT.TESTED)
 
 
 _REASONS = {_WHAT.DISCARDED: Code.DISCARDED, _WHAT.FIXED: Code.FIXED}

@@ -18,11 +18,11 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from common.admin import columns
+from common.admin import columns, rights
 from common.admin.confirm import Reason
 from work import dead_letters
 from work.admin.intervention import intervene
-from work.dead_letters import Done, Group, Which, Who
+from work.dead_letters import Done, Group, Which
 from work.models import Intervention
 
 _NEWEST = 20
@@ -105,36 +105,35 @@ def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    return _act(
-        admin, request, cause, partial(dead_letters.try_one, Which(admin.kind, cause=cause)), "Replayed to test."
-    )
+    return _act(admin, request, cause, dead_letters.try_one, "Replayed to test.")
 
 
 def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    form, which = Rate(request.POST), Which(admin.kind, cause=cause)
+    form = Rate(request.POST)
     if not form.is_valid():
         return _show(admin, request, cause, form, Reason())
     per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
-    act = partial(dead_letters.replay, which.rows(), str(which), cause=cause, per_minute=per_minute, skip=skip)
+    act = partial(dead_letters.replay, per_minute=per_minute, skip=skip)
     return _act(admin, request, cause, act, f"Replayed, {per_minute} a minute.")
 
 
 def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    form, which = Reason(request.POST), Which(admin.kind, cause=cause)
+    form = Reason(request.POST)
     if not form.is_valid():
         return _show(admin, request, cause, Rate(), form)
     reason = form.cleaned_data["reason"]
-    act = partial(dead_letters.discard, which.rows(), str(which), reason=reason, cause=cause)
-    return _act(admin, request, cause, act, f"Discarded: {reason}")
+    return _act(admin, request, cause, partial(dead_letters.discard, reason=reason), f"Discarded: {reason}")
 
 
-def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[[Who], Done], log_message: str) -> HttpResponse:
-    done = intervene(request, admin.kind, act, log_message)
+def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[..., Done], log_message: str) -> HttpResponse:
+    which = Which(admin.kind, cause=cause)
+    rows = rights.rows_within(request, which.rows())
+    done = intervene(request, admin.kind, partial(act, rows, str(which), cause=cause), log_message)
     if done.stale:
         admin.message_user(request, f"{done.stale:,} stale, skipped.", messages.WARNING)
     if done.intervention is None:
         admin.message_user(request, "Nothing changed. No dead letter of this cause is left.", messages.WARNING)
-        if Which(admin.kind, cause=cause).rows().exists():
+        if which.rows().exists():
             return redirect(f"{admin.kind.dead_letters}_cause", cause)
         return redirect(f"{admin.kind.dead_letters}_causes")
     return redirect("admin:work_intervention_change", done.intervention.pk)

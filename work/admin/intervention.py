@@ -33,7 +33,16 @@ class InterventionAdmin(ReadOnlyAdmin):
     list_display_links = ("when",)
     ordering = ("-id",)
     link_lookups = ("cause",)
-    fields = (("what", "count"), "progress", "letters", ("who", "when"), ("which", "of_cause"), ("kind", "speed"), "reason")
+    fields = (
+        ("what", "count"),
+        "progress",
+        "letters",
+        ("who", "when"),
+        ("which", "of_cause"),
+        "kind",
+        "speed",
+        "reason",
+    )
     empty_text = "No dead letter was replayed or discarded yet."
 
     def search(self, rows: Any, term: str) -> Any:

@@ -87,7 +87,8 @@ def test_only_what_was_meant_is_touched(channel: Channel) -> None:
 def test_one_is_tried_the_newest_and_alone(channel: Channel) -> None:
     _, newest = make_dead(channel, 2)
     newest.refresh_from_db()
-    done = dead_letters.try_one(Which(DELIVERY, cause=newest.cause), OPERATOR)
+    which = Which(DELIVERY, cause=newest.cause)
+    done = dead_letters.try_one(which.rows(), str(which), OPERATOR, cause=which.cause)
     assert done.changed == [newest.id]
     assert done.intervention is not None
     assert (done.intervention.what, done.intervention.cause) == ("tested", newest.cause)
