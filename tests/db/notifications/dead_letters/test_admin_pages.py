@@ -123,7 +123,9 @@ def test_an_empty_list_says_so(operator: Client) -> None:
 
 def test_who_may_only_look_cannot_act_and_nobody_else_looks(client: Client, letters: list[Delivery]) -> None:
     staff = make_user(is_staff=True)
-    staff.user_permissions.add(Permission.objects.get(codename="view_deadletter"))
+    staff.user_permissions.add(
+        Permission.objects.get(codename="view_deadletter", content_type__app_label="notifications")
+    )
     client.force_login(staff)
     assert "Replay" not in shown(client, page_of(letters)).split("<main")[-1]
     for act in ("try", "replay", "discard"):
