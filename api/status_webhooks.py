@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import paging, versions
 from api.access import ApiRequest, Bearer
 from api.answers import answer, secret_answer
-from api.fields import Body, Instant, written
+from api.fields import Body, Instant, Texts, written
 from api.problems import FieldError, Problem, conflict, invalid, not_found
 from notifications import providers
 from notifications.change_types import STATUS
@@ -31,7 +31,7 @@ from people.user_lock import lock_user
 
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
-Types = Annotated[list[str], Field(examples=[["delivery.dead", "schedule.*"]])]
+Types = Annotated[Texts, Field(examples=[["delivery.dead", "schedule.*"]])]
 _EXAMPLE: dict[str, Any] = {"url": "https://example.org/carillon", "types": ["delivery.*", "notification.failed"]}
 
 

@@ -26,7 +26,7 @@ Fields = dict[str, str | None]
 class NewChannel(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
 
-    kind: str = Field(description="One of those that `GET /channels/kinds` lists.")
+    kind: str = Field(max_length=100, description="One of those that `GET /channels/kinds` lists.")
     label: str = Field("", description="At most 80 characters; without one, the name of the kind.")
     fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
 
