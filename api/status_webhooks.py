@@ -124,22 +124,23 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
 @router.get("/{uuid:webhook_id}", response=StatusWebhook, summary="Read a status webhook")
 def read_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """Without its secrets."""
-    found = _own(request).filter(id=webhook_id).first()
-    if found is None:
-        raise not_found()
-    return _show(found)
+    return _show(_find(request, webhook_id))
 
 
 @router.patch("/{uuid:webhook_id}", response=StatusWebhook, summary="Change a status webhook")
 def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWebhookPatch) -> HttpResponse:
     """Other types count from now on. A new `url` gets a code, and nothing else until it is verified."""
+    read = _find(request, webhook_id)
+    provider, stored = providers.get(STATUS), changes.readable_destination(read)
+    given = body.model_dump(exclude_unset=True)
+    typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
+    details, label = change_form(typed, provider, stored), LabelForm({"label": given.get("label", read.label)})
+    # Looks at the address, which takes time, so outside of the lock.
+    _check(request, details, label)
+    after = provider.update(stored, details.cleaned_data)
     with _changing(request, webhook_id) as channel:
-        provider, stored = providers.get(STATUS), changes.readable_destination(channel)
-        given = body.model_dump(exclude_unset=True)
-        typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
-        details, label = change_form(typed, provider, stored), LabelForm({"label": given.get("label", channel.label)})
-        _check(request, details, label)
-        after = provider.update(stored, details.cleaned_data)
+        if changes.fingerprint(channel) != changes.fingerprint(read):
+            raise conflict("It has changed meanwhile. See current.", current=document(channel))
         with _refusals():
             changed = changes.change(channel, changes.fingerprint(channel), after, label.cleaned_data["label"])
             if changed.verified_at is None and changed.link_id != channel.link_id:
@@ -219,6 +220,13 @@ def _own(request: ApiRequest) -> Any:
     return Channel.objects.for_user(request.auth.user).filter(provider=STATUS)
 
 
+def _find(request: ApiRequest, webhook_id: UUID) -> Channel:
+    found: Channel | None = _own(request).filter(id=webhook_id).first()
+    if found is None:
+        raise not_found()
+    return found
+
+
 @contextmanager
 def _changing(request: ApiRequest, webhook_id: UUID) -> Iterator[Channel]:
     """Lock it in a transaction, if it is as `If-Match` says. Raises problems 404 and 412."""
@@ -238,7 +246,9 @@ def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:
 
 
 def _check(request: ApiRequest, *forms: Form) -> None:
-    if not address_checks.are_valid(request.auth.user_id, *forms):
+    # The answer to an Idempotency-Key is kept in the transaction of the operation.
+    look = "Idempotency-Key" not in request.headers
+    if not address_checks.are_valid(request.auth.user_id, *forms, look=look):
         raise invalid(
             *(
                 FieldError("(body)" if name == "__all__" else name, str(error))
