@@ -67,7 +67,7 @@ _REASONS = {
     "413": "The body is too large",
     "415": "The body is not JSON in UTF-8",
     "422": "A field or a parameter is not valid, or the Idempotency-Key belongs to another request",
-    "429": "Too many requests; see Retry-After",
+    "429": "Too many requests; see Retry-After. Without that header, a limit of a day",
 }
 
 

@@ -18,8 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import paging, versions
 from api.access import ApiRequest, Bearer
 from api.answers import answer, secret_answer
+from api.channels.actions import too_many
 from api.fields import Body, Instant, Texts, written
-from api.problems import FieldError, Problem, conflict, invalid, not_found
+from api.problems import FieldError, conflict, invalid, not_found
 from notifications import providers
 from notifications.change_types import STATUS
 from notifications.channels import changes, verification
@@ -267,9 +268,7 @@ def _refusals() -> Iterator[None]:
     except (changes.Refused, verification.Refused) as refusal:
         raise conflict(str(refusal)) from None
     except (codes.TooSoon, verification.TooMany) as refusal:
-        raise Problem(
-            429, "too-many-codes", "Too many codes or tests.", str(refusal), headers={"Retry-After": "60"}
-        ) from None
+        raise too_many(refusal) from None
 
 
 def _etag(channel: Channel) -> str:
