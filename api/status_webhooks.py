@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
@@ -33,6 +33,16 @@ from people.user_lock import lock_user
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
 Types = Annotated[Texts, Field(examples=[["delivery.dead", "schedule.*"]])]
+
+
+def _one_line_each(headers: dict[str, str]) -> dict[str, str]:
+    """The form has them as lines, so a colon in a name or a line break in a value would make other headers."""
+    if any(":" in name or len(f"{name}.{value}.".splitlines()) > 1 for name, value in headers.items()):
+        raise ValueError("Write names without a colon, and values in one line.")
+    return headers
+
+
+Headers = Annotated[dict[str, str], AfterValidator(_one_line_each)]
 _EXAMPLE: dict[str, Any] = {"url": "https://example.org/carillon", "types": ["delivery.*", "notification.failed"]}
 
 
@@ -45,7 +55,7 @@ class StatusWebhookBody(Body):
     types: Types
     label: str = Field("", max_length=80)
     secret: str = Field("", max_length=200)
-    headers: dict[str, str] = Field(default={}, description="Headers that the receiver requires.")
+    headers: Headers = Field(default={}, description="Headers that the receiver requires.")
     everybody: bool = False
 
 
