@@ -72,7 +72,7 @@ class SchedulePatch(ScheduleBody):
 
     title: str = Field(None)  # type: ignore[assignment]  # absent, never null
     timing: Timing = Field(None)  # type: ignore[assignment]
-    channels: Texts = Field(None)  # type: ignore[assignment]
+    channels: Texts = Field(None)  # type: ignore[arg-type]
 
 
 def draft(body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None) -> Draft:
