@@ -284,7 +284,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     # Tell operators about waiting dead letters.
     "tell-operators": {
-        "task": "notifications.tell_operators",
+        "task": "work.tell_operators",
         "schedule": crontab(hour="7", minute="0"),
     },
     # Send changes to status webhooks.
