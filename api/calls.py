@@ -37,7 +37,7 @@ def handle(run: Run) -> Run:
             if not verdict.allowed:
                 raise too_many(verdict)
             if request.method == "POST" and (key := request.headers.get(idempotency.HEADER)) is not None:
-                response = idempotency.once(token.user, key, request, lambda: run(request, *args, **kwargs))
+                response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
             else:
                 response = run(request, *args, **kwargs)
         except Exception as error:
