@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field
 
-from api.fields import Body
+from api.fields import Body, Data
 from api.problems import FieldError, Problem, invalid
 from api.schedules import document, timing
 from api.schedules.timing import Timing
@@ -18,8 +17,6 @@ from people.models import User
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.reminder_form import ReminderForm
-
-LARGEST_DATA = 16 * 1024
 
 _EXAMPLE: Any = {
     "title": "Water the plants",
@@ -54,15 +51,7 @@ class ScheduleBody(Body):
     spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")
     stale_after: int | None = Field(None, description="Seconds after which it is not sent any more.")
     category: str = Field("", description="A word of yours. Webhooks get it, and the list filters by it.")
-    data: dict[str, Any] | None = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
-
-    @field_validator("data")
-    @classmethod
-    def _is_small(cls, data: dict[str, Any] | None) -> dict[str, Any] | None:
-        size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
-        if size > LARGEST_DATA:
-            raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are kept. Send less.")
-        return data
+    data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
 class SchedulePatch(ScheduleBody):
