@@ -7,14 +7,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from api import access, idempotency
-from api.problems import FieldError, Problem, invalid, not_found
+from api.problems import FieldError, Problem, invalid, not_found, too_many
 from common import request_limiter
 from common.postgres import is_outage
 
@@ -31,10 +30,10 @@ def handle(run: Run) -> Run:
         headers: dict[str, str] = {}
         try:
             request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
-            verdict = request_limiter.check(f"token:{token.id}", settings.API_REQUESTS_PER_MINUTE)
+            verdict = request_limiter.check(f"token:{token.id}")
             headers = verdict.headers
             if not verdict.allowed:
-                raise too_many(verdict)
+                raise too_many(verdict, "This token")
             if request.method == "POST" and (key := request.headers.get("Idempotency-Key")) is not None:
                 response = idempotency.once(token.user, key, request, lambda: run(request, *args, **kwargs))
             else:
@@ -46,18 +45,6 @@ def handle(run: Run) -> Run:
         return response
 
     return handled
-
-
-def too_many(verdict: request_limiter.Verdict) -> Problem:
-    return Problem(
-        429,
-        "too-many-requests",
-        "This token has made too many requests.",
-        f"At most {verdict.limit} a minute are allowed. Try again in {verdict.reset} s.",
-        headers=verdict.headers | {"Retry-After": str(max(1, verdict.reset))},
-        allowed=False,
-        reset=verdict.reset,
-    )
 
 
 def add_error_handlers(api: NinjaAPI) -> None:
