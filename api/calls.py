@@ -13,7 +13,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from api import access, idempotency
-from api.problems import FieldError, Problem, invalid, not_found, too_many
+from api.problems import FieldError, Problem, invalid, not_found
 from common import request_limiter
 from common.postgres import is_outage
 
@@ -45,6 +45,18 @@ def handle(run: Run) -> Run:
         return response
 
     return handled
+
+
+def too_many(verdict: request_limiter.Verdict, who: str) -> Problem:
+    return Problem(
+        429,
+        "too-many-requests",
+        f"{who} has made too many requests.",
+        f"At most {verdict.limit} a minute are allowed. Try again in {verdict.reset} s.",
+        headers=verdict.headers,
+        allowed=False,
+        reset=verdict.reset,
+    )
 
 
 def add_error_handlers(api: NinjaAPI) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from api.problems import CONTENT_TYPE, of_status, too_many
+from api.calls import too_many
+from api.problems import CONTENT_TYPE, of_status
 from common import request_limiter
 
 _KEPT = ("Allow", "Retry-After")

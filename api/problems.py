@@ -10,8 +10,6 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from common.request_limiter import Verdict
-
 CONTENT_TYPE = "application/problem+json"
 
 
@@ -73,18 +71,6 @@ def invalid(*errors: FieldError, kept: bool = False) -> Problem:
 def not_found() -> Problem:
     """Also for what belongs to somebody else."""
     return Problem(404, "not-found", "There is nothing here.", "It does not exist, or it is not yours.")
-
-
-def too_many(verdict: Verdict, who: str) -> Problem:
-    return Problem(
-        429,
-        "too-many-requests",
-        f"{who} has made too many requests.",
-        f"At most {verdict.limit} a minute are allowed. Try again in {verdict.reset} s.",
-        headers=verdict.headers,
-        allowed=False,
-        reset=verdict.reset,
-    )
 
 
 # Errors that arise outside of an operation: what is wrong, and what to do.
