@@ -80,6 +80,7 @@ def _field(name: str, schema: dict[str, Any], required: bool) -> dict[str, Any]:
         "name": name,
         "required": required,
         "type": _type(schema),
+        "limits": _limits(schema),
         "default": None if default is None or required else json.dumps(default),
         "description": _prose(schema.get("description", "")),
     }
@@ -100,6 +101,15 @@ def _type(schema: dict[str, Any]) -> list[tuple[str, str]]:
     if schema.get("type") == "array":
         return [("list of", ""), *_type(schema.get("items", {}))]
     return [(str(schema.get("format") or schema.get("type") or "any"), "")]
+
+
+def _limits(schema: dict[str, Any]) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        return f"{least:,} to {most:,}"
+    if least is not None:
+        return f"at least {least:,}"
+    return f"at most {schema['maxLength']:,} characters" if "maxLength" in schema else ""
 
 
 def _title(name: str) -> str:

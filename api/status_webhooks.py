@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic import WithJsonSchema as Shown
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
@@ -21,7 +22,7 @@ from api.answers import answer, secret_answer
 from api.fields import Body, Instant, written
 from api.problems import FieldError, Problem, conflict, invalid, not_found
 from notifications import providers
-from notifications.change_types import STATUS
+from notifications.change_types import CHOICES, STATUS
 from notifications.channels import changes, verification
 from notifications.channels.forms import LabelForm, change_form
 from notifications.models import Channel
@@ -31,7 +32,8 @@ from people.user_lock import lock_user
 
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
-Types = Annotated[list[str], Field(examples=[["delivery.dead", "schedule.*"]])]
+_Type = Annotated[str, Shown({"type": "string", "enum": sorted(CHOICES)})]
+Types = Annotated[list[_Type], Field(examples=[["delivery.dead", "schedule.*"]], json_schema_extra={"minItems": 1})]
 _EXAMPLE: dict[str, Any] = {"url": "https://example.org/carillon", "types": ["delivery.*", "notification.failed"]}
 
 

@@ -16,7 +16,7 @@ from api.answers import answer, secret_answer
 from api.channels.body import errors, provider_of
 from api.channels.collection import REFUSALS, locked, own, show
 from api.channels.document import ChannelDocument
-from api.fields import Body, Instant, written
+from api.fields import Body, Instant, limits, written
 from api.problems import FieldError, Problem, conflict, invalid
 from common import encryption
 from notifications.channels import changes, verification
@@ -30,7 +30,10 @@ router = Router(tags=["channels"], auth=Bearer("channels"))
 class CodeBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"code": "1234-5678"}]})
 
-    code: str = Field(description="The eight digits that were sent to the channel.")
+    code: str = Field(
+        description="The eight digits that were sent to the channel.",
+        json_schema_extra=limits(CodeForm.base_fields["code"]),  # type: ignore[arg-type]
+    )
 
 
 class TestSent(BaseModel):
