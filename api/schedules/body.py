@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
@@ -59,8 +59,10 @@ class ScheduleBody(Body):
     max_count: int | None = Field(
         None, description="How often it fires at most.", json_schema_extra=_limits("max_count")
     )
-    misfire: Literal["latest", "all", "skip"] = Field(
-        "latest", description="If it was missed, send the `latest`, `all`, or none (`skip`)."
+    misfire: str = Field(
+        "latest",
+        description="If it was missed, send the `latest`, `all`, or none (`skip`).",
+        json_schema_extra={"enum": [*Schedule.Misfire.values]},
     )
     grace: int = Field(
         60, description="Seconds of delay that do not count as missed.", json_schema_extra=_limits("grace")
