@@ -32,7 +32,7 @@ class CodeBody(Body):
 
     code: str = Field(
         description="The eight digits that were sent to the channel.",
-        json_schema_extra=limits(CodeForm.base_fields["code"]),  # type: ignore[arg-type]
+        json_schema_extra=limits(CodeForm.base_fields["code"]),
     )
 
 
