@@ -48,8 +48,9 @@ def map_case(_context: Any, case: Any) -> Any:
                 case.path_parameters[name] = _chance.choice(_THERE["path"][name])
         for name in ("cursor", "after"):
             (case.query or {}).pop(name, None)
-        if isinstance(case.body, dict):
-            _fit(case.body)
+        for body in case.body if isinstance(case.body, list) else [case.body]:
+            if isinstance(body, dict):
+                _fit(body)
     return case
 
 
@@ -58,5 +59,7 @@ def _fit(body: dict[str, Any]) -> None:
         body["channels"] = _THERE["channels"]
     if body.get("channel") is not None:
         body["channel"] = _chance.choice(_THERE["path"]["channel_id"])
+    if "topic" in body:
+        body["topic"] = None
     if _chance.random() < 0.5:  # the others show that what cannot be read is refused
         body |= {name: value for name, value in _VALID.items() if name in body}

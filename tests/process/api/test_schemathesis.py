@@ -11,9 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
+from events.models import Event
 from people import tokens
 from people.models import User
 from schedules.firing import fire
@@ -44,6 +47,11 @@ phases.coverage.enabled = false
 """
 
 
+def make_event(person: User) -> Event:
+    known = {"key": uuid4(), "correlation_id": uuid4()}
+    return Event.objects.create(user=person, type="order.paid", occurred_at=timezone.now(), **known)
+
+
 def make_rows(person: User) -> dict[str, Any]:
     """What each parameter of a path may name. Several of each, for some calls remove them."""
     inbox, now = make_channel(person), fire.read_clock().now
@@ -61,7 +69,8 @@ def make_rows(person: User) -> dict[str, Any]:
     }
     ids = {name: [str(one.pk) for one in found] for name, found in rows.items()}
     return {
-        "path": ids | {"batch_id": [str(one.notification.batch_id) for one in sent]},
+        "path": ids
+        | {"event_id": [str(make_event(person).key)], "batch_id": [str(one.notification.batch_id) for one in sent]},
         "channels": [str(inbox.id)],
     }
 
