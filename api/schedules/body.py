@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from api.fields import Body, Data, limits
+from api.fields import Body, Data, Texts, limits
 from api.problems import FieldError, Problem, invalid
 from api.schedules import document, timing
 from api.schedules.timing import Timing
@@ -45,7 +45,7 @@ class ScheduleBody(Body):
     )
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
-    channels: list[str] = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
+    channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
         None,
@@ -55,7 +55,7 @@ class ScheduleBody(Body):
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
     starts_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires before it.")
     ends_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires after it.")
-    excluded: list[str] = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
+    excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
     max_count: int | None = Field(
         None, description="How often it fires at most.", json_schema_extra=_limits("max_count")
     )
@@ -90,7 +90,7 @@ class SchedulePatch(ScheduleBody):
 
     title: str = Field(None)  # type: ignore[assignment]  # absent, never null
     timing: Timing = Field(None)  # type: ignore[assignment]
-    channels: list[str] = Field(None)  # type: ignore[arg-type]
+    channels: Texts = Field(None)  # type: ignore[arg-type]
 
 
 def draft(body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None) -> Draft:

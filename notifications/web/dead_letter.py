@@ -11,10 +11,12 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from notifications import dead_letters
-from notifications.dead_letters import Done, Who
-from notifications.models import Delivery, Intervention
+from notifications import dead_letters as own_letters
+from notifications.models import Delivery
 from people.requests import PersonRequest
+from work import dead_letters
+from work.dead_letters import Done, Who
+from work.models import Intervention
 
 _WHICH = "own dead letter"
 _SAID = {
@@ -31,7 +33,7 @@ def act(request: PersonRequest, delivery_id: UUID, what: str) -> HttpResponse:
     """`what` is one of `again`, `new`, `discard` and `fixed`."""
     own = Delivery.objects.for_user(request.user).select_related("channel", "notification")
     letter = get_object_or_404(own, id=delivery_id)
-    if what in ("again", "new") and (obstacle := dead_letters.obstacle(letter)):
+    if what in ("again", "new") and (obstacle := own_letters.obstacle(letter)):
         messages.error(request, f"Nothing was sent. {obstacle}")
     elif _act(request, letter, what).changed:
         messages.success(request, _SAID[what].format(letter.channel.label))
@@ -46,7 +48,7 @@ def _act(request: PersonRequest, letter: Delivery, what: str) -> Done:
     if what == "again":
         return dead_letters.replay(rows, _WHICH, who, cause=letter.cause)
     if what == "new":
-        return dead_letters.send_as_new(rows, _WHICH, who, cause=letter.cause)
+        return own_letters.send_as_new(rows, _WHICH, who, cause=letter.cause)
     if what == "discard":
         return dead_letters.discard(rows, _WHICH, who, "its owner does not need it any more.", cause=letter.cause)
     note = " ".join(request.POST.get("note", "").replace("\0", "").split())[:300] or "its owner says so."
