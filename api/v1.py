@@ -9,6 +9,7 @@ from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
 from api.events import collection as events
+from api.events import inbound, trace
 from api.notifications import send as notifications
 from api.openapi import Api
 from api.rules import collection as rules
@@ -41,5 +42,7 @@ api.add_router("/notifications", notifications.router)
 api.add_router("/events", events.router)
 for router in (rule_preview.router, rules.router):
     api.add_router("/rules", router)
+api.add_router("/trace", trace.router)
+api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)

@@ -11,6 +11,13 @@ from django.utils import timezone
 from common.uuid7 import is_recent, uuid7
 
 
+class SharedFields(dict[str, forms.Field]):
+    """Fields that all forms of a class share: Django copies each of them, with its widget, for every form."""
+
+    def __deepcopy__(self, memo: object) -> dict[str, forms.Field]:
+        return dict(self)
+
+
 class EditForm(forms.Form):
     """`is_new`: it creates a row, with the id `made_as`; otherwise it edits the row at `version`."""
 

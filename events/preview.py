@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
 
+from common import strict_json
 from events import handling, matching
 from events.envelope import LARGEST_DATA
 from events.matching import Condition
@@ -19,7 +19,6 @@ from work.reasons import Reason
 
 # How far back to look for events that fit, and for types.
 _NEWEST = 1_000
-_DEEPEST = 32
 _OFFERED = 20
 
 
@@ -83,22 +82,15 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
 
     Raises ValueError with a sentence for people.
     """
-    if len(text.encode()) > LARGEST_DATA:
+    raw = text.encode()
+    if len(raw) > LARGEST_DATA:
         raise ValueError(f"This is larger than {LARGEST_DATA // 1024} KiB, which no event is. Paste less.")
     try:
-        given = json.loads(text)
-        json.dumps(given, ensure_ascii=False).encode()  # not so for half of a surrogate pair
-    except json.JSONDecodeError as error:
-        raise ValueError(f"This is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
-    except (ValueError, RecursionError):
-        raise ValueError("This JSON cannot be read. Paste what your program publishes.") from None
-    if not isinstance(given, dict) or _is_deep(given, _DEEPEST):
-        raise ValueError('Paste one JSON object that is not nested deeply, such as {"amount": 120}.')
+        given = strict_json.read(raw)
+    except strict_json.Bad as error:
+        raise ValueError(f"This is not JSON that can be read. {error}") from None
+    if not isinstance(given, dict):
+        raise ValueError('Paste one JSON object, such as {"amount": 120}.')
     is_whole = isinstance(given.get("type"), str) and isinstance(given.get("data", {}), dict)
     whole = given if is_whole else {"data": given}
     return {"type": type, "source": source, "data": {}} | whole
-
-
-def _is_deep(value: Any, most: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return most == 0 or any(_is_deep(one, most - 1) for one in inner)

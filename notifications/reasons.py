@@ -105,7 +105,6 @@ class Code(Codes):
     RULE_OFF = "rule-off", "The rule was switched off."
     RULE_DELETED = "rule-deleted", "The rule was deleted."
     CANCELLED = "cancelled", "Its owner cancelled it."
-    FIXED = "fixed", "Dealt with otherwise: {said}"
     SENT_AS_NEW = "sent-as-new", "Sent as new, under another key."
     SWITCHED_OFF = "switched-off", "The account was switched off."
     # Another channel is tried.

@@ -39,7 +39,11 @@ def _small(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-Type = Annotated[str, AfterValidator(_known_shape)]
+Type = Annotated[
+    str,
+    AfterValidator(_known_shape),
+    Field(json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100}),
+]
 Data = Annotated[dict[str, Any], AfterValidator(_small)]
 
 
@@ -55,7 +59,7 @@ class EventBody(Body):
     correlation_id: UUID | None = Field(
         None, strict=False, description="The same through a chain of events. Without it, this event begins one."
     )
-    hops: int = Field(0, ge=0, description="How many steps it is behind the first event of its chain.")
+    hops: int = Field(0, ge=0, le=1_000, description="How many steps it is behind the first event of its chain.")
     data: Data = Field(default_factory=dict, description="At most 128 KiB. Ids rather than whole objects.")
     delay: int = Field(0, ge=0, le=LONGEST_DELAY, description="Seconds after which it is handled.")
     topic: str | None = Field(

@@ -7,6 +7,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from django import forms
+from django.db.models import Q
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -15,12 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.access import ApiRequest
 from api.answers import answer
 from api.channels.body import errors
-from api.fields import Body, Data, Instant
+from api.fields import Body, Data, Instant, Texts
 from api.notifications.status import router
 from api.problems import FieldError, Problem, invalid
 from notifications import text
 from notifications.deliveries import send
-from notifications.web.channels_form import ChannelsField, usable_channels
+from notifications.models import Channel
+from notifications.web.channels_form import ChannelsField
 from people.models import User
 from schedules.web.reminder_form import ReminderForm
 
@@ -39,12 +41,18 @@ _EXAMPLE: Any = {
 class MessageBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    title: str = Field(description="At most 200 characters, sent as they are.")
-    body: str = Field("", description="At most 10,000 characters, sent as they are.")
-    channels: list[str] = Field(description="Ids of your channels. Each gets the message.")
+    title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1, "maxLength": text.MAX_SUBJECT})
+    body: str = Field("", description="Sent as it is.", json_schema_extra={"maxLength": text.MAX_BODY})
+    channels: Texts = Field(
+        description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
+    )
     send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
-    category: str = Field("", description="A word of yours. Webhooks get it.")
+    category: str = Field(
+        "",
+        description="A word of yours. Webhooks get it.",
+        json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$", "maxLength": 50},
+    )
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
@@ -74,7 +82,10 @@ class MessageForm(forms.Form):
 
     def __init__(self, data: dict[str, Any], user: User) -> None:
         super().__init__(data)
-        cast(ChannelsField, self.fields["channels"]).offer(usable_channels(user))
+        usable = Q(verified_at__isnull=False, disabled_at=None)
+        cast(ChannelsField, self.fields["channels"]).own = list(
+            Channel.objects.for_user(user).for_messages().filter(usable)
+        )
 
     def clean_title(self) -> str:
         """A subject is one line."""

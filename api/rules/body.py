@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, FailFast, Field
 
-from api.fields import Body
+from api.fields import Body, Texts, limits
 from api.problems import FieldError, invalid
 from api.rules import document
 from events import matching
 from events.models import Rule
 from events.reasons import OPERATORS
 from events.rules import PLAIN, Draft
+from events.web.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
 from events.web.rule_form import RuleForm
+from notifications import text
 from people.models import User
 
 _EXAMPLE: Any = {
@@ -28,33 +30,68 @@ _EXAMPLE: Any = {
 }
 
 
+def _limits(name: str, least: int | None = None) -> Any:
+    found = limits(RuleForm.base_fields[name])
+    return found if least is None else found | {"minLength": least}
+
+
 class ConditionBody(Body):
-    field: str = Field(description=f"A path such as `data.amount`, or one of {', '.join(matching.PLACES)}.")
-    operator: str = Field(description=f"One of {', '.join(OPERATORS)}.")
-    value: str | int | float | bool | None = Field("", description="Kept as text, and compared by what it says.")
+    field: str = Field(
+        description=f"A path such as `data.amount`, or one of {', '.join(matching.PLACES)}.",
+        json_schema_extra={"pattern": f"^({'|'.join(matching.PLACES)}|{matching.PATH.pattern})$"},
+    )
+    operator: str = Field(json_schema_extra={"enum": [*OPERATORS]})
+    value: str | int | float | bool | None = Field(
+        "", description=f"Kept as text of at most {LONGEST_VALUE} characters, and compared by what it says."
+    )
 
 
 class RuleBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    name: str = Field(description="At most 80 characters.")
-    type_pattern: str = Field(description="`order.paid`, `order.*` for what begins so, or `*` for every event.")
-    source: str = Field("", description="Only events from this source; empty: from anywhere.")
-    conditions: list[ConditionBody] = Field([], description="All must hold; at most 20.")
-    title: str = Field(description="At most 200 characters. Placeholders as in `body`.")
-    body: str = Field("", description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.")
-    channels: list[str] = Field(description="Ids of your channels.")
+    name: str = Field(json_schema_extra=_limits("name", 1))
+    type_pattern: str = Field(
+        description="`order.paid`, `order.*` for what begins so, or `*` for every event.",
+        json_schema_extra={"pattern": f"^({matching.PATTERN.pattern})$", **_limits("type_pattern")},
+    )
+    source: str = Field(
+        "", description="Only events from this source; empty: from anywhere.", json_schema_extra=_limits("source")
+    )
+    conditions: Annotated[list[ConditionBody], FailFast()] = Field(
+        [], description="All must hold.", json_schema_extra={"maxItems": MOST_CONDITIONS}
+    )
+    title: str = Field(description="Placeholders as in `body`.", json_schema_extra=_limits("title", 1))
+    body: str = Field(
+        "",
+        description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.",
+        json_schema_extra={"maxLength": text.MAX_BODY},
+    )
+    channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
-        None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
+        None,
+        description="With in_order: minutes without an acknowledgement until the next channel is tried.",
+        json_schema_extra=_limits("escalate_after"),
     )
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
-    throttle_count: int | None = Field(None, description="Ring at most so often in `throttle_seconds`.")
-    throttle_seconds: int | None = Field(None, description="At most 7 days.")
-    digest_seconds: int | None = Field(None, description="One message for all events of so long, at most a day.")
+    throttle_count: int | None = Field(
+        None, description="Ring at most so often in `throttle_seconds`.", json_schema_extra=_limits("throttle_count")
+    )
+    throttle_seconds: int | None = Field(None, json_schema_extra=_limits("throttle_seconds"))
+    digest_seconds: int | None = Field(
+        None, description="One message for all events of so long.", json_schema_extra=_limits("digest_seconds")
+    )
     digest_at: str | None = Field(None, description="One message a day, at this time in your time zone: `09:00`.")
-    digest_count: int | None = Field(None, description="With one of these: not more events in a message.")
-    digest_key: str = Field("", description="With one of these: a message for each value of this field.")
+    digest_count: int | None = Field(
+        None,
+        description="With one of these: not more events in a message.",
+        json_schema_extra=_limits("digest_count"),
+    )
+    digest_key: str = Field(
+        "",
+        description="With one of these: a message for each value of this field.",
+        json_schema_extra=_limits("digest_key"),
+    )
 
 
 class RulePatch(RuleBody):
@@ -65,7 +102,7 @@ class RulePatch(RuleBody):
     name: str = Field(None)  # type: ignore[assignment]  # absent, never null
     type_pattern: str = Field(None)  # type: ignore[assignment]
     title: str = Field(None)  # type: ignore[assignment]
-    channels: list[str] = Field(None)  # type: ignore[arg-type]
+    channels: Texts = Field(None)  # type: ignore[arg-type]
 
 
 def draft(body: RuleBody, user: User, rule: Rule | None = None, place: str = "") -> Draft:

@@ -1,5 +1,5 @@
 """Admin pages of events."""
 
-from events.admin import rule
+from events.admin import event, rule
 
-__all__ = ["rule"]
+__all__ = ["event", "rule"]

@@ -97,7 +97,7 @@ class RuleAdmin(ReadOnlyAdmin):
             said, level = f"{said} {left} skipped: already {done}, or deleted.", messages.WARNING
         self.message_user(request, said, level)
 
-    name_short = columns.column("name", "name", cells.short)
+    name_short = columns.column("name", "name", columns.short)
 
     @admin.display(description="owner")
     def person(self, rule: Rule) -> SafeString:

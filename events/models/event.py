@@ -69,6 +69,14 @@ class Event(Work):
         return self.type
 
 
+class DeadLetter(Event):
+    """An event that is a dead letter, with its own list and permissions in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "dead letter"
+
+
 class EventAttempt(Attempt):
     """One try at handling an event."""
 

@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
+from common.request_limiter import limit_page
 from events import matching, preview, rules, types, words
 from events.envelope import shown
 from events.matching import Condition
@@ -100,6 +101,10 @@ def _page(request: PersonRequest, form: RuleForm, rule: Rule | None = None, diff
 @require_POST
 def show_preview(request: PersonRequest) -> HttpResponse:
     """What the typed rule would do with a past event or a pasted one. Empty fields are no errors."""
+    return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))
+
+
+def _preview(request: PersonRequest) -> HttpResponse:
     rule = _edited(request)
     form = RuleForm(request.POST, user=request.user, rule=rule)
     form.is_valid()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from common.edit_form import EditForm
@@ -117,15 +118,13 @@ class RuleForm(EditForm, ChannelsForm):
         else:
             initial = {name: getattr(rule, name) for name in (*PLAIN, "version")}
         super().__init__(data, initial=initial)
-        self._user, self.is_new = user, rule is None
-        if rule is None:
-            self.offer_channels(user, None)
-        else:
-            self.offer_channels(user, set(rule.channels.values_list("id", flat=True)), rule.channel_order)
+        self.is_new = rule is None
+        attached = None if rule is None else list(rule.channels.values_list("id", flat=True))
+        self._rules = self.offer_channels(user, attached, [] if rule is None else rule.channel_order, "events_rule")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self.is_new and rules.limit_reached(self._user):
+        if self.is_new and self._rules >= settings.MOST_RULES:
             self.add_error(None, words.limit_reached())
         for name, other in (("throttle_count", "throttle_seconds"), ("throttle_seconds", "throttle_count")):
             if cleaned.get(name) and other in cleaned and cleaned[other] is None:

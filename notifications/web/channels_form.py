@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from typing import Any, cast
 from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Q
 from django.forms import BoundField
 from django.forms.models import ModelChoiceIteratorValue
 
+from common import postgres
+from notifications.change_types import STATUS
 from notifications.models import Channel
 from people.models import User
 
@@ -27,10 +29,16 @@ def _name(channel: Channel) -> str:
     return f"position_{channel.id.hex}"
 
 
-def usable_channels(user: User, attached: Collection[UUID] = ()) -> list[Channel]:
-    """The channels that a person may choose: verified and not disabled, and those in `attached`."""
-    usable = Q(verified_at__isnull=False, disabled_at=None) | Q(id__in=attached)
-    return list(Channel.objects.for_user(user).for_messages().filter(usable))
+# As `Channel.objects.for_user(…).for_messages()`, those that work or are attached already. And how many rows of a table
+# the person has: without a channel, no form is valid anyway.
+_OFFERED = f"""
+SELECT {postgres.columns(Channel, "c")},
+       (SELECT count(*) FROM {{table}} WHERE user_id = %(user)s AND deleted_at IS NULL) AS rows
+  FROM notifications_channel c
+ WHERE c.user_id = %(user)s AND c.removed_at IS NULL AND c.provider <> %(status)s
+   AND (c.verified_at IS NOT NULL AND c.disabled_at IS NULL OR c.id = ANY(%(attached)s::uuid[]))
+ ORDER BY c.id
+"""  # noqa: S608  # names of columns
 
 
 def channel_names(channels: Sequence[Channel], in_order: bool) -> str:
@@ -38,15 +46,14 @@ def channel_names(channels: Sequence[Channel], in_order: bool) -> str:
     return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
 
 
-class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Some of the channels in `own`, which are read once, for the choices and the check."""
+class ChannelsField(forms.MultipleChoiceField):
+    """Some of the channels in `own`."""
 
     own: Sequence[Channel] = ()
 
     def __init__(self) -> None:
         super().__init__(
             label="Channels",
-            queryset=Channel.objects.none(),
             widget=forms.CheckboxSelectMultiple,
             error_messages={
                 "required": "Choose at least one channel.",
@@ -58,7 +65,7 @@ class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
         self.own = own
         self.choices = [(ModelChoiceIteratorValue(channel.pk, channel), channel.label) for channel in own]
 
-    def clean(self, value: Any) -> list[Channel]:  # type: ignore[override]  # Django's own gives a queryset
+    def clean(self, value: Any) -> list[Channel]:  # Django's own gives the ids
         chosen = {str(one).lower().replace("-", "") for one in value or ()}
         if not chosen:
             raise ValidationError(self.error_messages["required"], code="required")
@@ -94,12 +101,24 @@ class ChannelsForm(forms.Form):
         },
     )
 
-    def offer_channels(self, user: User, attached: Collection[UUID] | None, order: Sequence[UUID] = ()) -> None:
-        """Offer the person's channels, those `attached` chosen (None: all), with a position field for each."""
-        own = usable_channels(user, attached or ())
-        cast(ChannelsField, self.fields["channels"]).offer(own)
+    def offer_channels(self, user: User, attached: Collection[UUID] | None, order: Sequence[UUID], table: str) -> int:
+        """Offer the person's channels, those `attached` chosen (None: all), with a position field for each.
+
+        Returns how many rows of `table` the person has that are not deleted.
+        """
+        values = {"user": user.pk, "status": STATUS, "attached": list(attached or ())}
+        rows = postgres.execute(_OFFERED.format(table=table), values).fetchall()
+        own = [postgres.instance(Channel, row) for row in rows]
+        # The forms of a class may share their fields.
+        self.fields["channels"] = field = copy(cast(ChannelsField, self.fields["channels"]))
+        field.widget = copy(field.widget)
+        field.offer(own)
         self.initial["channels"] = [channel.id for channel in own] if attached is None else attached
         self.initial["one_by_one"] = _IN_ORDER if order else _AT_ONCE
+        self._add_positions(own, order)
+        return rows[0].rows if rows else 0
+
+    def _add_positions(self, own: Sequence[Channel], order: Sequence[UUID]) -> None:
         for channel in own:
             self.fields[_name(channel)] = forms.IntegerField(
                 label=f"Position of {channel.label}",

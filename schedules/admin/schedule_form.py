@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.forms.widgets import Input
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
@@ -63,7 +64,8 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             made_as = form.cleaned_data["made_as"]
             try:
-                schedule = editing.create(owner, form.draft(), now, made_as, _operator(request))
+                with transaction.atomic():
+                    schedule = editing.create(owner, form.draft(), now, made_as, _operator(request))
             except IntegrityError:  # the same form, sent twice
                 return _to(get_object_or_404(Schedule, id=made_as, user=owner))
             model_admin.log_addition(request, schedule, "Added.")
@@ -112,7 +114,9 @@ def _to(schedule: Schedule) -> HttpResponse:
 def _page(
     model_admin: Any, request: HttpRequest, name: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    for field in context["form"].fields.values():
+    form = context["form"]
+    form.fields = deepcopy(dict(form.fields))  # the forms of a class share theirs
+    for field in form.fields.values():
         field.widget.attrs["class"] = " ".join(_classes_of(field.widget))
     context |= model_admin.admin_site.each_context(request) | {"opts": model_admin.opts}
     return TemplateResponse(request, f"admin/schedules/schedule_{name}.html", context, status=status)

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
-from common.edit_form import EditForm
+from common.edit_form import EditForm, SharedFields
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.web.channels_form import ChannelsForm
@@ -45,21 +46,21 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
     def __init__(
         self, data: Mapping[str, Any] | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
     ) -> None:
+        attached = None
         if schedule is None:
             initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
         else:
             initial = typed(schedule) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
+            attached = list(schedule.channels.values_list("id", flat=True))
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
-        self._user, self.is_new = user, schedule is None
+        self.is_new = schedule is None
         self._stored_data = None if schedule is None else schedule.data
-        if schedule is None:
-            self.offer_channels(user, None)
-        else:
-            self.offer_channels(user, set(schedule.channels.values_list("id", flat=True)), schedule.channel_order)
+        order = [] if schedule is None else schedule.channel_order
+        self._schedules = self.offer_channels(user, attached, order, "schedules_schedule")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self.is_new and editing.limit_reached(self._user):
+        if self.is_new and self._schedules >= settings.MOST_SCHEDULES:
             self.add_error(None, words.limit_reached())
         return cleaned
 
@@ -94,3 +95,6 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
             **{name: cleaned[name] for name in _PLAIN},
             data=self._stored_data,
         )
+
+
+ReminderForm.base_fields = SharedFields(ReminderForm.base_fields)

@@ -14,7 +14,8 @@ from django.urls.resolvers import RoutePattern
 
 from api.fields import written
 from api.v1 import api
-from events.models import Rule
+from common import encryption
+from events.models import InboundAddress, InboundRequest, Rule
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
@@ -67,10 +68,20 @@ def values_of(owner: User) -> dict[str, object]:
     followed = {"url": "https://example.org", "types": ["delivery.*"]}
     secrets = {"secret": "whsec_" + "c2VjcmV0" * 4, "path": "/hook"}
     webhook = make_channel(owner, "status", secrets, address=followed)
+    event = happen(owner)
+    address = InboundAddress(user=owner, hashed=uuid4().hex * 2, label="Shop")
+    address.sealed_secrets = encryption.seal_secrets({"token": "1" * 48, "secret": ""}, address.id)
+    address.save()
+    kept = InboundRequest.objects.create(address=address, status=202, body="{}")
     return {
+        "event_id": event.key,
+        "address_id": address.id,
+        "request_id": kept.id,
+        "secret": "0" * 48,
+        "inbound_request_id": kept.id,
+        "correlation_id": event.correlation_id,
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
-        "event_id": happen(owner).key,
         "rule_id": make_rule(owner, channels=[inbox]).id,
         "channel_id": inbox.id,
         "delivery_id": message.id,
@@ -139,6 +150,8 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "replace_rule": rule,
         "change_rule": {"channels": rule["channels"]},
         "preview_rule": {"rule": rule, "event": {"type": "order.paid"}},
+        "create_inbound": {"label": "Shop"},
+        "replace_inbound": {"label": "Shop"},
         "add_channel": {"kind": "email", "fields": {"address": "new@example.org"}},
         "change_channel": {"label": "Phone"},
         "verify_channel": {"code": "1234-5678"},
