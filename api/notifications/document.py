@@ -137,11 +137,12 @@ class NotificationWithAttempts(NotificationBase):
 
 def document(notification: Notification, *, attempts: bool = False) -> dict[str, Any]:
     """Its deliveries must be prefetched with their channels, and with their attempts (`history`) if those are shown."""
+    schedule_id = notification.origin_id if notification.origin == Notification.Origin.SCHEDULE else None
     return {
         "id": str(notification.id),
         "batch_id": str(notification.batch_id),
         "origin": notification.origin,
-        "schedule_id": str(notification.origin_id) if notification.origin == Notification.Origin.SCHEDULE else None,
+        "schedule_id": schedule_id and str(schedule_id),
         "slot": written(notification.slot),
         "title": notification.subject,
         "body": notification.body,

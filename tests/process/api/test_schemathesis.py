@@ -36,7 +36,7 @@ include-operation-id = [
     "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "snooze_schedule", "send_message",
     "add_channel", "change_channel", "verify_channel",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
-    "create_rule", "replace_rule", "change_rule", "preview_rule"
+    "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound"
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 429]
 """
@@ -74,6 +74,7 @@ def make_rows(person: User) -> dict[str, Any]:
     ids = {name: [str(one.pk) for one in found] for name, found in rows.items()}
     return {
         "path": ids
+        | dict.fromkeys(("address_id", "inbound_request_id", "correlation_id"), [str(uuid4())])
         | {"event_id": [str(make_event(person).key)], "batch_id": [str(one.notification.batch_id) for one in sent]},
         "channels": [str(inbox.id)],
     }
