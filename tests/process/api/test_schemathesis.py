@@ -74,7 +74,7 @@ def make_rows(person: User) -> dict[str, Any]:
     ids = {name: [str(one.pk) for one in found] for name, found in rows.items()}
     return {
         "path": ids
-        | dict.fromkeys(("address_id", "inbound_request_id", "correlation_id"), [str(uuid4())])
+        | {key: [str(uuid4())] for key in ("address_id", "inbound_request_id", "correlation_id")}
         | {"event_id": [str(make_event(person).key)], "batch_id": [str(one.notification.batch_id) for one in sent]},
         "channels": [str(inbox.id)],
     }
