@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import cache, partial
 from typing import Any
@@ -32,7 +32,7 @@ WITH asked AS (
            lease_until = now() + %(lease)s * interval '1 second'
       FROM asked
      WHERE d.id = asked.id AND d.state = 'pending' AND d.available_at <= now()
-       AND (d.expires_at IS NULL OR d.expires_at > now())
+       AND (d.expires_at IS NULL OR d.expires_at > now()) AND num_nulls(d.wake_at) = %(pulled)s
  RETURNING d.*
 ), opened AS (
     INSERT INTO $attempt ($key, replay, number, token, worker, started_at, outcome)
@@ -62,17 +62,37 @@ def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
     A damaged row ends as dead, without being run.
     """
     token = uuid4()
+    found = _read(kind, Lease(id=work_id, token=token), partial(_claim, kind, work_id, token, worker))
+    fault_points.reach("claimed")
+    return found
+
+
+def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str) -> list[Any]:
+    """pending -> working for work that programs pull: lease those of `ids` that are due for so many seconds.
+
+    Returns their rows, to `read` once the caller's transaction is committed.
+    """
+    asked = [(work_id, uuid4(), worker) for work_id in ids]
+    if not asked:
+        return []
+    return postgres.execute(kind.sql(_CLAIM), _values(asked) | {"lease": seconds, "pulled": 1}).fetchall()
+
+
+def read(kind: Kind[C], row: Any) -> C | None:
+    """What was claimed. None for a damaged row, which ends as dead."""
+    return _read(kind, Lease(id=row.id, token=row.token), lambda: row)
+
+
+def _read(kind: Kind[C], lease: Lease, load: Callable[[], Any]) -> C | None:
     try:
-        row = _claim(kind, work_id, token, worker)
-        found = None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
+        row = load()
+        return None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
     except Exception as error:
         if is_outage(error):
             raise
-        log.error("%s %s cannot be read: %s", kind.task, work_id, type(error).__name__)
-        settle(kind, Lease(id=work_id, token=token), Decision("dead", "rejected", unreadable(error)))
+        log.error("%s %s cannot be read: %s", kind.task, lease.id, type(error).__name__)
+        settle(kind, lease, Decision("dead", "rejected", unreadable(error)))
         return None
-    fault_points.reach("claimed")
-    return found
 
 
 def unreadable(error: Exception) -> Reason:
@@ -134,4 +154,4 @@ def _together(kind: Kind[Any]) -> Combiner[tuple[UUID, UUID, str], Any]:
 def _values(asked: Sequence[tuple[UUID, UUID, str]]) -> dict[str, Any]:
     """Of one process."""
     ids, tokens, workers = zip(*asked, strict=True)
-    return {"ids": column(ids), "tokens": column(tokens), "lease": LEASE, "worker": workers[0][:120]}
+    return {"ids": column(ids), "tokens": column(tokens), "lease": LEASE, "worker": workers[0][:120], "pulled": 0}
