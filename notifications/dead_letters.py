@@ -21,6 +21,7 @@ from common.postgres import change, column, query
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
+from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.models import Delivery, Intervention, Notification
 from notifications.reasons import Code
 from people.models import User
@@ -183,8 +184,19 @@ def replay(
     stale_ones = 0 if skip is None else rows.filter(skip).count()
     changed = set(manual.replay(Delivery, held, 60 / per_minute if per_minute else 0.0))
     again = [key for key in held if key in changed]
-    publish_after_commit(Wake(outbox.DELIVER, key) for key in again[: 1 if per_minute else PUBLISHED_AT_ONCE])
+    pulled = _hand_to_pullers(again)
+    sent = again[: 1 if per_minute else PUBLISHED_AT_ONCE]
+    publish_after_commit(Wake(outbox.DELIVER, key) for key in sent if key not in pulled)
     return Done(again, stale_ones, _keep(who, what, which, cause, again, per_minute=per_minute))
+
+
+def _hand_to_pullers(replayed: Sequence[UUID]) -> set[UUID]:
+    """Wake who waits for those of queues, and cancel those of removed queues, which nobody can pull. Returns both."""
+    of_queues = Delivery.objects.filter(id__in=replayed, wake_at=None)
+    rows = list(of_queues.values_list("id", "channel_id", "channel__removed_at"))
+    manual.cancel(Delivery, [key for key, _, removed in rows if removed], Reason(Code.REMOVED))
+    wake_pullers_after_commit({channel_id for _, channel_id, _ in rows})
+    return {key for key, _, _ in rows}
 
 
 def try_one(which: Which, who: Who) -> Done:

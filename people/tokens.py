@@ -24,6 +24,7 @@ SCOPES = {
     "schedules": "Make and change reminders",
     "channels": "Add and change channels",
     "notifications": "Send messages, cancel them, and send failed ones again",
+    "queues": "Pull messages from queues, and acknowledge them",
     "tokens": "Revoke tokens",
 }
 """What a token may do, with the words for people. A token that has only `read` changes nothing."""

@@ -74,6 +74,12 @@ class DeliveryKind(Kind[Claim]):
     handler = "provider"
     person = "(SELECT user_id FROM notifications_notification WHERE id = d.notification_id)"
     on_unknown = "(SELECT on_unknown FROM notifications_channel WHERE id = d.channel_id)"
+    # Of a queue, which its owner sets; none once it is removed, because nobody can pull it any more.
+    most_tries = """CASE WHEN d.provider = 'queue' THEN (
+            SELECT CASE WHEN removed_at IS NOT NULL THEN 0
+                        WHEN jsonb_typeof(address->'tries') = 'number'
+                        THEN greatest(0, least((address->'tries')::numeric, 100))::int END
+              FROM notifications_channel WHERE id = d.channel_id) END"""
     columns = f"""
        d.channel_id, n.subject, n.body, n.slot, n.batch_id, n.category, n.data,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
@@ -168,6 +174,9 @@ class DeliveryKind(Kind[Claim]):
             return providers.get(handler).recognises_repeats
         except providers.UnknownProvider:
             return False
+
+    def lost(self, handler: str) -> Reason:
+        return Reason(Code.NOT_ACKED) if handler in providers.pulled() else super().lost(handler)
 
     def next_try(self, claim: Claim, wait: float, reason: Reason) -> Defer | Rejected:
         later = _until_quiet_hours_end(claim, wait)

@@ -91,6 +91,18 @@ class Delivery(Work):
                 condition=Q(provider="inbox", state="delivered", read_at=None),
                 name="delivery_inbox_unread",
             ),
+            # a queue: what waits to be pulled, oldest first
+            models.Index(
+                fields=["channel", "available_at", "id"],
+                condition=Q(provider="queue", state="pending"),
+                name="delivery_to_pull",
+            ),
+            # a queue: what programs hold, and what comes again
+            models.Index(
+                fields=["channel", "state", "lease_until"],
+                condition=Q(provider="queue", state__in=["pending", "sending"], tries__gt=0),
+                name="delivery_pulled",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["notification", "channel"], name="delivery_once_per_channel"),

@@ -113,6 +113,9 @@ class Provider(ABC):
     disturbs: ClassVar[bool] = True
     """Whether its deliveries wait for the end of a person's quiet hours."""
 
+    is_pulled: ClassVar[bool] = False
+    """Whether its owner's programs pull its deliveries over the API. No worker sends them."""
+
     unsubscribes: ClassVar[bool] = False
     """Whether its messages carry `unsubscribe_url`, because their reader may not be the channel's owner."""
 
