@@ -31,11 +31,15 @@ def handle(run: Run) -> Run:
         headers: dict[str, str] = {}
         try:
             request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
-            verdict = request_limiter.check(f"token:{token.id}", settings.API_REQUESTS_PER_MINUTE)
+            # A call that waits comes here again (config.asgi), and counts once.
+            verdict = getattr(request, "verdict", None) or request_limiter.check(
+                f"token:{token.id}", settings.API_REQUESTS_PER_MINUTE
+            )
+            request.verdict = verdict  # type: ignore[attr-defined]
             headers = verdict.headers
             if not verdict.allowed:
                 raise too_many(verdict)
-            if request.method == "POST" and (key := request.headers.get("Idempotency-Key")) is not None:
+            if (key := _key(request)) is not None:
                 response = idempotency.once(token.user, key, request, lambda: run(request, *args, **kwargs))
             else:
                 response = run(request, *args, **kwargs)
@@ -46,6 +50,11 @@ def handle(run: Run) -> Run:
         return response
 
     return handled
+
+
+def _key(request: HttpRequest) -> str | None:
+    kept = request.method == "POST" and request.resolver_match.url_name not in idempotency.WITHOUT_KEY  # type: ignore[union-attr]
+    return request.headers.get("Idempotency-Key") if kept else None
 
 
 def too_many(verdict: request_limiter.Verdict) -> Problem:

@@ -19,6 +19,9 @@ from api.problems import Problem
 from common import encryption, postgres
 from people.models import User
 
+# Operations that keep no answer: a repeated pull gets other messages, and acknowledging twice does nothing.
+WITHOUT_KEY = frozenset({"pull_messages", "settle_messages"})
+
 _LONGEST = 255
 # Seconds that a request waits for the same one that is under way.
 _WAIT = 10

@@ -24,8 +24,13 @@ class Handler(ASGIHandler):
         super().load_middleware(is_async=False)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        response: HttpResponseBase = await sync_to_async(self.get_response, thread_sensitive=True)(request)
-        return response
+        while True:
+            response: HttpResponseBase = await sync_to_async(self.get_response, thread_sensitive=True)(request)
+            # A long poll (api/queues.py) says what to wait for before its view runs again. Meanwhile it holds no
+            # database connection, and ends when its client goes.
+            if (wait := getattr(response, "wait", None)) is None:
+                return response
+            await wait()
 
 
 unavailable.wait_briefly()

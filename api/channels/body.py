@@ -20,7 +20,7 @@ from notifications.providers.base import Provider
 from people.models import User
 
 _NEW: Any = {"kind": "webhook", "label": "Home server", "fields": {"url": "https://hooks.example.org/carillon"}}
-Fields = dict[str, str | None]
+Fields = dict[str, str | int | None]
 
 
 class NewChannel(Body):
@@ -28,7 +28,7 @@ class NewChannel(Body):
 
     kind: str = Field(description="One of those that `GET /channels/kinds` lists.")
     label: str = Field("", description="At most 80 characters; without one, the name of the kind.")
-    fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
+    fields: dict[str, str | int] = Field({}, description="The fields of its kind, secrets among them.")
 
 
 class ChannelPatch(Body):
@@ -65,7 +65,11 @@ def settings_of(body: ChannelPatch, channel: Channel) -> ChannelForm:
     """The form of the settings, with the stored values where the body has none."""
     provider = provider_of(channel.provider)
     stored = {name: getattr(channel, name) for name in ("label", "on_unknown", "give_up_after")}
-    return ChannelForm(stored | body.model_dump(exclude_unset=True, include={*stored}), channel, provider)
+    given = body.model_dump(exclude_unset=True, include={*stored})
+    form = ChannelForm(stored | given, channel, provider)
+    if unknown := sorted(given.keys() - form.fields.keys()):
+        raise invalid(*(FieldError(name, f"A channel of the kind “{provider.kind}” has none.") for name in unknown))
+    return form
 
 
 def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destination | None, Mapping[str, Any]]:
@@ -80,7 +84,7 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     _refuse_unknown(body.fields, {name for name in offered.fields if name in provider.form.base_fields})
     typed: dict[str, Any] = dict(offered.initial)
     for name, value in body.fields.items():
-        typed[name] = value or ""
+        typed[name] = "" if value is None else value
         # An empty secret is kept; a separate field deletes it.
         if value is None and f"drop_{name}" in offered.fields:
             typed[f"drop_{name}"] = True
