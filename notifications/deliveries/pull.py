@@ -53,9 +53,10 @@ class Standing(NamedTuple):
     next_at: datetime | None
 
 
-_PENDING = "channel_id = %(channel)s AND provider = 'queue' AND state = 'pending'"
+_PENDING = """channel_id = %(channel)s AND provider = 'queue' AND state = 'pending'
+            AND (expires_at IS NULL OR expires_at > now())"""
 _HELD = "channel_id = %(channel)s AND provider = 'queue' AND state = 'sending' AND tries > 0"
-_DUE = f"{_PENDING} AND available_at <= now() AND (expires_at IS NULL OR expires_at > now())"
+_DUE = f"{_PENDING} AND available_at <= now()"
 _LOOK = f"""
 SELECT now() AS now,
        (SELECT count(*) FROM notifications_delivery WHERE {_HELD}) AS held,

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from common.triggers import update_of
+from notifications import providers
 from notifications.change_types import STATUS
 from notifications.models import change
 from notifications.models.channel import Channel
@@ -161,6 +162,11 @@ class Delivery(Work):
     def reason(self) -> str:
         said = super().reason
         return f"{said} It may have arrived; send it again?" if self.state == self.State.UNKNOWN else said
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether a program pulls it, so that no worker sends it."""
+        return self.provider in providers.pulled()
 
     @property
     def because(self) -> str:

@@ -102,6 +102,9 @@ class Provider(ABC):
     icon: ClassVar[str]
     """The id of an SVG symbol in static/icons.svg."""
 
+    about: ClassVar[str] = ""
+    """One line at the form of a new channel, where the label does not say enough."""
+
     position: ClassVar[int] = 100
     """Its position in lists, lowest first."""
 

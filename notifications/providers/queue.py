@@ -79,6 +79,7 @@ class Queue(Provider):
     kind = "queue"
     label = "Queue"
     icon = "queue"
+    about = "Keeps messages until your own programs pull them over the API. Carillon sends nothing."
     position = 190
     recognises_repeats = True
     separate_answer_url = True
