@@ -14,6 +14,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from api import access, idempotency
+from api.fields import CHOICES
 from api.problems import FieldError, Problem, invalid, not_found
 from common import request_limiter
 from common.postgres import is_outage
@@ -100,7 +101,7 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
 
 def _path(location: tuple[str | int, ...]) -> str:
     """`("body", "data", "timing", "day")` as `timing.day`; a parameter keeps its place: `query.limit`."""
-    place, *inner = [str(part) for part in location]
+    place, *inner = [str(part) for part in location if part not in CHOICES]
     if place == "body":
         return ".".join(inner[1:]) or "(body)"
     return ".".join([place, *inner])

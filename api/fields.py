@@ -13,6 +13,9 @@ from pydantic import WithJsonSchema as Shown
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _EXAMPLE = "Write an instant with its offset from UTC, such as 2026-03-15T14:00:00Z."
 
+CHOICES = ("(one)", "(list)")
+"""Tags of a body that is one thing or a list of them; errors do not show them."""
+
 
 class Body(BaseModel):
     """A JSON body: no unknown fields, and no value of another type."""

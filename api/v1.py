@@ -8,6 +8,7 @@ from api import batches, calls, changes, dead_letters, me, paging, queues, statu
 from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
+from api.events import collection as events
 from api.notifications import send as notifications
 from api.openapi import Api
 from api.schedules import actions, collection, history
@@ -35,6 +36,7 @@ for router in (history.router, collection.router, actions.router):
 for router in (channels.router, channel_actions.router):
     api.add_router("/channels", router)
 api.add_router("/notifications", notifications.router)
+api.add_router("/events", events.router)
 api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)
 api.add_router("/queues", queues.router)

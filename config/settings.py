@@ -100,6 +100,7 @@ INSTALLED_APPS = [
     "work",
     "notifications",
     "schedules",
+    "events",
     "api",
     "unfold",
     "django.contrib.admin",
@@ -248,7 +249,7 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
 CELERY_TASK_ROUTES = ["work.kinds.route"]
-QUEUES = ["deliveries", "bulk", "maintenance"]  # in use: workers must serve all of them
+QUEUES = ["deliveries", "events", "bulk", "maintenance"]  # in use: workers must serve all of them
 CELERY_TASK_ACKS_LATE = True  # the message of a killed worker is delivered again, earlier than rescue
 CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the tries in the row stop poison messages
 CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s

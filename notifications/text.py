@@ -18,6 +18,7 @@ NAMES = ("name", "slot", "date", "time", "schedule")
 PLACEHOLDER = re.compile(rf"\{{({'|'.join(NAMES)})\}}")
 
 MAX_SUBJECT = 200
+MAX_BODY = 10_000
 MAX_PROBLEMS = 10
 
 ELLIPSIS = "…"

@@ -25,6 +25,7 @@ SCOPES = {
     "channels": "Add and change channels",
     "notifications": "Send messages, cancel them, and send failed ones again",
     "queues": "Pull messages from queues, and acknowledge them",
+    "events": "Publish events, and make rules and topics",
     "tokens": "Revoke tokens",
 }
 """What a token may do, with the words for people. A token that has only `read` changes nothing."""

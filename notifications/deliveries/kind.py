@@ -81,7 +81,8 @@ class DeliveryKind(Kind[Claim]):
                         THEN greatest(0, least((address->'tries')::numeric, 100))::int END
               FROM notifications_channel WHERE id = d.channel_id) END"""
     columns = f"""
-       d.channel_id, n.subject, n.body, n.slot, n.batch_id, n.category, n.data,
+       d.channel_id, n.subject, n.body, n.slot, n.category, n.data,
+       coalesce(n.correlation_id, n.batch_id) AS correlation_id,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END AS escalating_id,
@@ -101,7 +102,8 @@ class DeliveryKind(Kind[Claim]):
             WHEN jsonb_typeof(c.address) <> 'object' THEN '{Code.DAMAGED}'
             ELSE '' END AS unusable,
        p.name, p.email, p.is_active, p.time_zone,
-       CASE WHEN n.origin IN ('schedule', 'api') AND NOT n.urgent THEN p.quiet_from END AS quiet_from, p.quiet_until"""  # noqa: S608 - constants only
+       CASE WHEN n.origin IN ('schedule', 'api', 'event') AND NOT n.urgent THEN p.quiet_from END AS quiet_from,
+       p.quiet_until"""  # noqa: S608 - constants only
     joins = """
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
@@ -122,7 +124,7 @@ class DeliveryKind(Kind[Claim]):
                 slot=row.slot,
                 unsubscribe_url=UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else "",
                 answer_url="" if row.escalating_id is None else ANSWER.address(row.escalating_id),
-                correlation_id=row.batch_id,
+                correlation_id=row.correlation_id,
                 schedule_id=row.schedule_id,
                 category=row.category,
                 data=None if row.data is None else json.loads(row.data),

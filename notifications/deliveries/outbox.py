@@ -31,6 +31,7 @@ class NewNotification:
 
     Deliveries that would disturb the person wait for the end of `quiet_hours`. Where `in_order`, only the
     first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`. `data` is JSON.
+    `correlation_id`: that of its chain of causes, None where the batch is the chain.
     """
 
     user_id: int
@@ -39,6 +40,7 @@ class NewNotification:
     body: str
     origin: Notification.Origin
     batch_id: UUID
+    correlation_id: UUID | None = None
     origin_id: UUID | None = None
     slot: datetime | None = None
     available_at: datetime | None = None
@@ -70,16 +72,17 @@ RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notificat
 _RECORD = (
     """
 WITH recorded AS (
-    INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent,
-                                            category, data, channel_order, escalate_after, advance_at)
-    SELECT id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, category, data::jsonb,
-           channel_order::uuid[], escalate_after, greatest(first_at, now()) + escalate_after * interval '1 minute'
-      FROM unnest(%(ids)s::uuid[], %(batches)s::uuid[], %(users)s::bigint[], %(origins)s::text[],
-                  %(origin_ids)s::uuid[], %(slots)s::timestamptz[], %(subjects)s::text[], %(bodies)s::text[],
-                  %(urgent)s::bool[], %(categories)s::text[], %(data)s::text[], %(orders)s::text[],
-                  %(escalations)s::int[], %(first)s::timestamptz[])
-           AS n(id, batch_id, user_id, origin, origin_id, slot, subject, body, urgent, category, data, channel_order,
-                escalate_after, first_at)
+    INSERT INTO notifications_notification (id, batch_id, correlation_id, user_id, origin, origin_id, slot, subject,
+                                            body, urgent, category, data, channel_order, escalate_after, advance_at)
+    SELECT id, batch_id, correlation_id, user_id, origin, origin_id, slot, subject, body, urgent, category,
+           data::jsonb, channel_order::uuid[], escalate_after,
+           greatest(first_at, now()) + escalate_after * interval '1 minute'
+      FROM unnest(%(ids)s::uuid[], %(batches)s::uuid[], %(correlations)s::uuid[], %(users)s::bigint[],
+                  %(origins)s::text[], %(origin_ids)s::uuid[], %(slots)s::timestamptz[], %(subjects)s::text[],
+                  %(bodies)s::text[], %(urgent)s::bool[], %(categories)s::text[], %(data)s::text[],
+                  %(orders)s::text[], %(escalations)s::int[], %(first)s::timestamptz[])
+           AS n(id, batch_id, correlation_id, user_id, origin, origin_id, slot, subject, body, urgent, category,
+                data, channel_order, escalate_after, first_at)
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id
 ), new AS (
@@ -113,6 +116,7 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
         {
             "ids": column(key for key, _ in new),
             "batches": column(one.batch_id for _, one in new),
+            "correlations": column(one.correlation_id for _, one in new),
             "users": column(one.user_id for _, one in new),
             "origins": column(str(one.origin) for _, one in new),
             "origin_ids": column(one.origin_id for _, one in new),

@@ -52,8 +52,8 @@ class StatusPosition(models.Model):
 # In the order of their being written, as `common.uuid7` makes them; the twelve bits behind the milliseconds hold their
 # fraction, for two changes of one transaction.
 _UUID7 = (
-    "(overlay(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 4096000)::bigint), 15, '0') PLACING '7' FROM 13 FOR 0)"
-    " || substring(gen_random_uuid()::text FROM 20))::uuid"
+    "(overlay(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 4096000)::bigint), 15, '0')"
+    " PLACING '7' FROM 13 FOR 0) || substring(gen_random_uuid()::text FROM 20))::uuid"
 )
 
 
@@ -114,12 +114,12 @@ SELECT {_XACT}, {_UUID7}, n.user_id, change.type, now(), change.data
   FROM notifications_notification n, LATERAL (
     SELECT 'delivery.' || NEW.state AS type, jsonb_build_object(
                'delivery_id', NEW.id, 'notification_id', n.id, 'channel_id', NEW.channel_id, 'provider', NEW.provider,
-               'schedule_id', CASE WHEN n.origin = 'schedule' THEN n.origin_id END, 'correlation_id', n.batch_id,
-               'reason', NEW.reason_code) AS data
+               'schedule_id', CASE WHEN n.origin = 'schedule' THEN n.origin_id END,
+               'correlation_id', coalesce(n.correlation_id, n.batch_id), 'reason', NEW.reason_code) AS data
      WHERE OLD.state <> NEW.state AND NEW.settled_at IS NOT NULL
      UNION ALL
     SELECT 'notification.' || n.outcome, jsonb_build_object(
-               'notification_id', n.id, 'correlation_id', n.batch_id,
+               'notification_id', n.id, 'correlation_id', coalesce(n.correlation_id, n.batch_id),
                'schedule_id', CASE WHEN n.origin = 'schedule' THEN n.origin_id END)
      WHERE ended AND n.origin NOT IN ('test', 'code')
   ) change

@@ -53,6 +53,7 @@ class Notification(models.Model):
         CODE = "code", "code"
         NOTICE = "notice", "notice from Carillon"
         API = "api", "message"
+        EVENT = "event", "event"
         STATUS = STATUS, "status webhook"
 
     # Sent to try a channel or to verify it.
@@ -67,6 +68,8 @@ class Notification(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     batch_id = models.UUIDField(default=uuid7, editable=False)
+    # Empty: its batch's id.
+    correlation_id = models.UUIDField(null=True, editable=False)
     # The index of the history begins with it.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications", db_index=False

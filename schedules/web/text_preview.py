@@ -14,8 +14,7 @@ from notifications.message import Destination, Message
 from notifications.models import Channel
 from people.models import User
 
-LONGEST_TITLE = 200
-LONGEST_BODY = 10_000
+LONGEST_TITLE, LONGEST_BODY = text.MAX_SUBJECT, text.MAX_BODY
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Events: publish them, and see what followed."""

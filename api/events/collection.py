@@ -1,0 +1,79 @@
+"""Publish events, list and read them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpResponse
+from ninja import Query, Router
+from pydantic import BaseModel
+
+from api import paging
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.events.body import EventsBody
+from api.events.document import EventDocument, document
+from api.fields import Search
+from api.problems import FieldError, invalid, not_found
+from events import ledger
+from events.models import Effect, Event, Topic
+
+router = Router(tags=["events"], auth=Bearer("events"))
+
+
+class Taken(BaseModel):
+    """The ids, in the order of the request: yours, or ours where you gave none."""
+
+    ids: list[UUID]
+
+
+@router.post("", response={202: Taken}, summary="Publish events")
+def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
+    """They are stored when this answers, and your rules are applied to them at once. Publish again if no answer comes:
+    an event with an `id` is taken once."""
+    topics = _topics(request, body)
+    envelopes = [one.envelope(topics.get(one.topic or "")) for one in body.all]
+    ledger.record(request.auth.user.pk, envelopes)
+    return answer({"ids": [str(one.key) for one in envelopes]}, 202)
+
+
+def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
+    """The ids of the named topics. Raises a 422 problem for one that is not the caller's."""
+    named = [one.topic for one in body.all if one.topic is not None]
+    if not named:
+        return {}
+    found = dict(Topic.objects.for_user(request.auth.user).filter(slug__in=named).values_list("slug", "id"))
+    for number, one in enumerate(body.all):
+        if one.topic is not None and one.topic not in found:
+            problem = f"You have no topic “{one.topic}”. Make it first, or correct its name."
+            raise invalid(FieldError(f"{body.place(number)}topic", problem))
+    return found
+
+
+def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
+    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule")))
+
+
+@router.get("", response=paging.Page[EventDocument], summary="List events")
+def list_events(
+    request: ApiRequest,
+    type: Search | None = None,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+) -> HttpResponse:
+    """Newest first, with what followed from each."""
+    found = Event.objects.for_user(request.auth.user)
+    if type is not None:
+        found = found.filter(type=type)
+    return paging.answer_page(with_effects(found), request, cursor, limit, document)
+
+
+@router.get("/{uuid:event_id}", response=EventDocument, summary="Read an event")
+def read_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
+    """By your id of it: its state, and what each of your rules made of it."""
+    found = with_effects(Event.objects.for_user(request.auth.user).filter(key=event_id)).first()
+    if found is None:
+        raise not_found()
+    return answer(document(found))

@@ -1,0 +1,94 @@
+"""An event in an answer, with what followed from it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.fields import Instant, written
+from api.notifications.document import ReasonDocument, reason
+from events.models import Effect, Event
+
+_EFFECT: Any = {
+    "rule": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "rule_name": "Orders above 100",
+    "outcome": "notified",
+    "reason": {"code": "", "params": {}, "text": ""},
+    "notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f",
+}
+_EXAMPLE: Any = {
+    "id": "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71",
+    "type": "order.paid",
+    "source": "shop",
+    "time": "2026-03-29T16:00:00Z",
+    "correlation_id": "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71",
+    "hops": 0,
+    "data": {"order_id": 1234, "amount": 129.5},
+    "topic": None,
+    "state": "handled",
+    "reason": {"code": "", "params": {}, "text": ""},
+    "tries": 1,
+    "received": "2026-03-29T16:00:01Z",
+    "effects": [_EFFECT],
+}
+
+
+class EffectDocument(BaseModel):
+    """What a rule made of it; `reason` says why, where it stayed silent."""
+
+    rule: UUID
+    rule_name: str
+    outcome: str = Field(description="notified, digested or silent.")
+    reason: ReasonDocument
+    notification_id: UUID | None
+
+
+class EventDocument(BaseModel):
+    """`effects` is empty for one that no rule is for."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    id: UUID
+    type: str
+    source: str
+    time: Instant
+    correlation_id: UUID
+    hops: int
+    data: dict[str, Any]
+    topic: UUID | None
+    state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
+    reason: ReasonDocument
+    tries: int
+    received: Instant
+    effects: list[EffectDocument]
+
+
+def document(event: Event) -> dict[str, Any]:
+    """Its effects must be prefetched with their rules."""
+    return {
+        "id": str(event.key),
+        "type": event.type,
+        "source": event.source,
+        "time": written(event.occurred_at),
+        "correlation_id": str(event.correlation_id),
+        "hops": event.hops,
+        "data": event.data,
+        "topic": event.topic_id and str(event.topic_id),
+        "state": event.state,
+        "reason": reason(event.reason_code, event.reason_params),
+        "tries": event.tries,
+        "received": written(event.created_at),
+        "effects": [_effect(one) for one in event.effects.all()],
+    }
+
+
+def _effect(effect: Effect) -> dict[str, Any]:
+    return {
+        "rule": str(effect.rule_id),
+        "rule_name": effect.rule.name,
+        "outcome": effect.outcome,
+        "reason": reason(effect.reason_code, effect.reason_params),
+        "notification_id": effect.notification_id and str(effect.notification_id),
+    }

@@ -1,0 +1,36 @@
+"""The envelope of an event, as producers send it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from common.uuid7 import uuid7
+
+MOST_HOPS = 3
+LARGEST_DATA = 128 * 1024
+MOST_AT_ONCE = 100
+LONGEST_DELAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """`key` is the producer's id, which deduplicates; without `correlation_id`, it starts a chain. `occurred_at` is
+    aware, None for now. `delay` is in seconds."""
+
+    type: str
+    data: dict[str, Any] = field(default_factory=dict)
+    source: str = ""
+    key: UUID = field(default_factory=uuid7)
+    occurred_at: datetime | None = None
+    correlation_id: UUID | None = None
+    hops: int = 0
+    delay: int = 0
+    topic_id: UUID | None = None
+
+    @property
+    def data_text(self) -> str:
+        return json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,156 @@
+"""What a person's rules make of an event, in the transaction that settles it: a notification, or the reason why not."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import itemgetter
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.db.models import Prefetch, QuerySet
+
+from common.postgres import column, query
+from common.uuid7 import uuid7
+from events import matching
+from events.matching import Condition
+from events.models import Effect, Rule
+from events.reasons import Code
+from notifications import text
+from notifications.deliveries import outbox
+from notifications.deliveries.outbox import NewNotification
+from notifications.models import Channel, Notification, sort_channels
+from work import kinds
+from work.reasons import Reason
+from work.wakes import publish_after_commit
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(kinds.Claim):
+    """A leased event. `topic_id` is that of the topic to whose subscribers it goes, if any."""
+
+    user_id: int
+    key: UUID
+    type: str
+    source: str
+    occurred_at: datetime
+    correlation_id: UUID
+    hops: int
+    data: dict[str, Any]
+    topic_id: UUID | None
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """As rules and receivers see it."""
+        return {
+            "id": str(self.key),
+            "type": self.type,
+            "source": self.source,
+            "time": self.occurred_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+            "correlation_id": str(self.correlation_id),
+            "hops": self.hops,
+            "data": self.data,
+        }
+
+
+def handle(event: Claim) -> None:
+    """Apply the rules of the event's person, in a number of statements that does not grow with them."""
+    envelope = event.envelope
+    rules = [rule for rule in _rules(event) if matching.fits_pattern(rule.type_pattern, event.type)]
+    if not rules:
+        return
+    rung = _rung_lately(rules)
+    effects, notifications = [], []
+    for rule in rules:
+        effect = Effect(event_id=event.id, rule=rule)
+        silent, said = _decide(rule, envelope, rung)
+        if silent is None:
+            effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
+            notifications.append(_notification(event, rule, said, effect.notification_id))
+        else:
+            effect.outcome = Effect.Outcome.SILENT
+            effect.reason_code, effect.reason_params = silent.code, silent.params
+        effects.append(effect)
+    Effect.objects.bulk_create(effects)
+    publish_after_commit(outbox.record(notifications))
+
+
+def _rules(event: Claim) -> QuerySet[Rule]:
+    channels = Channel.objects.filter(removed_at=None)
+    found = Rule.objects.filter(user_id=event.user_id, enabled=True, deleted_at=None, source__in=["", event.source])
+    return found.prefetch_related(Prefetch("channels", channels)).order_by("id")
+
+
+_RUNG = """
+SELECT r.id, (SELECT count(*) FROM (
+           SELECT FROM events_effect e
+            WHERE e.rule_id = r.id AND e.outcome = 'notified'
+              AND e.at > now() - r.throttle_seconds * interval '1 second'
+            LIMIT r.throttle_count
+       ) lately) AS rung
+  FROM events_rule r WHERE r.id = ANY(%s::uuid[])
+"""
+
+
+def _rung_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
+    """How often each rule with a throttle has rung within its time.
+
+    They stay locked, so that two events count one after the other; in one order, so that none waits for the other.
+    """
+    throttled = [rule.id for rule in rules if rule.throttle_count is not None]
+    if not throttled:
+        return {}
+    list(Rule.objects.filter(id__in=throttled).order_by("id").select_for_update().values_list("id"))
+    return {row.id: row.rung for row in query(_RUNG, [column(throttled)])}
+
+
+def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int]) -> tuple[Reason | None, text.Text]:
+    """Why the rule does nothing, or None and what it says."""
+    nothing = text.Text("", "")
+    try:
+        if reason := matching.unmet([Condition(**one) for one in rule.conditions], envelope):
+            return reason, nothing
+        said = compose(rule.title, rule.body, envelope)
+    except Exception as error:
+        # One damaged rule stops no other.
+        log.error("Rule %s cannot be read: %s", rule.id, type(error).__name__)
+        return Reason(Code.DAMAGED_RULE, error=type(error).__name__), nothing
+    if not rule.channels.all():
+        return Reason(Code.NO_CHANNEL), nothing
+    if rule.throttle_count is not None and rung.get(rule.id, 0) >= rule.throttle_count:
+        return Reason(Code.THROTTLED, count=rule.throttle_count, seconds=rule.throttle_seconds), nothing
+    return None, said
+
+
+def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
+    """The texts of a rule or of a topic, filled in from an event."""
+    subject = " ".join(matching.fill(title, envelope).split())
+    return text.Text(
+        text.fit(subject, text.MAX_SUBJECT).text or "Event",
+        text.fit(matching.fill(body, envelope), text.MAX_BODY).text,
+    )
+
+
+def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNotification:
+    """Its batch follows from the event and the rule, so that the same event rings once for the same rule."""
+    channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
+    return NewNotification(
+        notification_id=key,
+        user_id=event.user_id,
+        channels=sort_channels(rule.channel_order, channels, itemgetter(0)),
+        subject=said.subject,
+        body=said.body,
+        origin=Notification.Origin.EVENT,
+        origin_id=rule.id,
+        batch_id=uuid5(event.id, str(rule.id)),
+        correlation_id=event.correlation_id,
+        urgent=rule.urgent,
+        in_order=bool(rule.channel_order),
+        escalate_after=rule.escalate_after if rule.channel_order else None,
+        data=json.dumps(event.envelope),
+    )

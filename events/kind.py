@@ -1,0 +1,61 @@
+"""The event as a kind of work: handling one records what its person's rules make of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from events import handling, types
+from events.envelope import MOST_HOPS
+from events.handling import Claim
+from events.ledger import HANDLE
+from events.models import Event, EventAttempt
+from events.reasons import Code
+from work.answers import Answer, Cancel, Defer, Done, NotStarted
+from work.kinds import Kind
+from work.reasons import Reason
+from work.retry import Policy
+
+_POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+
+
+class EventKind(Kind[Claim]):
+    task = HANDLE
+    queue = "events"
+    model, attempts = Event, EventAttempt
+    handler = "type"
+    person = "d.user_id"
+    columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
+       d.topic_id"""
+
+    def read(self, row: Any, **common: Any) -> Claim:
+        return Claim(
+            **common,
+            user_id=row.user_id,
+            key=row.key,
+            type=row.type,
+            source=row.source,
+            occurred_at=row.occurred_at,
+            correlation_id=row.correlation_id,
+            hops=row.hops,
+            data=json.loads(row.data),
+            topic_id=row.topic_id,
+        )
+
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+        if claim.hops > MOST_HOPS:
+            return NotStarted(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
+        if problem := types.problem(claim.type, claim.data):
+            return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
+        return Done(effect=partial(handling.handle, claim))
+
+    def policy(self, handler: str) -> Policy:
+        return _POLICY
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        return True  # what handling does commits with the settlement, or not at all
+
+
+EVENT = EventKind()

@@ -1,0 +1,58 @@
+"""Take events: each is one row from the commit on, whoever sends it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import transaction
+
+from common.postgres import column, query
+from common.uuid7 import uuid7
+from events.envelope import Envelope
+from work import wakes
+from work.wakes import Wake, publish_after_commit
+
+HANDLE = "events.handle"
+
+# `wake_at` also for those with a delay, as everywhere: see `wakes`.
+_RECORD = f"""
+INSERT INTO events_event (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id,
+                          state, available_at, wake_at, wakes, tries, replays)
+SELECT id, %(user)s, key, type, source, coalesce(occurred_at, now()), correlation_id, hops, data::jsonb, topic_id,
+       'pending', now() + delay * interval '1 second', {wakes.wake_at("delay")}, 0, 0, 0
+  FROM unnest(%(ids)s::uuid[], %(keys)s::uuid[], %(types)s::text[], %(sources)s::text[], %(times)s::timestamptz[],
+              %(correlations)s::uuid[], %(hops)s::int[], %(data)s::text[], %(topics)s::uuid[], %(delays)s::float[])
+       AS e(id, key, type, source, occurred_at, correlation_id, hops, data, topic_id, delay)
+ON CONFLICT (user_id, key) DO NOTHING
+RETURNING id, key, extract(epoch FROM available_at - now())::float AS wait
+"""  # noqa: S608 - constants only
+
+
+def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
+    """Record the events that are new to this person, and have them handled after the commit. Returns their keys.
+
+    One statement for all. The envelopes are valid.
+    """
+    if not envelopes:
+        return set()
+    with transaction.atomic():
+        rows = query(
+            _RECORD,
+            {
+                "user": user_id,
+                "ids": column(uuid7() for _ in envelopes),
+                "keys": column(one.key for one in envelopes),
+                "types": column(one.type for one in envelopes),
+                "sources": column(one.source for one in envelopes),
+                "times": column(one.occurred_at for one in envelopes),
+                "correlations": column(one.correlation_id or one.key for one in envelopes),
+                "hops": column(min(one.hops, 32_767) for one in envelopes),
+                "data": column(one.data_text for one in envelopes),
+                "topics": column(one.topic_id for one in envelopes),
+                "delays": column(float(one.delay) for one in envelopes),
+                **wakes.parameters(),
+            },
+        )
+        publish_after_commit(Wake(HANDLE, row.id, row.wait, user_id) for row in rows)
+    return {row.key for row in rows}

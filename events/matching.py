@@ -1,0 +1,155 @@
+"""Whether an event fits a rule, and the texts that a rule makes of it. Pure: user text is data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from events.reasons import Code
+from work.reasons import Reason
+
+OPERATORS = {
+    "equals": "equal to",
+    "differs": "other than",
+    "above": "above",
+    "below": "below",
+    "contains": "with",
+    "exists": "there",
+}
+"""With the words for people. `exists` needs no value."""
+
+DEEPEST = 8
+PLACES = ("type", "source", "time", "id", "correlation_id")
+_STEP = r"[A-Za-z0-9_-]{1,64}"
+PATH = re.compile(rf"data(?:\.{_STEP}){{1,{DEEPEST}}}")
+PATTERN = re.compile(r"\*|[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?", re.ASCII)
+TYPE = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", re.ASCII)
+
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join(PLACES)}|{PATH.pattern})\}}")
+LIKE_A_PLACEHOLDER = re.compile(r"\{([A-Za-z][^{}\s]{0,400})\}")
+_LONGEST_VALUE = 1_000
+
+
+class Missing:
+    """There is no such field."""
+
+
+MISSING = Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`field` is a path such as `data.amount`, or one of `PLACES`."""
+
+    field: str
+    operator: str
+    value: Any = None
+
+
+def fits_pattern(pattern: str, type: str) -> bool:
+    """`order.*` fits `order.paid` and `order.item.sold`, `*` everything."""
+    if pattern == "*" or pattern == type:
+        return True
+    return pattern.endswith(".*") and type.startswith(pattern[:-1])
+
+
+def find(envelope: Mapping[str, Any], path: str) -> Any:
+    """The value at a path such as `data.items.0.name`; `MISSING` where there is none."""
+    found: Any = envelope
+    for step in path.split("."):
+        if isinstance(found, Mapping) and step in found:
+            found = found[step]
+        elif isinstance(found, Sequence) and not isinstance(found, str) and step.isascii() and step.isdigit():
+            if len(step) > 9 or int(step) >= len(found):
+                return MISSING
+            found = found[int(step)]
+        else:
+            return MISSING
+    return found
+
+
+def unmet(conditions: Sequence[Condition], envelope: Mapping[str, Any]) -> Reason | None:
+    """The first condition that the event does not fulfil, as a reason; None if it fulfils all."""
+    for condition in conditions:
+        found = find(envelope, condition.field)
+        if found is MISSING:
+            return Reason(Code.MISSING, field=condition.field)
+        if not _holds(found, condition):
+            return Reason(
+                Code.UNMET,
+                field=condition.field,
+                found=shown(found)[:80],
+                operator=OPERATORS[condition.operator],
+                value=shown(condition.value)[:80],
+            )
+    return None
+
+
+def _holds(found: Any, condition: Condition) -> bool:
+    match condition.operator:
+        case "exists":
+            return True
+        case "equals":
+            return _equal(found, condition.value)
+        case "differs":
+            return not _equal(found, condition.value)
+        case "contains":
+            if isinstance(found, str):
+                return shown(condition.value).casefold() in found.casefold()
+            return isinstance(found, Sequence | Mapping) and any(_equal(one, condition.value) for one in found)
+    left, right = _number(found), _number(condition.value)
+    if left is None or right is None:
+        return False
+    return left > right if condition.operator == "above" else left < right
+
+
+def _equal(found: Any, value: Any) -> bool:
+    """As JSON values; a form gives texts, which equal what reads the same."""
+    if isinstance(found, bool) or isinstance(value, bool) or not isinstance(found, int | float):
+        return shown(found) == shown(value)
+    return _number(found) == _number(value)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def shown(value: Any) -> str:
+    """A JSON value as people read it."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def fill(template: str, envelope: Mapping[str, Any]) -> str:
+    """Fill in `{type}`, `{data.x}` and the like; “…” where the event has no such field, all else as typed."""
+
+    def value(match: re.Match[str]) -> str:
+        found = find(envelope, match[1])
+        return "…" if found is MISSING else shown(found)[:_LONGEST_VALUE]
+
+    return _PLACEHOLDER.sub(value, template)
+
+
+def check(template: str) -> list[str]:
+    """One sentence for each of the first ten placeholders that no event can fill."""
+    problems = []
+    for match in LIKE_A_PLACEHOLDER.finditer(template):
+        word = match[1]
+        if word in PLACES or PATH.fullmatch(word):
+            continue
+        if word.startswith("data."):
+            problem = f"{{{word[:80]}}} cannot be read: use at most {DEEPEST} names of letters, digits, “_” and “-”."
+        else:
+            known = ", ".join(f"{{{name}}}" for name in PLACES)
+            problem = f"{{{word[:80]}}} is not a placeholder. Use {known}, or {{data.…}} for a field of its data."
+        problems.append(problem)
+    return problems[:10]

@@ -1,0 +1,7 @@
+"""The tables of events."""
+
+from events.models.event import Effect, Event, EventAttempt
+from events.models.rule import Rule
+from events.models.topic import Subscription, Topic
+
+__all__ = ["Effect", "Event", "EventAttempt", "Rule", "Subscription", "Topic"]

@@ -1,0 +1,118 @@
+"""Events as rows: the ledger, the queue of their handling, and what followed from each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from common.uuid7 import uuid7
+from events.models.rule import Rule
+from events.models.topic import Topic
+from people.models import READABLE
+from work.models import Attempt, Words, Work
+
+if TYPE_CHECKING:
+    from people.models import User
+
+WORDS = Words(working="handling", done="handled", key="event")
+
+
+class EventQuerySet(models.QuerySet["Event"]):
+    def for_user(self, user: User) -> EventQuerySet:
+        return self.filter(user=user)
+
+
+class Event(Work):
+    """Something that happened, as an envelope: the ledger of what was taken, and the queue of its handling.
+
+    `key` is the producer's id: the same key twice is one event of its person. `occurred_at` is when it happened, by the
+    producer. `correlation_id` is the same through a whole chain, by default the key of its first event; `hops` counts
+    the steps since that. An event of a topic goes to whoever was subscribed when it was recorded: `told` of them so
+    far, up to the subscription `told_up_to`.
+    """
+
+    words = WORDS
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="events", db_index=False)
+    key = models.UUIDField(editable=False)
+    type = models.CharField(max_length=100)
+    source = models.CharField(max_length=200, blank=True)
+    occurred_at = models.DateTimeField()
+    correlation_id = models.UUIDField(db_index=True, editable=False)
+    hops = models.PositiveSmallIntegerField(default=0)
+    data = models.JSONField(default=dict)
+    topic = models.ForeignKey(Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events")
+    told = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    told_up_to = models.UUIDField(null=True, editable=False)
+
+    objects: ClassVar[models.Manager[Event]] = EventQuerySet.as_manager()
+
+    class Meta(Work.Meta):
+        indexes = [
+            *WORDS.indexes(),
+            models.Index(fields=["user", "-id"], name="event_of_person"),
+            models.Index(fields=["user", "type", "-id"], name="event_of_type"),
+        ]
+        constraints = [
+            *WORDS.constraints(),
+            models.UniqueConstraint(fields=["user", "key"], name="event_once"),
+            models.CheckConstraint(condition=Q(occurred_at__range=READABLE), name="event_readable_time"),
+        ]
+        triggers = WORDS.triggers()
+
+    def __str__(self) -> str:
+        return self.type
+
+
+class EventAttempt(Attempt):
+    """One try at handling an event."""
+
+    words = WORDS
+
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="history", db_index=False)
+
+    class Meta(Attempt.Meta):
+        constraints = WORDS.attempt_constraints()
+        triggers = WORDS.attempt_triggers()
+
+
+class Effect(models.Model):
+    """What a rule did for an event, or why it did nothing. Written in the transaction that settles the event."""
+
+    class Outcome(models.TextChoices):
+        NOTIFIED = "notified"
+        DIGESTED = "digested"
+        SILENT = "silent"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="effects", db_index=False)
+    rule = models.ForeignKey(Rule, on_delete=models.CASCADE, related_name="effects", db_index=False)
+    outcome = models.CharField(max_length=8, choices=Outcome.choices)
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
+    # Without a constraint: a notification may be pruned before the event is.
+    notification_id = models.UUIDField(null=True, editable=False)
+    at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager[Effect]]
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            # the rule's page, newest first
+            models.Index(fields=["rule", "-id"], name="effect_of_rule"),
+            # throttle: how often a rule has rung lately
+            models.Index(fields=["rule", "at"], condition=Q(outcome="notified"), name="effect_rang"),
+            # the way back from a notification
+            models.Index(
+                fields=["notification_id"], condition=Q(notification_id__isnull=False), name="effect_of_notification"
+            ),
+        ]
+        constraints = [models.UniqueConstraint(fields=["event", "rule"], name="effect_once")]
+
+    def __str__(self) -> str:
+        return self.outcome

@@ -1,0 +1,80 @@
+"""A person's rule in events: when something happens, do this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from common.uuid7 import uuid7
+from notifications.models import Channel
+
+if TYPE_CHECKING:
+    from people.models import User
+
+
+class RuleQuerySet(models.QuerySet["Rule"]):
+    def for_user(self, user: User) -> RuleQuerySet:
+        """The rules that `user` sees: their own, less those deleted."""
+        return self.filter(user=user, deleted_at=None)
+
+
+class Rule(models.Model):
+    """When an event of `type_pattern` (and `source`, if any) fulfils all `conditions`, say `title` and `body`.
+
+    The pattern is a type, or its beginning before `.*`, or `*`. A condition is `{"field", "operator", "value"}`, see
+    `matching`. The texts may hold `{data.x}`. With `throttle_count`, it rings at most so often in `throttle_seconds`.
+    With `digest_seconds` or `digest_at` (on the wall clock of its person), events are gathered, apart for each value of
+    the field `digest_key` if there is one, and told together after so long, at that hour, or once there are
+    `digest_count`. Deleting is soft. `version` grows with every edit.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="rules", db_index=False)
+    name = models.CharField(max_length=80)
+    type_pattern = models.CharField(max_length=100)
+    source = models.CharField(max_length=200, blank=True)
+    conditions = models.JSONField(default=list, blank=True)
+    title = models.CharField(max_length=200)
+    body = models.TextField(blank=True)
+    channels = models.ManyToManyField(Channel, related_name="rules", blank=True)
+    # Empty: all channels at once. Else their ids, in the order in which they are tried.
+    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    escalate_after = models.PositiveIntegerField(null=True, blank=True)
+    urgent = models.BooleanField(default=False)
+    throttle_count = models.PositiveIntegerField(null=True, blank=True)
+    throttle_seconds = models.PositiveIntegerField(null=True, blank=True)
+    digest_seconds = models.PositiveIntegerField(null=True, blank=True)
+    digest_at = models.TimeField(null=True, blank=True)
+    digest_count = models.PositiveIntegerField(null=True, blank=True)
+    digest_key = models.CharField(max_length=200, blank=True)
+    enabled = models.BooleanField(default=True)
+    version = models.PositiveIntegerField(default=1)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager[Rule]] = RuleQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["user", "-id"], condition=Q(deleted_at=None), name="rule_of_person")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(throttle_count=None, throttle_seconds=None)
+                | Q(throttle_count__gte=1, throttle_seconds__gte=1),
+                name="rule_throttle_whole",
+            ),
+            models.CheckConstraint(condition=Q(digest_seconds=None) | Q(digest_at=None), name="rule_one_digest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def digests(self) -> bool:
+        return self.digest_seconds is not None or self.digest_at is not None

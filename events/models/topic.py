@@ -1,0 +1,71 @@
+"""Topics that people subscribe to, and who did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Now
+
+from common.uuid7 import uuid7
+
+if TYPE_CHECKING:
+    from people.models import User
+
+
+class TopicQuerySet(models.QuerySet["Topic"]):
+    def for_user(self, user: User) -> TopicQuerySet:
+        """Those that `user` owns, and publishes to."""
+        return self.filter(user=user)
+
+
+class Topic(models.Model):
+    """What its owner publishes to many. `slug` is its name in addresses, unique for its owner.
+
+    `title` and `body` are what subscribers are told of an event, with `{data.x}` as in a rule. Whoever is signed in may
+    subscribe to an `is_open` one; to others, only whom the owner adds.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="topics", db_index=False)
+    slug = models.SlugField(max_length=50, db_index=False)
+    name = models.CharField(max_length=80)
+    description = models.CharField(max_length=500, blank=True)
+    title = models.CharField(max_length=200, default="{data.title}")
+    body = models.TextField(blank=True, default="{data.body}")
+    is_open = models.BooleanField(default=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager[Topic]] = TopicQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [models.UniqueConstraint(fields=["user", "slug"], name="topic_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Subscription(models.Model):
+    """Who is told of a topic's events: on `channel_ids`, or, where that is empty, on all of their usable channels.
+
+    Ids grow with time: an event's audience are those whose id is below its own, and who have not left.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    topic = models.ForeignKey(Topic, on_delete=models.CASCADE, related_name="subscriptions", db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="subscriptions")
+    channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager[Subscription]]
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["topic", "id"], name="subscription_of_topic")]
+        constraints = [models.UniqueConstraint(fields=["topic", "user"], name="subscription_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} to {self.topic}"

@@ -1,0 +1,22 @@
+"""The codes of events and of what follows from them, and their sentences. Pure."""
+
+from __future__ import annotations
+
+from work.reasons import Codes
+
+
+class Code(Codes):
+    """Its sentences have the names of its parameters."""
+
+    # An event is not handled.
+    TOO_MANY_HOPS = "too-many-hops", "It is {hops} steps behind its first cause; a chain ends after {most}."
+    UNFIT = "unfit", "Its data does not fit its type: {field}: {problem}"
+    # A rule does nothing.
+    UNMET = "unmet", "{field} is {found}; the rule wants it {operator} {value}."
+    MISSING = "missing-field", "The event has no field {field}."
+    THROTTLED = "throttled", "The rule has rung {count} times within {seconds:duration}, which is its limit."
+    NO_CHANNEL = "no-channel", "The rule has no channel to send to."
+    DAMAGED_RULE = "damaged-rule", "What is stored of the rule is damaged ({error}). Save it again."
+    # A rule does something.
+    NOTIFIED = "notified", "It rang."
+    DIGESTED = "digested", "It waits for the next digest."

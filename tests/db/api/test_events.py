@@ -1,0 +1,99 @@
+"""Events over the API: published, refused, read."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from events.kind import EVENT
+from events.models import Event, Topic
+from people.models import User
+from tests.db.api.conftest import Api
+from tests.db.events.test_handling import happen, make_rule
+from tests.make import make_user
+from work import runner
+
+pytestmark = pytest.mark.django_db
+
+PAID: dict[str, Any] = {"type": "order.paid", "source": "shop", "data": {"order_id": 7, "amount": 120}}
+
+
+def test_an_event_is_taken_and_shows_what_followed(api: Api, ada: User) -> None:
+    rule, key = make_rule(ada), str(uuid4())
+    taken = api.post("/events", PAID | {"id": key, "time": "2026-03-29T18:00:00+02:00"})
+    assert (taken.status_code, taken.json()) == (202, {"ids": [key]})
+    runner.run(EVENT, Event.objects.get().id, "worker")
+    found = api.get(f"/events/{key}").json()
+    assert (found["id"], found["state"], found["time"]) == (key, "handled", "2026-03-29T16:00:00Z")
+    assert found["correlation_id"] == key
+    [effect] = found["effects"]
+    assert (effect["rule"], effect["outcome"]) == (str(rule.id), "notified")
+    assert api.get(f"/notifications/{effect['notification_id']}").json()["title"] == "Order 7"
+    assert [one["id"] for one in api.get("/events?type=order.paid").json()["items"]] == [key]
+
+
+def test_the_same_id_again_answers_the_same(api: Api) -> None:
+    key = str(uuid4())
+    answers = [api.post("/events", PAID | {"id": key}) for _ in range(3)]
+    assert {(one.status_code, one.content) for one in answers} == {(202, answers[0].content)}
+    assert Event.objects.count() == 1
+
+
+def test_a_hundred_are_taken_in_order_with_their_own_delays(api: Api) -> None:
+    events = [PAID | {"id": str(uuid4()), "delay": number * 864} for number in range(100)]
+    with CaptureQueriesContext(connection) as captured:
+        taken = api.post("/events", events)
+    assert taken.json()["ids"] == [one["id"] for one in events]
+    assert len([one for one in captured.captured_queries if "events_event" in one["sql"]]) == 1
+    due = list(Event.objects.order_by("id").values_list("available_at", flat=True))
+    assert [(one - due[0]).total_seconds() for one in due] == [number * 864.0 for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "type"),
+        ({"type": ""}, "type"),
+        ({"type": "paid"}, "type"),
+        ({"type": "Order.Paid"}, "type"),
+        ({"type": "x." + "y" * 100}, "type"),
+        ({"type": "delivery.dead"}, "type"),
+        ({"type": "a.b", "id": "7"}, "id"),
+        ({"type": "a.b", "data": []}, "data"),
+        ({"type": "a.b", "data": {"x": "y" * 128 * 1024}}, "data"),
+        ({"type": "a.b", "hops": -1}, "hops"),
+        ({"type": "a.b", "delay": 86_401}, "delay"),
+        ({"type": "a.b", "time": "yesterday"}, "time"),
+        ({"type": "a.b", "topic": "none"}, "topic"),
+        ({"type": "a.b", "colour": "red"}, "colour"),
+    ],
+)
+def test_what_cannot_be_taken_names_the_field_and_nothing_is_stored(api: Api, body: Any, field: str) -> None:
+    for sent, path in ((body, field), ([PAID, body], f"1.{field}")):
+        refused = api.post("/events", sent)
+        assert refused.status_code == 422
+        assert path in [one["field"] for one in refused.json()["errors"]]
+        assert all(one["detail"] for one in refused.json()["errors"])
+    assert not Event.objects.exists()
+
+
+def test_none_and_more_than_a_hundred_are_refused(api: Api) -> None:
+    for events in ([], [PAID] * 101):
+        assert api.post("/events", events).status_code == 422
+
+
+def test_another_persons_events_and_topics_are_not_there(api: Api) -> None:
+    bob = make_user()
+    Topic.objects.create(user=bob, slug="news", name="News")
+    theirs = happen(bob)
+    assert api.get(f"/events/{theirs.key}").status_code == 404
+    assert api.get("/events").json()["items"] == []
+    assert api.post("/events", PAID | {"topic": "news"}).status_code == 422
+
+
+def test_publishing_needs_its_scope(ada: User) -> None:
+    assert Api(ada, ("read", "notifications")).post("/events", PAID).status_code == 403

@@ -1,0 +1,192 @@
+"""What rules make of events."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from events import ledger
+from events.envelope import Envelope
+from events.kind import EVENT
+from events.models import Effect, Event, Rule
+from events.reasons import Code
+from notifications.models import Delivery, Notification
+from people.models import User
+from tests.make import make_channel, make_user
+from work import runner
+
+pytestmark = pytest.mark.django_db
+
+
+def make_rule(user: User, **overrides: Any) -> Rule:
+    """A rule for orders above 100, to a new channel unless `channels` are given."""
+    channels = overrides.pop("channels", None)
+    fields: dict[str, Any] = {
+        "user": user,
+        "name": "Big orders",
+        "type_pattern": "order.*",
+        "conditions": [{"field": "data.amount", "operator": "above", "value": 100}],
+        "title": "Order {data.order_id}",
+        "body": "{data.amount} EUR from {source}",
+    } | overrides
+    rule = Rule.objects.create(**fields)
+    rule.channels.set([make_channel(user, "email")] if channels is None else channels)
+    return rule
+
+
+def happen(user: User, **overrides: Any) -> Event:
+    """Record an event and handle it, as a worker does."""
+    fields: dict[str, Any] = {"type": "order.paid", "source": "shop", "data": {"order_id": 7, "amount": 120}}
+    envelope = Envelope(**fields | overrides)
+    ledger.record(user.pk, [envelope])
+    event = Event.objects.get(user=user, key=envelope.key)
+    runner.run(EVENT, event.id, "worker")
+    event.refresh_from_db()
+    return event
+
+
+@pytest.fixture
+def ada() -> User:
+    return make_user(email="ada@example.org")
+
+
+def test_an_event_rings_by_a_rule_once_with_its_words_and_its_chain(ada: User) -> None:
+    rule, chain = make_rule(ada), uuid4()
+    event = happen(ada, correlation_id=chain)
+    assert event.state == "handled"
+    [effect] = event.effects.all()
+    notification = Notification.objects.get()
+    assert (effect.outcome, effect.rule, effect.notification_id) == ("notified", rule, notification.id)
+    assert (notification.subject, notification.body) == ("Order 7", "120 EUR from shop")
+    assert (notification.origin, notification.origin_id) == ("event", rule.id)
+    assert notification.correlation_id == chain
+    assert notification.data["data"] == {"order_id": 7, "amount": 120}
+    assert Delivery.objects.get().state == "pending"
+
+
+def test_the_same_id_twice_is_one_event_for_each_person(ada: User) -> None:
+    make_rule(ada)
+    key, bob = uuid4(), make_user()
+    first = happen(ada, key=key)
+    happen(ada, key=key, data={"amount": 999})
+    happen(bob, key=key)
+    assert Event.objects.filter(key=key).count() == 2
+    assert Event.objects.get(user=ada, key=key).data == first.data
+    assert Notification.objects.count() == 1
+
+
+def test_a_message_four_times_handles_it_once(ada: User) -> None:
+    make_rule(ada)
+    event = happen(ada)
+    for _ in range(4):
+        runner.run(EVENT, event.id, "worker")
+    assert (Notification.objects.count(), Effect.objects.count(), event.history.count()) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "code"),
+    [
+        ({"data": {"amount": 99}}, Code.UNMET),
+        ({"data": {}}, Code.MISSING),
+        ({"source": "other"}, None),
+        ({"type": "orders.paid"}, None),
+    ],
+)
+def test_silence_is_recorded_with_its_reason_where_the_type_fits(
+    ada: User, overrides: dict[str, Any], code: str | None
+) -> None:
+    make_rule(ada, source="shop")
+    event = happen(ada, **overrides)
+    assert event.state == "handled"
+    assert list(event.effects.values_list("outcome", "reason_code")) == ([] if code is None else [("silent", code)])
+    assert not Notification.objects.exists()
+
+
+def test_rules_of_others_and_those_switched_off_or_deleted_do_nothing(ada: User) -> None:
+    make_rule(make_user())
+    make_rule(ada, enabled=False)
+    make_rule(ada, deleted_at=happen(ada).created_at)
+    event = happen(ada)
+    assert not event.effects.exists()
+
+
+def test_a_throttle_counts_within_its_time(ada: User) -> None:
+    rule = make_rule(ada, throttle_count=2, throttle_seconds=3600)
+    outcomes = [happen(ada).effects.get().outcome for _ in range(3)]
+    assert outcomes == ["notified", "notified", "silent"]
+    Effect.objects.filter(rule=rule).update(at="2026-01-01T00:00:00Z")
+    assert happen(ada).effects.get().outcome == "notified"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_throttle_holds_for_events_at_the_same_moment(ada: User) -> None:
+    make_rule(ada, throttle_count=3, throttle_seconds=3600)
+    envelopes = [Envelope("order.paid", {"amount": 500}) for _ in range(12)]
+    ledger.record(ada.pk, envelopes)
+
+    def handle(event_id: UUID) -> None:
+        runner.run(EVENT, event_id, "worker")
+        connection.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(handle, Event.objects.values_list("id", flat=True)))
+    assert Effect.objects.filter(outcome="notified").count() == 3
+    assert Effect.objects.filter(reason_code=Code.THROTTLED).count() == 9
+
+
+@pytest.mark.parametrize("conditions", [[{"field": 3}], "none", [{"operator": "above"}], [None]])
+def test_a_damaged_rule_stops_no_other(ada: User, conditions: Any) -> None:
+    make_rule(ada, conditions=conditions)
+    make_rule(ada)
+    event = happen(ada)
+    assert event.state == "handled"
+    assert sorted(event.effects.values_list("outcome", "reason_code")) == [
+        ("notified", ""),
+        ("silent", Code.DAMAGED_RULE),
+    ]
+
+
+def test_a_rule_without_a_channel_says_so(ada: User) -> None:
+    make_rule(ada, channels=[])
+    assert happen(ada).effects.get().reason_code == Code.NO_CHANNEL
+
+
+def test_a_chain_that_is_too_long_ends_with_that_reason(ada: User) -> None:
+    make_rule(ada)
+    assert happen(ada, hops=3).state == "handled"
+    for hops in (4, 1_000, 10**9):
+        event = happen(ada, hops=hops)
+        assert (event.state, event.reason_code, event.tries) == ("dead", Code.TOO_MANY_HOPS, 1)
+
+
+def test_data_that_does_not_fit_its_type_is_not_tried_again(ada: User) -> None:
+    event = happen(ada, type="channel.disabled", data={"channel_id": 3})
+    assert (event.state, event.reason_code) == ("dead", Code.UNFIT)
+    assert event.reason_params["field"] == "data.channel_id"
+
+
+def test_channels_in_order_get_it_one_after_the_other(ada: User) -> None:
+    first, second = make_channel(ada, "email"), make_channel(ada, "webhook")
+    make_rule(ada, channels=[first, second], channel_order=[second.id, first.id], escalate_after=5)
+    happen(ada)
+    assert Delivery.objects.get().channel == second
+
+
+def test_the_number_of_statements_does_not_grow_with_the_rules(ada: User) -> None:
+    def statements() -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            happen(ada)
+        return len(captured)
+
+    make_rule(ada)
+    few = statements()
+    for _ in range(9):
+        make_rule(ada)
+    assert statements() == few
