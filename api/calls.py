@@ -54,8 +54,10 @@ def handle(run: Run) -> Run:
 
 
 def _key(request: HttpRequest) -> str | None:
-    kept = request.method == "POST" and request.resolver_match.url_name not in idempotency.WITHOUT_KEY  # type: ignore[union-attr]
-    return request.headers.get("Idempotency-Key") if kept else None
+    match = request.resolver_match
+    if request.method != "POST" or (match and str(match.url_name) in idempotency.WITHOUT_KEY):
+        return None
+    return request.headers.get("Idempotency-Key")
 
 
 def too_many(verdict: request_limiter.Verdict) -> Problem:

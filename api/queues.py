@@ -103,31 +103,31 @@ _DETAILS = {
 }
 
 
-@router.post("/{uuid:channel_id}/pull", response=Messages, summary="Pull messages")
-def pull_messages(request: ApiRequest, channel_id: UUID, body: Pull) -> HttpResponse:
+@router.post("/{uuid:queue_id}/pull", response=Messages, summary="Pull messages")
+def pull_messages(request: ApiRequest, queue_id: UUID, body: Pull) -> HttpResponse:
     """The oldest first. Acknowledge or return each within `visibility_timeout_ms`, or it comes again.
 
     With `wait_ms` the answer comes as soon as there is a message. `Idempotency-Key` is ignored.
     """
-    channel = _own(request, channel_id)
+    channel = _own(request, queue_id)
     if channel.disabled_at is not None:
         raise conflict(f"This queue is disabled. {channel.disabled_reason} Enable its channel first.")
-    seen = pull_signal.last(channel_id) if body.wait_ms else ""
+    seen = pull_signal.last(queue_id) if body.wait_ms else ""
     found = pull.pull(channel, body.batch_size, body.visibility_timeout_ms / 1000, f"token {request.auth.prefix}")
     response = answer({"messages": [_message(claim) for claim in found.messages]})
     if not found.messages and (left := _left(request, body.wait_ms)) > 0:
         lend_connection()
-        response.wait = partial(pull_signal.wait, channel_id, seen, min(left, found.wait))  # type: ignore[attr-defined]
+        response.wait = partial(pull_signal.wait, queue_id, seen, min(left, found.wait))  # type: ignore[attr-defined]
     return response
 
 
-@router.post("/{uuid:channel_id}/ack", response=SettledAll, summary="Acknowledge or return messages")
-def settle_messages(request: ApiRequest, channel_id: UUID, body: Settle) -> HttpResponse:
+@router.post("/{uuid:queue_id}/ack", response=SettledAll, summary="Acknowledge or return messages")
+def settle_messages(request: ApiRequest, queue_id: UUID, body: Settle) -> HttpResponse:
     """`acks` are done. `retries` come again after `delay_seconds`, and are dead letters after the queue's last try.
 
     Sending it twice changes nothing and gets the same results. `Idempotency-Key` is ignored.
     """
-    channel = _own(request, channel_id)
+    channel = _own(request, queue_id)
     wishes: dict[str, int | None] = {one.lease_id: None for one in body.acks}
     wishes |= {one.lease_id: one.delay_seconds for one in body.retries}
     if len(wishes) < len(body.acks) + len(body.retries):
@@ -143,8 +143,8 @@ def settle_messages(request: ApiRequest, channel_id: UUID, body: Settle) -> Http
     )
 
 
-def _own(request: ApiRequest, channel_id: UUID) -> Channel:
-    found = Channel.objects.for_user(request.auth.user).filter(id=channel_id, provider__in=providers.pulled()).first()
+def _own(request: ApiRequest, queue_id: UUID) -> Channel:
+    found = Channel.objects.for_user(request.auth.user).filter(id=queue_id, provider__in=providers.pulled()).first()
     if found is None:
         raise not_found()
     return found

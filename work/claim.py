@@ -75,7 +75,8 @@ def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str
     asked = [(work_id, uuid4(), worker) for work_id in ids]
     if not asked:
         return []
-    return postgres.execute(kind.sql(_CLAIM), _values(asked) | {"lease": seconds, "pulled": 1}).fetchall()
+    values = _values(asked) | {"lease": seconds, "pulled": 1}
+    return list(postgres.execute(kind.sql(_CLAIM), values).fetchall())
 
 
 def read(kind: Kind[C], row: Any) -> C | None:

@@ -33,13 +33,13 @@ class _Number(forms.IntegerField):
 
     def clean(self, value: Any) -> int:
         typed = super().clean(value)
-        return int(self.initial if typed is None else typed)  # type: ignore[call-overload]
+        return int(self.initial if typed is None else typed)
 
     def held(self, stored: object) -> int:
         try:
             return self.clean(stored)
         except forms.ValidationError:
-            return int(self.initial)  # type: ignore[call-overload]
+            return int(self.initial)
 
 
 class QueueForm(forms.Form):

@@ -42,7 +42,8 @@ def test_a_wrong_limit_is_named_and_nothing_is_added(browser: Client) -> None:
 
 def test_the_page_shows_what_waits_and_is_held_and_how_to_pull(browser: Client, queue: Channel) -> None:
     for _ in range(3):
-        make_delivery(queue, available_at=NOON)
+        make_delivery(queue)
+    Delivery.objects.update(available_at=NOON)
     assert len(pull.pull(queue, 1, 600.0, "token").messages) == 1
     shown = browser.get(f"/channels/{queue.id}/")
     standing = shown.context["queue"]
