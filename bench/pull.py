@@ -40,9 +40,7 @@ def main() -> None:
                 rows.make_deliveries(queue, options.messages)
                 began = time.perf_counter()
                 with ThreadPoolExecutor(options.clients) as pool:
-                    work = [
-                        pool.submit(_drain, web.port, str(queue.id), token, size) for _ in range(options.clients)
-                    ]
+                    work = [pool.submit(_drain, web.port, str(queue.id), token, size) for _ in range(options.clients)]
                     done = sum(one.result() for one in work)
                 if done != options.messages:
                     raise SystemExit(f"{done} of {options.messages} messages were acknowledged")

@@ -70,13 +70,14 @@ def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
 def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str) -> list[Any]:
     """pending -> working for work that programs pull: lease those of `ids` that are due for so many seconds.
 
-    Returns their rows, to `read` once the caller's transaction is committed.
+    Returns their rows in the order of `ids`, to `read` once the caller's transaction is committed.
     """
     asked = [(work_id, uuid4(), worker) for work_id in ids]
     if not asked:
         return []
     values = _values(asked) | {"lease": seconds, "pulled": 1}
-    return list(postgres.execute(kind.sql(_CLAIM), values).fetchall())
+    rows = {row.id: row for row in postgres.execute(kind.sql(_CLAIM), values).fetchall()}
+    return [rows[work_id] for work_id, _, _ in asked if work_id in rows]
 
 
 def read(kind: Kind[C], row: Any) -> C | None:

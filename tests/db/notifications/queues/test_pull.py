@@ -53,7 +53,10 @@ def take_batch(queue: Channel, batch_size: int = 10, seconds: float = 30.0) -> l
 
 def make_messages(queue: Channel, count: int) -> list[Delivery]:
     """The first one is the oldest."""
-    return [make_delivery(queue, available_at=NOON + timedelta(seconds=number)) for number in range(count)]
+    made = [make_delivery(queue) for _ in range(count)]
+    for number, delivery in enumerate(made):
+        Delivery.objects.filter(id=delivery.id).update(available_at=NOON + timedelta(seconds=number))
+    return made
 
 
 def lease_ends(*messages: Claim) -> None:
