@@ -6,6 +6,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import redis
@@ -21,6 +22,7 @@ from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.deliveries.pull import Result, lease_id, settle
 from notifications.models import Channel, Delivery, Notification
 from schedules.firing import fire
+from tests.db.events.test_handling import happen, make_rule
 from tests.make import (
     NINE,
     NOON,
@@ -470,3 +472,12 @@ def test_a_pull_reads_only_its_own_indexes_whatever_the_planner_last_heard(other
             scans = re.findall(r"(?:using|Index Scan on) (\w*delivery\w*)", plan)
             assert set(scans) <= {"delivery_to_pull", "delivery_pulled"}, plan
             assert "Seq Scan" not in plan
+
+
+def test_a_rule_puts_what_an_event_says_into_a_queue_with_its_chain() -> None:
+    person, chain = make_user(), uuid4()
+    queue = make_channel(person, "queue")
+    make_rule(person, channels=[queue])
+    happen(person, correlation_id=chain)
+    [message] = take_batch(queue)
+    assert (message.message.subject, message.message.correlation_id) == ("Order 7", chain)
