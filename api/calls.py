@@ -41,7 +41,7 @@ def handle(run: Run) -> Run:
             if not verdict.allowed:
                 raise too_many(verdict)
             if (key := _key(request)) is not None:
-                response = idempotency.once(token.user, key, request, lambda: run(request, *args, **kwargs))
+                response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
             else:
                 response = run(request, *args, **kwargs)
         except Exception as error:
@@ -57,7 +57,7 @@ def _key(request: HttpRequest) -> str | None:
     match = request.resolver_match
     if request.method != "POST" or (match and str(match.url_name) in idempotency.WITHOUT_KEY):
         return None
-    return request.headers.get("Idempotency-Key")
+    return request.headers.get(idempotency.HEADER)
 
 
 def too_many(verdict: request_limiter.Verdict) -> Problem:

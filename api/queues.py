@@ -18,7 +18,6 @@ from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.fields import Body
 from api.problems import FieldError, conflict, invalid, not_found
-from common.postgres import lend_connection
 from notifications import providers
 from notifications.deliveries import pull, pull_signal
 from notifications.deliveries.kind import Claim
@@ -116,7 +115,6 @@ def pull_messages(request: ApiRequest, queue_id: UUID, body: Pull) -> HttpRespon
     found = pull.pull(channel, body.batch_size, body.visibility_timeout_ms / 1000, f"token {request.auth.prefix}")
     response = answer({"messages": [_message(claim) for claim in found.messages]})
     if not found.messages and (left := _left(request, body.wait_ms)) > 0:
-        lend_connection()
         response.wait = partial(pull_signal.wait, queue_id, seen, min(left, found.wait))  # type: ignore[attr-defined]
     return response
 

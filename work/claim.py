@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache, partial
 from typing import Any
 from uuid import UUID, uuid4
+
+from django.db import transaction
 
 from common import fault_points, postgres
 from common.group_commit import Alone, Combiner
@@ -70,13 +72,23 @@ def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
 def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str) -> list[Any]:
     """pending -> working for work that programs pull: lease those of `ids` that are due for so many seconds.
 
-    Returns their rows in the order of `ids`, to `read` once the caller's transaction is committed.
+    Returns their rows in the order of `ids`, to `read` once the caller's transaction is committed. A damaged row ends
+    as dead, alone.
     """
     asked = [(work_id, uuid4(), worker) for work_id in ids]
     if not asked:
         return []
     values = _values(asked) | {"lease": seconds, "pulled": 1}
-    rows = {row.id: row for row in postgres.execute(kind.sql(_CLAIM), values).fetchall()}
+    try:
+        with transaction.atomic():
+            rows = {row.id: row for row in postgres.execute(kind.sql(_CLAIM), values).fetchall()}
+    except Exception as error:
+        if is_outage(error):
+            raise
+        if len(asked) > 1:
+            return [row for work_id, _, _ in asked for row in claim_pulled(kind, [work_id], seconds, worker)]
+        _end_damaged(kind, Lease(id=asked[0][0], token=asked[0][1]), error)
+        return []
     return [rows[work_id] for work_id, _, _ in asked if work_id in rows]
 
 
@@ -92,9 +104,24 @@ def _read(kind: Kind[C], lease: Lease, load: Callable[[], Any]) -> C | None:
     except Exception as error:
         if is_outage(error):
             raise
-        log.error("%s %s cannot be read: %s", kind.task, lease.id, type(error).__name__)
-        settle(kind, lease, Decision("dead", "rejected", unreadable(error)))
+        _end_damaged(kind, lease, error)
         return None
+
+
+# The claim may have been committed before it could not be read, or it failed: its attempt cannot be written.
+_HOLD = """
+UPDATE $work d SET state = '$working', lease_token = %(token)s, lease_until = now() + interval '1 minute'
+ WHERE id = %(id)s AND (state = 'pending' OR lease_token = %(token)s)
+RETURNING $handler AS handler
+"""
+
+
+@transaction.atomic
+def _end_damaged(kind: Kind[Any], lease: Lease, error: Exception) -> None:
+    """pending, working under this token -> dead."""
+    log.error("%s %s cannot be read: %s", kind.task, lease.id, type(error).__name__)
+    for row in postgres.query(kind.sql(_HOLD), {"id": lease.id, "token": lease.token}):
+        settle(kind, replace(lease, handler=row.handler), Decision("dead", "rejected", unreadable(error)))
 
 
 def unreadable(error: Exception) -> Reason:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -16,9 +16,10 @@ from notifications import providers
 from notifications.channels import changes
 from notifications.deliveries import channel_health, fallback, limits
 from notifications.deliveries.outbox import DELIVER
+from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message, Rejected
-from notifications.models import Attempt, Channel, Delivery, Intervention
+from notifications.models import Attempt, Channel, Delivery
 from notifications.reasons import Code
 from people import codes, quiet
 from people.models import display_name
@@ -26,6 +27,8 @@ from people.quiet import Window
 from work import kinds
 from work.answers import Answer, Cancel, Defer, NotStarted
 from work.kinds import Kind
+from work.manual import cancel
+from work.models import Intervention
 from work.reasons import Reason
 from work.retry import Policy
 
@@ -195,6 +198,12 @@ class DeliveryKind(Kind[Claim]):
         elif answer.moved_to:
             changes.update_address(claim.channel_id, claim.address, answer.moved_to)
 
+    def pulled_again(self, ids: Collection[UUID]) -> None:
+        """Wake who waits for them. Nobody can pull those of a queue that was removed: they are cancelled."""
+        rows = list(Delivery.objects.filter(id__in=ids).values_list("id", "channel_id", "channel__removed_at"))
+        cancel(Delivery, [key for key, _, removed in rows if removed], Reason(Code.REMOVED))
+        wake_pullers_after_commit({channel_id for _, channel_id, _ in rows})
+
     def rescue(self) -> int:
         return fallback.advance()
 
@@ -248,4 +257,4 @@ def _body(row: Any) -> str:
 
 def _sent_again_by(delivery_id: UUID) -> int | None:
     """The account that replayed the dead letter: an owner's replay skips quiet hours, an operator's does not."""
-    return Intervention.objects.filter(deliveries=delivery_id).values_list("by_id", flat=True).first()
+    return Intervention.objects.filter(items__work_id=delivery_id).values_list("by_id", flat=True).first()

@@ -14,13 +14,11 @@ from django.db import close_old_connections, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from notifications import dead_letters
 from notifications.channels import changes
-from notifications.dead_letters import Which, Who
 from notifications.deliveries import pull
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.deliveries.pull import Result, lease_id, settle
-from notifications.models import Channel, Delivery, Notification
+from notifications.models import Attempt, Channel, Delivery, Notification
 from schedules.firing import fire
 from tests.db.events.test_handling import happen, make_rule
 from tests.make import (
@@ -34,7 +32,8 @@ from tests.make import (
     take,
     tried,
 )
-from work import manual, recovery, rescue
+from work import dead_letters, manual, recovery, rescue
+from work.dead_letters import Who
 
 pytestmark = pytest.mark.django_db
 
@@ -144,14 +143,19 @@ def test_what_its_person_has_answered_is_cancelled_where_it_is_pulled(queue: Cha
     assert states(gone) == ["cancelled"]
 
 
-def test_a_damaged_message_ends_alone(queue: Channel) -> None:
-    damaged, fine = make_messages(queue, 2)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE notifications_notification SET subject = '', data = '[1]' WHERE id = %s", [damaged.notification_id]
-        )
-        cursor.execute("UPDATE people_user SET time_zone = 'Nowhere/Never' WHERE id = %s", [queue.user_id])
-    assert fine.id in [message.id for message in take_batch(queue)]
+def test_a_damaged_message_ends_alone(queue: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    unreadable, collides, fine = make_messages(queue, 3)
+    Attempt.objects.create(delivery=collides, replay=0, number=1, token=uuid4(), started_at=NOON)
+    real = DELIVERY.read
+
+    def read(row: Any, **common: Any) -> Claim:
+        if row.id == unreadable.id:
+            raise ValueError("damaged")
+        return real(row, **common)
+
+    monkeypatch.setattr(DELIVERY, "read", read)
+    assert [message.id for message in take_batch(queue)] == [fine.id]
+    assert states(unreadable, collides, fine) == ["dead", "dead", "sending"]
 
 
 def test_a_pull_costs_five_queries_whatever_it_brings(queue: Channel) -> None:
@@ -387,7 +391,7 @@ def test_a_queue_that_is_next_in_order_gets_its_message_unpublished() -> None:
 
 def test_a_replayed_dead_letter_of_a_queue_is_pulled_again_from_the_first_attempt(queue: Channel) -> None:
     dead = make_delivery(queue, state="dead")
-    dead_letters.replay(Which(ids=[dead.id]).rows(), "it", Who(None, "Ada"))
+    dead_letters.replay(Delivery.objects.filter(id=dead.id), "it", Who(None, "Ada"))
     dead.refresh_from_db()
     assert (dead.state, dead.wake_at) == ("pending", None)
     [message] = take_batch(queue)
@@ -402,7 +406,7 @@ def test_removing_a_queue_cancels_what_waits_and_ends_what_is_held(queue: Channe
     lease_ends(held)
     recovery.recover(DELIVERY, 10)
     assert states(held) == ["dead"]
-    dead_letters.replay(Delivery.objects.dead_letters(), "all", Who(None, "Operator"))
+    dead_letters.replay(Delivery.objects.filter(state="dead"), "all", Who(None, "Operator"))
     assert states(held) == ["cancelled"], "nobody could pull it any more"
 
 
