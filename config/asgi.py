@@ -3,10 +3,9 @@
 import asyncio
 import contextvars
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any
+from typing import IO, Any
 
 import django
 from django.core import signals
@@ -21,8 +20,6 @@ os.environ.setdefault("DATABASE_POOL", "1")
 from config import unavailable
 from config.body_limit import BodyLimit, Receive, Send
 from config.middleware import UTF8Request
-
-Made = tuple[HttpRequest | None, HttpResponseBase | None]
 
 _THREADS = 64  # more than connections to the database: a few requests also wait for other hosts
 
@@ -51,27 +48,27 @@ class Handler(ASGIHandler):
         except RequestAborted:
             return
         # A copy, so that no request sees what an earlier one of its thread has set.
-        respond = partial(contextvars.copy_context().run, self._respond, scope)
-        in_thread = partial(asyncio.get_running_loop().run_in_executor, self._threads)
+        run, in_thread = contextvars.copy_context().run, asyncio.get_running_loop().run_in_executor
         with body:
-            request, response = await in_thread(respond, partial(self.create_request, scope, body))
+            request, response = await in_thread(self._threads, run, self._respond, scope, body, None)
         # A long poll (api/queues.py) holds no thread while it waits, and ends when its client goes.
         while (wait := getattr(response, "wait", None)) and await _outlasts(wait(), receive):
-            request, response = await in_thread(respond, partial(_again, request))
+            request, response = await in_thread(self._threads, run, self._respond, scope, body, request)
         await self.send_response(response, send)
 
-    def _respond(self, scope: dict[str, Any], make: Callable[[], Made]) -> Made:
+    def _respond(
+        self, scope: dict[str, Any], body: IO[bytes], request: HttpRequest | None
+    ) -> tuple[HttpRequest | None, HttpResponseBase]:
+        """Answer a new request, or `request` again, whose body has been read."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
-        request, refusal = make()
+        refusal = None
+        if request is None:
+            request, refusal = self.create_request(scope, body)
         response = refusal if request is None else self.get_response(request)
         assert response is not None  # noqa: S101  # either of both is there
         response.close()  # returns the connection to the database
         return request, response
-
-
-def _again(request: HttpRequest) -> Made:
-    return request, None
 
 
 async def _outlasts(wait: Awaitable[None], receive: Receive) -> bool:
