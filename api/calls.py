@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from ninja import NinjaAPI
@@ -33,13 +32,11 @@ def handle(run: Run) -> Run:
         try:
             request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
             # A call that waits comes here again (config.asgi), and counts once.
-            verdict = getattr(request, "verdict", None) or request_limiter.check(
-                f"token:{token.id}", settings.API_REQUESTS_PER_MINUTE
-            )
+            verdict = getattr(request, "verdict", None) or request_limiter.check(f"token:{token.id}")
             request.verdict = verdict  # type: ignore[attr-defined]
             headers = verdict.headers
             if not verdict.allowed:
-                raise too_many(verdict)
+                raise too_many(verdict, "This token")
             if (key := _key(request)) is not None:
                 response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
             else:
@@ -60,13 +57,13 @@ def _key(request: HttpRequest) -> str | None:
     return request.headers.get(idempotency.HEADER)
 
 
-def too_many(verdict: request_limiter.Verdict) -> Problem:
+def too_many(verdict: request_limiter.Verdict, who: str) -> Problem:
     return Problem(
         429,
         "too-many-requests",
-        "This token has made too many requests.",
+        f"{who} has made too many requests.",
         f"At most {verdict.limit} a minute are allowed. Try again in {verdict.reset} s.",
-        headers=verdict.headers | {"Retry-After": str(max(1, verdict.reset))},
+        headers=verdict.headers,
         allowed=False,
         reset=verdict.reset,
     )

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from common import fault_points, postgres
 from common.group_commit import Alone, Combiner
-from common.postgres import column, is_outage, persist
+from common.postgres import blames_no_row, column, persist
 from work.decision import Decision, give_back
 from work.kinds import C, Claim, Kind, Lease
 from work.reasons import Code, Reason
@@ -83,7 +83,7 @@ def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str
         with transaction.atomic():
             rows = {row.id: row for row in postgres.execute(kind.sql(_CLAIM), values).fetchall()}
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         if len(asked) > 1:
             return [row for work_id, _, _ in asked for row in claim_pulled(kind, [work_id], seconds, worker)]
@@ -102,7 +102,7 @@ def _read(kind: Kind[C], lease: Lease, load: Callable[[], Any]) -> C | None:
         row = load()
         return None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         _end_damaged(kind, lease, error)
         return None

@@ -23,6 +23,7 @@ from tests.make import make_channel, make_delivery, make_user, noted, take
 from work import claim as claiming
 from work import manual, settlement
 from work.decision import Decision
+from work.kinds import Lease
 from work.shared_connection import SharedConnection
 
 pytestmark = pytest.mark.django_db(transaction=True)
