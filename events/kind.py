@@ -18,7 +18,7 @@ from work.kinds import Kind
 from work.reasons import Reason
 from work.retry import Policy
 
-_POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
 
 
 class EventKind(Kind[Claim]):
@@ -52,7 +52,7 @@ class EventKind(Kind[Claim]):
         return Done(effect=partial(handling.handle, claim))
 
     def policy(self, handler: str) -> Policy:
-        return _POLICY
+        return POLICY
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         return True  # what handling does commits with the settlement, or not at all

@@ -20,3 +20,6 @@ class Code(Codes):
     # A rule does something.
     NOTIFIED = "notified", "It rang."
     DIGESTED = "digested", "It waits for the next digest."
+    # A digest is not sent.
+    RULE_DELETED = "rule-deleted", "Its rule was deleted before the digest was due."
+    RULE_OFF = "rule-off", "Its rule was switched off before the digest was due."

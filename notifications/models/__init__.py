@@ -4,7 +4,7 @@ Every change of a delivery's state is a verb in `deliveries/`; nothing else writ
 """
 
 from notifications.models.attempt import Attempt
-from notifications.models.change import Change, StatusPosition
+from notifications.models.change import Change, FeedPosition, Follower
 from notifications.models.channel import Channel, sort_channels
 from notifications.models.delivery import Delivery
 from notifications.models.intervention import Intervention
@@ -16,9 +16,10 @@ __all__ = [
     "Change",
     "Channel",
     "Delivery",
+    "FeedPosition",
+    "Follower",
     "Intervention",
     "Notification",
-    "StatusPosition",
     "Summary",
     "sort_channels",
 ]
