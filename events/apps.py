@@ -2,15 +2,17 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+_LONGEST = 3_650  # days
+
 
 def _check_retention() -> None:
     """A backup that is restored has the changes of the last days read again: their events must still be known then."""
     from notifications.models.change import KEPT_DAYS
 
-    if settings.EVENTS_KEPT_DAYS < KEPT_DAYS:
+    if not KEPT_DAYS <= settings.EVENTS_KEPT_DAYS <= _LONGEST:
         raise ImproperlyConfigured(
-            f"EVENTS_KEPT_DAYS is {settings.EVENTS_KEPT_DAYS}, but must be at least {KEPT_DAYS}: events are recognised"
-            f" for as long as the changes that cause them are kept, for example EVENTS_KEPT_DAYS={KEPT_DAYS}"
+            f"EVENTS_KEPT_DAYS is {settings.EVENTS_KEPT_DAYS}, but must be from {KEPT_DAYS}, for which the changes that"
+            f" become events are kept, to {_LONGEST}, for example EVENTS_KEPT_DAYS={KEPT_DAYS}"
         )
 
 

@@ -45,6 +45,7 @@ class DigestKind(Kind[Claim]):
     task = SEND
     queue = "events"
     model, attempts = Digest, DigestAttempt
+    handler = "type_pattern"
     person = "d.user_id"
     columns = "d.rule_id, d.key_value, d.gathered"
 

@@ -23,12 +23,12 @@ _LONGEST_VALUE = 200
 # another one. The rows are locked in one order, so that no two events wait for each other.
 _FULL = """events_digest.gathered + 1 >= (SELECT r.digest_count FROM events_rule r WHERE r.id = excluded.rule_id)"""
 _ADD = f"""
-INSERT INTO events_digest (id, user_id, rule_id, key_value, gathered, is_full, hops, state, available_at, wake_at,
-                           wakes, tries, replays)
-SELECT id, %(user)s, rule_id, key_value, 1, is_full, %(hops)s, 'pending', due,
+INSERT INTO events_digest (id, user_id, rule_id, type_pattern, key_value, gathered, is_full, hops, state, available_at,
+                           wake_at, wakes, tries, replays)
+SELECT id, %(user)s, rule_id, type_pattern, key_value, 1, is_full, %(hops)s, 'pending', due,
        {wakes.wake_at("extract(epoch FROM due - now())::float")}, 0, 0, 0
-  FROM unnest(%(ids)s::uuid[], %(rules)s::uuid[], %(values)s::text[], %(full)s::bool[], %(due)s::timestamptz[])
-       AS d(id, rule_id, key_value, is_full, due)
+  FROM unnest(%(ids)s::uuid[], %(rules)s::uuid[], %(patterns)s::text[], %(values)s::text[], %(full)s::bool[],
+              %(due)s::timestamptz[]) AS d(id, rule_id, type_pattern, key_value, is_full, due)
  ORDER BY rule_id
 ON CONFLICT (rule_id, key_value)
       WHERE state = 'pending' AND tries = 0 AND released = 0 AND replays = 0 AND NOT is_full
@@ -62,6 +62,7 @@ def add(effects: Sequence[Effect], user_id: int, envelope: Mapping[str, Any], no
             "hops": envelope["hops"],
             "ids": column(uuid7() for _ in rules),
             "rules": column(rule.id for rule in rules),
+            "patterns": column(rule.type_pattern for rule in rules),
             "values": column(key_value(rule, envelope) for rule in rules),
             "full": column(rule.digest_count == 1 for rule in rules),
             "due": column(_due(rule, now, zone) for rule in rules),

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from common.postgres import column, query
 from common.uuid7 import uuid7
-from events import digests, matching, types
+from events import digests, matching
 from events.envelope import as_sent
 from events.matching import Condition
 from events.models import Effect, Rule
@@ -49,7 +49,7 @@ class Claim(kinds.Claim):
 def handle(event: Claim) -> None:
     """Apply the rules of the event's person, in a number of statements that does not grow with them."""
     envelope = as_sent(event)
-    rules = [rule for rule in _rules(event) if _fits(rule.type_pattern, event.type)]
+    rules = [rule for rule in _rules(event) if matching.fits_pattern(rule.type_pattern, event.type)]
     if not rules:
         return
     rung = _rung_lately(rules)
@@ -75,11 +75,6 @@ def handle(event: Claim) -> None:
 def _rules(event: Claim) -> QuerySet[Rule]:
     found = Rule.objects.filter(user_id=event.user_id, enabled=True, deleted_at=None, source__in=["", event.source])
     return found.with_channels().order_by("id")
-
-
-def _fits(pattern: str, type: str) -> bool:
-    """Without Carillon's own types in `*`: each message would cause the next ones."""
-    return matching.fits_pattern(pattern, type) and not (pattern == "*" and types.is_reserved(type))
 
 
 _RUNG = """

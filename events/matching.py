@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from events import types
 from events.reasons import Code
 from work.reasons import Reason
 
@@ -52,10 +53,13 @@ class Condition:
 
 
 def fits_pattern(pattern: str, type: str) -> bool:
-    """`order.*` fits `order.paid` and `order.item.sold`, `*` everything."""
-    if pattern == "*" or pattern == type:
-        return True
-    return pattern.endswith(".*") and type.startswith(pattern[:-1])
+    """`order.*` fits `order.paid` and `order.item.sold`; `*` all types but Carillon's own.
+
+    Otherwise, each message of a rule for everything would cause the next ones.
+    """
+    if pattern == "*":
+        return not types.is_reserved(type)
+    return pattern == type or (pattern.endswith(".*") and type.startswith(pattern[:-1]))
 
 
 def find(envelope: Mapping[str, Any], path: str) -> Any:

@@ -57,17 +57,17 @@ class Kind(Generic[C]):
     """The class attributes with a value are optional.
 
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
-    that names the code that runs it, empty where all have the same; `on_unknown` is the SQL of what its owner chose for
-    an unknown outcome, and `person` the SQL of whose it is, for the fair queue. `follow` is the SQL of what else a
-    settlement writes, as CTEs that see `asked` and `settled`; `follow_values` are the columns of `asked` that it needs
-    beyond the engine's, with types, and `follow_locks` the foreign keys to the rows that it writes to.
+    that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, and `person`
+    the SQL of whose it is, for the fair queue. `follow` is the SQL of what else a settlement writes, as CTEs that see
+    `asked` and `settled`; `follow_values` are the columns of `asked` that it needs beyond the engine's, with types, and
+    `follow_locks` the foreign keys to the rows that it writes to.
     """
 
     task: ClassVar[str]
     queue: ClassVar[str]
     model: ClassVar[type[Work]]
     attempts: ClassVar[type[Attempt]]
-    handler: ClassVar[str] = ""
+    handler: ClassVar[str]
     columns: ClassVar[str] = ""
     joins: ClassVar[str] = ""
     on_unknown: ClassVar[str] = "''"
@@ -135,7 +135,7 @@ class Kind(Generic[C]):
             "working": self.words.working,
             "done": self.words.done,
             "key": f"{self.words.key}_id",
-            "handler": f"d.{self.handler}" if self.handler else f"'{self.task}'",
+            "handler": f"d.{self.handler}",
             "on_unknown": self.on_unknown,
             "person": self.person,
             "columns": f", {self.columns}" if self.columns else "",

@@ -25,15 +25,16 @@ class DigestQuerySet(models.QuerySet["Digest"]):
 class Digest(Work):
     """The events of one rule that are told together, once it is `available_at`; its entries are their effects.
 
-    `key_value` is what they have in the rule's `digest_key`, empty for none. Events are added until it has the rule's
-    `digest_count` (`is_full`) or is claimed; the next one opens another digest. `gathered` counts them, and `hops` is
-    the highest of theirs.
+    `type_pattern` is the rule's when it was opened; `key_value` is what they have in the rule's `digest_key`, empty for
+    none. Events are added until it has the rule's `digest_count` (`is_full`) or is claimed; the next one opens another
+    digest. `gathered` counts them, and `hops` is the highest of theirs.
     """
 
     words = WORDS
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="digests")
     rule = models.ForeignKey(Rule, on_delete=models.CASCADE, related_name="+")
+    type_pattern = models.CharField(max_length=100)
     key_value = models.CharField(max_length=200, blank=True)
     gathered = models.PositiveIntegerField(default=1)
     is_full = models.BooleanField(default=False)

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from events import inside, ledger, types
 from events.digest_kind import DIGEST
@@ -119,6 +120,21 @@ def test_each_change_is_one_event_however_often_and_by_how_many_it_is_read(ada: 
     record_until_current()
     inside.record_changes()
     assert recorded(ada) == ["delivery.delivered"] * 30
+
+
+def test_the_number_of_statements_does_not_grow_with_the_changes(ada: User) -> None:
+    follow(ada, "delivery.*")
+    counts = []
+    for changes_made in (1, 20):
+        for _ in range(changes_made):
+            finish(ada)
+        before = Event.objects.count()
+        while Event.objects.count() == before:  # a transaction of another test may hold them back
+            with CaptureQueriesContext(connection) as captured:
+                inside.record_changes()
+        counts.append(len([one for one in captured.captured_queries if one["sql"] not in ("BEGIN", "COMMIT")]))
+    # The position (made, taken, moved), the changes, their hops, the events.
+    assert counts == [6, 6]
 
 
 def test_a_chunk_that_dies_before_its_commit_is_recorded_by_the_next(

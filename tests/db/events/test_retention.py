@@ -104,8 +104,8 @@ def test_what_a_digest_has_not_told_stays_and_a_sent_one_goes_with_its_events(ad
     assert Notification.objects.count() == 1
 
 
-@pytest.mark.parametrize("days", [6, 0, -1])
-def test_less_than_the_changes_are_kept_is_refused_at_the_start(settings: Settings, days: int) -> None:
+@pytest.mark.parametrize("days", [6, 0, -1, 10**9])
+def test_less_than_the_changes_are_kept_or_too_long_is_refused_at_the_start(settings: Settings, days: int) -> None:
     settings.EVENTS_KEPT_DAYS = days
     with pytest.raises(ImproperlyConfigured, match="EVENTS_KEPT_DAYS=7"):
         apps.get_app_config("events").ready()
