@@ -132,7 +132,7 @@ def test_the_number_of_statements_does_not_grow_with_the_changes(ada: User) -> N
         while Event.objects.count() == before:  # a transaction of another test may hold them back
             with CaptureQueriesContext(connection) as captured:
                 inside.record_changes()
-        counts.append(len([one for one in captured.captured_queries if one["sql"] not in ("BEGIN", "COMMIT")]))
+        counts.append(len([one for one in captured.captured_queries if "_" in one["sql"].partition("SAVEPOINT")[0]]))
     # The position (made, taken, moved), the changes, their hops, the events.
     assert counts == [6, 6]
 

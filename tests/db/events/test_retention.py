@@ -6,7 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.apps import apps
+from django.conf import settings as configured
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -109,3 +111,10 @@ def test_less_than_the_changes_are_kept_or_too_long_is_refused_at_the_start(sett
     settings.EVENTS_KEPT_DAYS = days
     with pytest.raises(ImproperlyConfigured, match="EVENTS_KEPT_DAYS=7"):
         apps.get_app_config("events").ready()
+
+
+def test_beat_runs_it(ada: User) -> None:
+    current_app.loader.import_default_modules()  # as a worker does
+    happen(ada)
+    age(Event.objects.all(), 8)
+    assert current_app.tasks[configured.CELERY_BEAT_SCHEDULE["prune-events"]["task"]].run() == 1
