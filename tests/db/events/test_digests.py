@@ -20,12 +20,12 @@ from events import digests, ledger
 from events.digest_kind import DIGEST, MOST_LINES
 from events.envelope import Envelope
 from events.kind import EVENT
-from events.models import Digest, Effect, Event, Rule
+from events.models import Digest, DigestAttempt, Effect, Event, Rule
 from events.reasons import Code
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.db.events.test_handling import happen, make_rule
-from tests.make import NOON, make_user
+from tests.make import NOON, make_user, send_now
 from work import claim, recovery, runner, settlement
 from work.reasons import NO_REASON
 
@@ -274,3 +274,21 @@ def test_a_digests_chain_is_as_long_as_its_longest(ada: User) -> None:
         happen(ada, hops=hops)
     assert Digest.objects.get().hops == 3
     assert Digest.objects.filter(wake_at__lt=F("available_at")).exists()  # rescue publishes it in time
+
+
+def test_its_message_keeps_quiet_hours(ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(quiet_from=time(0), quiet_until=time(23, 59, 59))
+    make_digest_rule(ada)
+    happen(ada)
+    send()
+    send_now(Delivery.objects.get().id)
+    delivery = Delivery.objects.get()
+    assert (delivery.state, delivery.reason_code) == ("pending", "quiet-hours")
+
+
+def test_an_account_is_deleted_with_its_digests(ada: User) -> None:
+    make_digest_rule(ada)
+    happen(ada)
+    send()
+    ada.delete()
+    assert not Digest.objects.exists() and not DigestAttempt.objects.exists()

@@ -74,6 +74,15 @@ def test_settled_events_go_with_their_attempts_and_effects_after_a_week_in_chunk
     assert Notification.objects.count() == 6
 
 
+def test_a_run_that_takes_long_leaves_the_rest_to_the_next(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "_CHUNK", 1)
+    monkeypatch.setattr(retention, "_LONGEST", -1.0)
+    for _ in range(2):
+        happen(ada)
+    age(Event.objects.all(), 8)
+    assert [retention.prune() for _ in range(3)] == [1, 1, 0]
+
+
 @pytest.mark.parametrize(("days", "left"), [(6.9, 1), (7.1, 0)])
 def test_events_are_kept_for_seven_days(ada: User, days: float, left: int) -> None:
     happen(ada)
