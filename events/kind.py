@@ -46,7 +46,8 @@ class EventKind(Kind[Claim]):
 
     def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.hops > MOST_HOPS:
-            return NotStarted(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
+            # No dead letter: nothing is broken, and nobody needs to act.
+            return Cancel(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
             return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
         return Done(effect=partial(handling.handle, claim))

@@ -235,7 +235,7 @@ def test_a_rule_on_what_it_causes_does_not_ring_for_ever(ada: User) -> None:
     found = Event.objects.order_by("hops")
     assert [(one.hops, one.state) for one in found] == [
         *((hops, "handled") for hops in range(MOST_HOPS + 1)),
-        (MOST_HOPS + 1, "dead"),
+        (MOST_HOPS + 1, "cancelled"),
     ]
     assert found[MOST_HOPS + 1].reason_code == Code.TOO_MANY_HOPS
     assert len(set(found.values_list("correlation_id", flat=True))) == 1
