@@ -48,6 +48,7 @@ class DigestKind(Kind[Claim]):
     handler = "type_pattern"
     person = "d.user_id"
     columns = "d.rule_id, d.key_value, d.gathered"
+    dead_letters = "admin:events_deaddigest"  # those of events have the usual name
 
     def read(self, row: Any, **common: Any) -> Claim:
         return Claim(**common, rule_id=row.rule_id, key_value=row.key_value, gathered=row.gathered)

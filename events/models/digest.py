@@ -67,6 +67,14 @@ class Digest(Work):
         return f"{self.gathered} for {self.rule_id}"
 
 
+class DeadDigest(Digest):
+    """A digest that is a dead letter, with its own list and permissions in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "dead digest"
+
+
 class DigestAttempt(Attempt):
     """One try at sending a digest."""
 

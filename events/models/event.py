@@ -16,6 +16,7 @@ from events.models.rule import Rule
 from events.models.topic import Topic
 from people.models import READABLE
 from work.models import Attempt, Words, Work
+from work.reasons import sentence
 
 if TYPE_CHECKING:
     from people.models import User
@@ -68,6 +69,14 @@ class Event(Work):
 
     def __str__(self) -> str:
         return self.type
+
+
+class DeadLetter(Event):
+    """An event that is a dead letter, with its own list and permissions in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "dead letter"
 
 
 class EventAttempt(Attempt):
@@ -133,3 +142,7 @@ class Effect(models.Model):
     def told_in(self) -> UUID | None:
         """The notification that tells of the event, its own or that of its digest, if it was sent."""
         return self.digest.notification_id if self.digest else self.notification_id
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)

@@ -1,4 +1,4 @@
-"""Rows: what is said, where to, what became of it, and what people did, with the constraints that hold them.
+"""Rows: what is said, where to, what became of it, with the constraints that hold them.
 
 Every change of a delivery's state is a verb in `deliveries/`; nothing else writes `state`.
 """
@@ -7,9 +7,7 @@ from notifications.models.attempt import Attempt
 from notifications.models.change import Change, FeedPosition, Follower
 from notifications.models.channel import Channel, sort_channels
 from notifications.models.delivery import Delivery
-from notifications.models.intervention import Intervention
 from notifications.models.notification import Notification
-from notifications.models.summary import Summary
 
 __all__ = [
     "Attempt",
@@ -18,8 +16,6 @@ __all__ = [
     "Delivery",
     "FeedPosition",
     "Follower",
-    "Intervention",
     "Notification",
-    "Summary",
     "sort_channels",
 ]
