@@ -31,7 +31,7 @@ _PAGES = [
     ("Events", "events.event", "bolt"),
     ("Dead letters of events", "events.deadletter", "flash_off"),
     ("Digests", "events.digest", "stacks"),
-    ("Dead digests", "events.deaddigest", "layers_clear"),
+    ("Dead letters of digests", "events.deaddigest", "layers_clear"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
     ("Channels", "notifications.channel", "hub"),

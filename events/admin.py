@@ -64,11 +64,11 @@ class DigestRecord(WorkAdmin):
 
 @admin.register(Digest)
 class DigestAdmin(DigestRecord):
-    list_display = ("key", "state_label", "rule_name", "person", "gathered", "available", "settled", "why")
+    list_display = ("rule_name", "state_label", "person", "gathered", "available", "settled", "why")
     empty_text = "No rule has gathered events yet."
 
 
 @admin.register(DeadDigest)
 class DeadDigestAdmin(DeadLetterAdmin, DigestRecord):
-    list_display = ("key", "state_label", "why", "rule_name", "person", "gathered", "settled", "tries", "replays")
+    list_display = ("rule_name", "state_label", "why", "person", "gathered", "settled", "tries", "replays")
     newest = ("rule_name", "person", "why", "settled")
