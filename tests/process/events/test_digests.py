@@ -42,7 +42,7 @@ runner.run(KINDS[sys.argv[1]], uuid.UUID(sys.argv[2]), "doomed")
 def run_and_die(kind: Kind[Any], work_id: object, point: str, folder: Path) -> None:
     (folder / point).write_text("kill")
     ended = subprocess.run(
-        [sys.executable, "-c", _RUN, kind.task, str(work_id), point],
+        [sys.executable, "-c", _RUN, kind.name, str(work_id), point],
         env=os.environ | environment(CARILLON_FAULT_POINTS=str(folder)),
         cwd=settings.BASE_DIR,
         check=False,
