@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from common.uuid7 import uuid7
@@ -36,27 +36,8 @@ class Envelope:
         return json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
 
 
-class Stored(Protocol):
-    """The envelope of an event that was taken."""
-
-    @property
-    def key(self) -> UUID: ...
-    @property
-    def type(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def occurred_at(self) -> datetime: ...
-    @property
-    def correlation_id(self) -> UUID: ...
-    @property
-    def hops(self) -> int: ...
-    @property
-    def data(self) -> dict[str, Any]: ...
-
-
-def shown(event: Stored) -> dict[str, Any]:
-    """The envelope as rules and receivers see it."""
+def as_sent(event: Any) -> dict[str, Any]:
+    """An event, as its row or its claim, as rules and receivers see it."""
     return {
         "id": str(event.key),
         "type": event.type,

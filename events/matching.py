@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from events import types
 from events.reasons import OPERATORS, Code
 from work.reasons import Reason
 
 DEEPEST = 8
 PLACES = ("type", "source", "time", "id", "correlation_id")
+COUNT = "count"
+"""The placeholder of how many events are told; 1 outside of a digest."""
 _STEP = r"[A-Za-z0-9_-]{1,64}"
 PATH = re.compile(rf"data(?:\.{_STEP}){{1,{DEEPEST}}}")
 TYPE = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", re.ASCII)
 PATTERN = re.compile(rf"\*|{TYPE.pattern}|[a-z0-9_-]+(\.[a-z0-9_-]+)*\.\*", re.ASCII)
 
-_PLACEHOLDER = re.compile(rf"\{{({'|'.join(PLACES)}|{PATH.pattern})\}}")
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join((*PLACES, COUNT))}|{PATH.pattern})\}}")
 LIKE_A_PLACEHOLDER = re.compile(r"\{([A-Za-z][^{}\s]{0,400})\}")
 _LONGEST_VALUE = 1_000
 _MOST_FIELDS = 30
@@ -62,10 +65,13 @@ def _is_list_of_objects(stored: Any) -> bool:
 
 
 def fits_pattern(pattern: str, type: str) -> bool:
-    """`order.*` fits `order.paid` and `order.item.sold`, `*` everything."""
-    if pattern == "*" or pattern == type:
-        return True
-    return pattern.endswith(".*") and type.startswith(pattern[:-1])
+    """`order.*` fits `order.paid` and `order.item.sold`; `*` all types but Carillon's own.
+
+    Otherwise, each message of a rule for everything would cause the next ones.
+    """
+    if pattern == "*":
+        return not types.is_reserved(type)
+    return pattern == type or (pattern.endswith(".*") and type.startswith(pattern[:-1]))
 
 
 def find(envelope: Mapping[str, Any], path: str) -> Any:
@@ -143,9 +149,10 @@ def shown(value: Any) -> str:
 
 def fill(template: str, envelope: Mapping[str, Any]) -> str:
     """Fill in `{type}`, `{data.x}` and the like; “…” where the event has no such field, all else as typed."""
+    values = {COUNT: 1} | dict(envelope)
 
     def value(match: re.Match[str]) -> str:
-        found = find(envelope, match[1])
+        found = find(values, match[1])
         return "…" if found is MISSING else shown(found)[:_LONGEST_VALUE]
 
     return _PLACEHOLDER.sub(value, template)
@@ -154,7 +161,7 @@ def fill(template: str, envelope: Mapping[str, Any]) -> str:
 def missing(template: str, envelope: Mapping[str, Any]) -> list[str]:
     """The fields that a text names and the event does not have, each once."""
     named = dict.fromkeys(match[1] for match in _PLACEHOLDER.finditer(template))
-    return [path for path in named if find(envelope, path) is MISSING]
+    return [path for path in named if path != COUNT and find(envelope, path) is MISSING]
 
 
 def fields(data: Mapping[str, Any]) -> list[str]:
@@ -177,12 +184,12 @@ def check(template: str) -> list[str]:
     problems = []
     for match in LIKE_A_PLACEHOLDER.finditer(template):
         word = match[1]
-        if is_field(word):
+        if word == COUNT or is_field(word):
             continue
         if word.startswith("data."):
             problem = f"{{{word[:80]}}} cannot be read: use at most {DEEPEST} names of letters, digits, “_” and “-”."
         else:
-            known = ", ".join(f"{{{name}}}" for name in PLACES)
+            known = ", ".join(f"{{{name}}}" for name in (*PLACES, COUNT))
             problem = f"{{{word[:80]}}} is not a placeholder. Use {known}, or {{data.…}} for a field of its data."
         problems.append(problem)
     return problems[:10]

@@ -19,7 +19,7 @@ from api.rules import body as bodies
 from api.rules.body import RuleBody
 from api.rules.document import ConditionDocument
 from events import preview
-from events.envelope import shown
+from events.envelope import as_sent
 from events.matching import Condition
 from events.models import Event
 from events.preview import Checked
@@ -114,7 +114,7 @@ def _envelope(body: PreviewBody, user: User) -> dict[str, Any]:
     event = Event.objects.for_user(user).filter(key=body.event_id).first()
     if event is None:
         raise invalid(FieldError("event_id", "You have no event with this id. Correct it, or give the event itself."))
-    return shown(event)
+    return as_sent(event)
 
 
 def _checked(one: Checked) -> dict[str, Any]:

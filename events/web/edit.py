@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 
 from common.request_limiter import limit_page
 from events import matching, preview, rules, types, words
-from events.envelope import shown
+from events.envelope import as_sent
 from events.matching import Condition
 from events.models import Event, Rule
 from events.preview import Outcome
@@ -141,7 +141,7 @@ def _chosen(request: PersonRequest, events: list[Event]) -> tuple[Event | None, 
     event = _event(request.user, request.POST.get("event", ""))
     if event is None and events:
         event = Event.objects.get(id=events[0].id)
-    return event, None if event is None else shown(event), ""
+    return event, None if event is None else as_sent(event), ""
 
 
 def _outcome(form: RuleForm, envelope: dict[str, Any]) -> Outcome:

@@ -89,7 +89,7 @@ def type_list(request: PersonRequest) -> HttpResponse:
 
 
 def _with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
-    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule")))
+    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule", "digest")))
 
 
 def _heard(request: PersonRequest, events: Iterable[Event]) -> set[str]:
