@@ -79,7 +79,7 @@ def test_switching_twice_is_one_change(api: Api, body: dict[str, Any]) -> None:
 
 
 def test_what_a_rule_caused_is_not_sent_when_it_is_switched_off_or_deleted(api: Api, ada: User) -> None:
-    for act, reason in (("disable", "rule-off"), ("delete", "rule-deleted")):
+    for act, reason in (("disable", "rule-switched-off"), ("delete", "rule-withdrawn")):
         rule = make_rule(ada)
         caused = happen(ada).effects.get(rule=rule).notification_id
         if act == "delete":
