@@ -51,7 +51,7 @@ def run(kind: Kind[Any], work_id: UUID, worker: str) -> None:
         case Defer(wait, reason):
             fault_points.reach("deferring")
             if defer(kind, claimed, wait, reason) and is_published(wait):
-                publish([Wake(kind.task, work_id, wait, claimed.person_id)])
+                publish([Wake(kind.task, work_id, wait, claimed.person_id, claimed.is_bulk)])
         case _ if callable(prepared):
             lend_connection()
             finish(kind, claimed, _call(kind, claimed, prepared))

@@ -54,11 +54,11 @@ class NewNotification:
 # Inserts the deliveries of the rows `new`, and returns what to publish. Its statement gets `wakes.parameters()`.
 INSERT_DELIVERIES = f"""
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
-                                    expires_at, tries, replays, reason_code, reason_params, because_code,
+                                    is_bulk, expires_at, tries, replays, reason_code, reason_params, because_code,
                                     because_params)
 SELECT id, notification_id, channel_id, provider, 'pending', greatest(available_at, now()),
        {wakes.wake_at("extract(epoch FROM greatest(available_at, now()) - now())::float")},
-       0, expires_at, 0, 0, reason_code, reason_params::jsonb, because_code, because_params::jsonb
+       0, %(is_bulk)s, expires_at, 0, 0, reason_code, reason_params::jsonb, because_code, because_params::jsonb
   FROM new
 ON CONFLICT (notification_id, channel_id) DO NOTHING
 RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notification_id
