@@ -1,4 +1,4 @@
-"""Tell a topic's subscribers of an event, in chunks: each is one transaction, which moves the cursor in the event's row.
+"""Tell a topic's subscribers of an event, in chunks: one transaction each, which moves the cursor in the event's row.
 
 A worker that dies leaves the cursor behind the last chunk, and the next one goes on there. Nobody is told twice: a
 batch has one notification for each person.

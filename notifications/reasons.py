@@ -102,6 +102,7 @@ class Code(Codes):
     SNOOZED = "snoozed", "Snoozed."
     PAUSED = "paused", "The reminder was paused."
     DELETED = "deleted", "The reminder was deleted."
+    LEFT = "left", "You unsubscribed from its topic."
     CANCELLED = "cancelled", "Its owner cancelled it."
     FIXED = "fixed", "Dealt with otherwise: {said}"
     SENT_AS_NEW = "sent-as-new", "Sent as new, under another key."
