@@ -14,6 +14,7 @@ from django.urls.resolvers import RoutePattern
 
 from api.fields import written
 from api.v1 import api
+from events.models import Event
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
@@ -66,7 +67,11 @@ def values_of(owner: User) -> dict[str, object]:
     followed = {"url": "https://example.org", "types": ["delivery.*"]}
     secrets = {"secret": "whsec_" + "c2VjcmV0" * 4, "path": "/hook"}
     webhook = make_channel(owner, "status", secrets, address=followed)
+    event = Event.objects.create(
+        user=owner, key=uuid4(), type="order.paid", occurred_at=message.created_at, correlation_id=uuid4()
+    )
     return {
+        "event_id": event.key,
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
         "channel_id": inbox.id,
@@ -130,6 +135,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,
+        "publish": {"type": "order.paid"},
         "add_channel": {"kind": "email", "fields": {"address": "new@example.org"}},
         "change_channel": {"label": "Phone"},
         "verify_channel": {"code": "1234-5678"},

@@ -14,7 +14,7 @@ from common import storage
 from common.postgres import change, query
 from notifications.models import Attempt
 
-APPS = ("common", "people", "notifications", "schedules")
+APPS = ("common", "people", "work", "notifications", "events", "schedules", "api")
 
 # On django-celery-beat's tables, by `schedules.mirror.create_indexes`.
 FOREIGN = {"schedules_stock_entries", "schedules_clocked", "schedules_crontab"}

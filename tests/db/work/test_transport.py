@@ -89,7 +89,7 @@ def test_redis_keeps_nothing_of_what_a_worker_holds(broker: redis.Redis, make_ta
     publish(LEFT, 3)
     taker = make_taker(3)
     taker.fetch()
-    assert [key for key in broker.scan_iter() if b"_kombu" not in key] == []
+    assert [key for key in broker.scan_iter() if b"_kombu" not in key and b"test-stock" not in key] == []
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
