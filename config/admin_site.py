@@ -30,6 +30,7 @@ _PAGES = [
     ("Notifications", "notifications.notification", "notifications"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
+    ("Topics", "events.topic", "campaign"),
     ("Channels", "notifications.channel", "hub"),
     ("People", "people.user", "person"),
     ("Periodic tasks", "django_celery_beat.periodictask", "timer"),

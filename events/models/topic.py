@@ -21,6 +21,11 @@ class TopicQuerySet(models.QuerySet["Topic"]):
         """Those that `user` owns, and publishes to."""
         return self.filter(user=user)
 
+    def to_join(self, user: User) -> TopicQuerySet:
+        """Those that `user` may subscribe to: open ones, their own, and those whose owner has added them."""
+        added = Subscription.objects.filter(user=user).exclude(address="").values("topic")
+        return self.filter(Q(is_open=True, user__is_active=True) | Q(user=user) | Q(id__in=added))
+
 
 class Topic(models.Model):
     """What its owner publishes to many. `slug` is its name in addresses, unique for its owner.
@@ -43,6 +48,7 @@ class Topic(models.Model):
 
     class Meta:
         ordering = ["name", "id"]
+        indexes = [models.Index(fields=["-id"], condition=Q(is_open=True), name="topic_open")]
         constraints = [models.UniqueConstraint(fields=["user", "slug"], name="topic_once")]
 
     def __str__(self) -> str:

@@ -1,0 +1,150 @@
+"""Join and leave a topic, and be added by its owner, who is told nothing of anybody's account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+from uuid import UUID, uuid5
+
+from django import forms
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from events.models import Subscription, Topic
+from notifications.channels import changes
+from notifications.deliveries import outbox, withdrawal
+from notifications.deliveries.outbox import NewNotification
+from notifications.models import Channel, Notification
+from notifications.reasons import Code
+from people import mailboxes
+from people.mailboxes import Purpose
+from people.models import User
+from people.user_lock import lock_user
+from work.wakes import publish_after_commit
+
+
+class Full(Exception):
+    """The owner has added as many addresses as one topic takes; the message is for them."""
+
+
+class ChannelsForm(forms.Form):
+    """The channels of a subscription, for the pages and for the API."""
+
+    channels = forms.ModelMultipleChoiceField(
+        queryset=Channel.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Where its messages go",
+        help_text="None chosen: to all channels that work.",
+        error_messages={
+            "invalid_choice": "This is not one of your channels. Choose from those listed.",
+            "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
+        },
+    )
+
+    def __init__(self, posted: Any, user: User, chosen: Sequence[UUID] = ()) -> None:
+        super().__init__(posted, initial={"channels": chosen})
+        field: Any = self.fields["channels"]
+        field.queryset = Channel.objects.for_user(user).for_messages()
+
+    @property
+    def chosen(self) -> list[UUID]:
+        return [channel.id for channel in self.cleaned_data["channels"]]
+
+
+def join(user: User, topic: Topic, channel_ids: Sequence[UUID]) -> Subscription:
+    """Subscribe, or choose other channels; none means all that work. The topic is one `to_join`."""
+    with lock_user(user):
+        own, made = Subscription.objects.get_or_create(topic=topic, user=user, defaults={"channel_ids": channel_ids})
+        if not made:
+            own.channel_ids = list(channel_ids)
+            if own.left_at is not None:  # from now on: an event that was recorded before is not for them
+                Subscription.objects.filter(id=own.id).update(left_at=None, joined_at=Now())
+            own.save(update_fields=["channel_ids"])
+    return own
+
+
+@transaction.atomic
+def leave(subscription_id: UUID) -> None:
+    """End it, and cancel what has not been sent yet. Repeating it changes nothing."""
+    if Subscription.objects.current().filter(id=subscription_id).update(left_at=Now()):
+        withdrawal.cancel_unsent(subscription_id, Code.LEFT)
+
+
+@transaction.atomic
+def add(topic: Topic, address: str) -> None:
+    """Add whoever has an account with this address, on their inbox, where they are told so once. Raises Full.
+
+    The same for an address without an account: it is kept, and subscribes nobody. Adding it again looks again. Who has
+    left stays so.
+    """
+    address = User.objects.normalize_email(address)
+    Topic.objects.select_for_update(no_key=True).get(id=topic.id)
+    added = Subscription.objects.filter(topic=topic).exclude(address="")
+    listed = added.filter(address=address).first()
+    if listed is None and added.count() >= settings.MOST_ADDED:
+        raise Full(f"You have added {settings.MOST_ADDED:,} addresses, which is the limit. Open the topic to others.")
+    user = None if listed is not None and listed.user_id is not None else _account(address)
+    inbox = None if user is None else _inbox(user)
+    if user is None or inbox is None:
+        if listed is None:
+            Subscription.objects.create(topic=topic, address=address)
+        return
+    own = Subscription.objects.filter(topic=topic, user=user).first()
+    if listed is not None:
+        listed.delete()
+    if own is not None:
+        Subscription.objects.filter(id=own.id).update(address=address)
+        return
+    subscription = Subscription.objects.create(topic=topic, user=user, address=address, channel_ids=[inbox.id])
+    _say(subscription, topic, user, inbox)
+
+
+@transaction.atomic
+def remove(topic: Topic, subscription_id: UUID) -> bool:
+    """The owner removes somebody whom they have added. False if there is no such address.
+
+    That somebody has left is remembered, so that adding them again does not subscribe them.
+    """
+    found = Subscription.objects.filter(topic=topic, id=subscription_id).exclude(address="").select_for_update().first()
+    if found is None:
+        return False
+    if found.left_at is None:
+        withdrawal.cancel_unsent(found.id, Code.LEFT)
+        found.delete()
+    else:
+        Subscription.objects.filter(id=found.id).update(address="")
+    return True
+
+
+def _account(address: str) -> User | None:
+    """The active account, unless it was added to so many topics today that somebody plays with it."""
+    user = User.objects.filter(email=address, is_active=True).first()
+    return user if user is not None and mailboxes.may_send(Purpose.ADDED, str(user.pk)) else None
+
+
+def _inbox(user: User) -> Channel | None:
+    """Made where they have removed it; None where they have as many channels as one may have."""
+    with suppress(changes.Refused, changes.SecondInbox):
+        changes.add_inbox(user)
+    return Channel.objects.for_user(user).filter(provider="inbox").first()
+
+
+def _say(subscription: Subscription, topic: Topic, user: User, inbox: Channel) -> None:
+    """Once, however often they are added: the batch follows from the topic."""
+    page = f"{settings.BASE_URL}{reverse('events:subscriptions')}"
+    new = NewNotification(
+        user_id=user.pk,
+        channels=[(inbox.id, inbox.provider)],
+        subject=f"You are subscribed to “{topic.name}”",
+        body=f"{topic.user.get_full_name()} added you. Its messages come to your inbox. Choose other channels, or "
+        f"unsubscribe: {page}",
+        origin=Notification.Origin.TOPIC,
+        origin_id=subscription.id,
+        batch_id=uuid5(topic.id, "added"),
+        category=topic.slug,
+    )
+    publish_after_commit(outbox.record([new]))
