@@ -75,32 +75,47 @@ def leave(subscription_id: UUID) -> None:
 
 
 @transaction.atomic
-def add(topic: Topic, address: str) -> None:
+def add(topic: Topic, address: str) -> Subscription:
     """Add whoever has an account with this address, on their inbox, where they are told so once. Raises Full.
 
-    The same for an address without an account: it is kept, and subscribes nobody. Adding it again looks again. Who has
-    left stays so.
+    Without such an account, or where that has a subscription of its own already, ended or not, the address is kept and
+    subscribes nobody. The owner sees no difference. Adding it again looks again.
     """
     address = User.objects.normalize_email(address)
     Topic.objects.select_for_update(no_key=True).get(id=topic.id)
     added = Subscription.objects.filter(topic=topic).exclude(address="")
     listed = added.filter(address=address).first()
-    if listed is None and added.count() >= settings.MOST_ADDED:
-        raise Full(f"You have added {settings.MOST_ADDED:,} addresses, which is the limit. Open the topic to others.")
-    user = None if listed is not None and listed.user_id is not None else _account(address)
-    inbox = None if user is None else _inbox(user)
-    if user is None or inbox is None:
-        if listed is None:
-            Subscription.objects.create(topic=topic, address=address)
+    if listed is None:
+        if added.count() >= settings.MOST_ADDED:
+            limit = f"{settings.MOST_ADDED:,} addresses, which is the limit"
+            raise Full(f"You have added {limit}. Open the topic, so that others can subscribe.")
+        listed = Subscription.objects.create(topic=topic, address=address)
+    user = User.objects.filter(email=address, is_active=True).first()
+    if listed.user_id is None and user is not None:
+        with lock_user(user):
+            _subscribe(listed, topic, user)
+    return listed
+
+
+def _subscribe(listed: Subscription, topic: Topic, user: User) -> None:
+    if Subscription.objects.filter(topic=topic, user=user).exists():
         return
-    own = Subscription.objects.filter(topic=topic, user=user).first()
-    if listed is not None:
-        listed.delete()
-    if own is not None:
-        Subscription.objects.filter(id=own.id).update(address=address)
+    # Nobody fills somebody's inbox with new topics.
+    if not mailboxes.may_send(Purpose.ADDED, str(user.pk)) or (inbox := _inbox(user)) is None:
         return
-    subscription = Subscription.objects.create(topic=topic, user=user, address=address, channel_ids=[inbox.id])
-    _say(subscription, topic, user, inbox)
+    Subscription.objects.filter(id=listed.id).update(user=user, channel_ids=[inbox.id], joined_at=Now())
+    new = NewNotification(
+        user_id=user.pk,
+        channels=[(inbox.id, inbox.provider)],
+        subject=f"You are subscribed to “{topic.name}”",
+        body=f"{topic.user.get_full_name()} added you. Its messages come to your inbox. Choose other channels, or "
+        f"unsubscribe: {settings.BASE_URL}{reverse('events:subscriptions')}",
+        origin=Notification.Origin.TOPIC,
+        origin_id=listed.id,
+        batch_id=uuid5(topic.id, "added"),  # once, however often they are added
+        category=topic.slug,
+    )
+    publish_after_commit(outbox.record([new]))
 
 
 @transaction.atomic
@@ -120,31 +135,8 @@ def remove(topic: Topic, subscription_id: UUID) -> bool:
     return True
 
 
-def _account(address: str) -> User | None:
-    """The active account, unless it was added to so many topics today that somebody plays with it."""
-    user = User.objects.filter(email=address, is_active=True).first()
-    return user if user is not None and mailboxes.may_send(Purpose.ADDED, str(user.pk)) else None
-
-
 def _inbox(user: User) -> Channel | None:
     """Made where they have removed it; None where they have as many channels as one may have."""
     with suppress(changes.Refused, changes.SecondInbox):
         changes.add_inbox(user)
     return Channel.objects.for_user(user).filter(provider="inbox").first()
-
-
-def _say(subscription: Subscription, topic: Topic, user: User, inbox: Channel) -> None:
-    """Once, however often they are added: the batch follows from the topic."""
-    page = f"{settings.BASE_URL}{reverse('events:subscriptions')}"
-    new = NewNotification(
-        user_id=user.pk,
-        channels=[(inbox.id, inbox.provider)],
-        subject=f"You are subscribed to “{topic.name}”",
-        body=f"{topic.user.get_full_name()} added you. Its messages come to your inbox. Choose other channels, or "
-        f"unsubscribe: {page}",
-        origin=Notification.Origin.TOPIC,
-        origin_id=subscription.id,
-        batch_id=uuid5(topic.id, "added"),
-        category=topic.slug,
-    )
-    publish_after_commit(outbox.record([new]))

@@ -14,7 +14,7 @@ from common.admin.base import AtLeast
 from events import matching
 from events.models import Subscription, Topic
 from notifications import text
-from people.models import User
+from people.models import User, validate_printable
 from people.user_lock import lock_user
 
 COUNTED = 1_000
@@ -71,6 +71,20 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         if len(body) > text.MAX_BODY:
             raise ValidationError(f"This text is {len(body):,} characters long; at most {text.MAX_BODY:,} are sent.")
         return _checked(body)
+
+
+class AddressForm(forms.Form):
+    """Whom to add to a topic."""
+
+    address = forms.EmailField(
+        label="Email address of an account",
+        max_length=254,
+        validators=[validate_printable],
+        error_messages={
+            "required": "Enter an email address, such as ada@example.org.",
+            "invalid": "This is not an email address. Enter one such as ada@example.org.",
+        },
+    )
 
 
 def _checked(template: str) -> str:

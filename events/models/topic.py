@@ -23,7 +23,7 @@ class TopicQuerySet(models.QuerySet["Topic"]):
 
     def to_join(self, user: User) -> TopicQuerySet:
         """Those that `user` may subscribe to: open ones, their own, and those whose owner has added them."""
-        added = Subscription.objects.filter(user=user).exclude(address="").values("topic")
+        added = Subscription.objects.exclude(address="").filter(Q(user=user) | Q(address=user.email)).values("topic")
         return self.filter(Q(is_open=True, user__is_active=True) | Q(user=user) | Q(id__in=added))
 
 
@@ -67,10 +67,10 @@ class SubscriptionQuerySet(models.QuerySet["Subscription"]):
 class Subscription(models.Model):
     """Who is told of a topic's events: on `channel_ids`, or, where that is empty, on all of their usable channels.
 
-    An event's audience are those who joined before it was recorded and have not left. `address` is what the topic's
-    owner typed to add somebody; empty for those who joined by themselves, whom the owner does not see. `user` is empty
-    while that address has no account, which the owner is not told. Who leaves keeps the row, so that nobody adds them
-    again.
+    An event's audience are those who joined before it was recorded and have not left. Who leaves keeps the row, so that
+    nobody adds them again. `address` is what the topic's owner typed to add somebody; empty for those who joined by
+    themselves, whom the owner does not see. `user` is empty while the address has no account: the owner is not told so,
+    and it counts as a subscriber.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -91,11 +91,13 @@ class Subscription(models.Model):
             # fan-out, and the number of subscribers
             models.Index(fields=["topic", "id"], condition=Q(left_at=None), name="subscription_of_topic"),
             models.Index(fields=["user", "-id"], name="subscription_of_person"),
+            # the owner's list of whom they have added
+            models.Index(fields=["topic", "-id"], condition=~Q(address=""), name="subscription_added"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["topic", "user"], name="subscription_once"),
-            # also the owner's list of whom they have added
-            models.UniqueConstraint(fields=["topic", "address"], condition=~Q(address=""), name="subscription_address"),
+            # also which topics a person was added to
+            models.UniqueConstraint(fields=["address", "topic"], condition=~Q(address=""), name="subscription_address"),
             models.CheckConstraint(condition=Q(user__isnull=False) | ~Q(address=""), name="subscription_of_somebody"),
         ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
@@ -14,20 +13,10 @@ from django.views.decorators.http import require_POST, require_safe
 from common import paging
 from events import subscriptions, topics
 from events.models import Subscription, Topic
-from events.topics import TopicForm
-from people.models import validate_printable
+from events.topics import AddressForm, TopicForm
 from people.requests import PersonRequest
 
 _EVENTS = 5
-
-
-class AddressForm(forms.Form):
-    address = forms.EmailField(
-        label="Email address of an account",
-        max_length=254,
-        validators=[validate_printable],
-        error_messages={"invalid": "This is not an email address. Enter one such as ada@example.org."},
-    )
 
 
 @login_required

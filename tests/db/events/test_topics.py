@@ -91,8 +91,9 @@ def test_whoever_is_added_is_told_once_in_their_inbox_and_subscribed_there(
     sent = answers(monkeypatch, Delivered())
     send_now(notification.deliveries.get().id)
     assert sent[0].unsubscribe_url == LEAVE.address(own.id)
-    own.delete()
+    subscriptions.remove(topic, own.id)
     subscriptions.add(topic, bob.email)
+    assert Subscription.objects.get().user == bob
     assert Notification.objects.count() == 1
 
 
@@ -184,7 +185,7 @@ def test_who_has_left_is_not_added_again_but_may_come_back_for_what_comes(topic:
     event = publish(topic)
     signed_in(bob).post(f"/subscriptions/{topic.id}/")
     assert current(topic) == {bob.email}
-    assert handle(event).told == 0
+    assert handle(event).reached == 0
 
 
 def test_whom_the_owner_removes_is_told_nothing_more(browser: Client, topic: Topic, bob: User) -> None:
