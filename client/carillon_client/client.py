@@ -9,6 +9,7 @@ from carillon_client.connection import Connection
 from carillon_client.documents import Account
 from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.schedules import Schedules
+from carillon_client.topics import Subscriptions, Topics
 
 
 class Client:
@@ -21,6 +22,8 @@ class Client:
         self.notifications = Notifications(self.connection)
         self.batches = Batches(self.connection)
         self.dead_letters = DeadLetters(self.connection)
+        self.topics = Topics(self.connection)
+        self.subscriptions = Subscriptions(self.connection)
 
     def me(self) -> Account:
         """Whose token it is, and what it may do."""
