@@ -64,6 +64,7 @@ def join(user: User, topic: Topic, channel_ids: Sequence[UUID]) -> Subscription:
             if own.left_at is not None:  # from now on: an event that was recorded before is not for them
                 Subscription.objects.filter(id=own.id).update(left_at=None, joined_at=Now())
             own.save(update_fields=["channel_ids"])
+            own.refresh_from_db(fields=["joined_at"])
     return own
 
 

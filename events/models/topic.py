@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
+from people.models import READABLE
 
 if TYPE_CHECKING:
     from people.models import User
@@ -49,7 +50,10 @@ class Topic(models.Model):
     class Meta:
         ordering = ["name", "id"]
         indexes = [models.Index(fields=["-id"], condition=Q(is_open=True), name="topic_open")]
-        constraints = [models.UniqueConstraint(fields=["user", "slug"], name="topic_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "slug"], name="topic_once"),
+            models.CheckConstraint(condition=Q(created_at__range=READABLE), name="topic_readable_instant"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -99,6 +103,10 @@ class Subscription(models.Model):
             # also which topics a person was added to
             models.UniqueConstraint(fields=["address", "topic"], condition=~Q(address=""), name="subscription_address"),
             models.CheckConstraint(condition=Q(user__isnull=False) | ~Q(address=""), name="subscription_of_somebody"),
+            models.CheckConstraint(
+                condition=Q(joined_at__range=READABLE) & (Q(left_at=None) | Q(left_at__range=READABLE)),
+                name="subscription_readable_instants",
+            ),
         ]
 
     def __str__(self) -> str:
