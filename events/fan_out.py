@@ -40,26 +40,29 @@ LARGEST_DATA = 4_096
 _large_ones = threading.BoundedSemaphore(2)
 
 _COUNT = """
-UPDATE events_event e
-   SET audience = coalesce(audience, (
-           SELECT count(*) FROM events_subscription s
-            WHERE s.topic_id = e.topic_id AND s.left_at IS NULL AND s.joined_at <= e.created_at))
- WHERE id = %(id)s AND state = 'handling' AND lease_token = %(token)s
-RETURNING audience
+WITH counted AS (
+    SELECT count(*) AS audience, count(*) FILTER (WHERE s.user_id IS NULL) AS nobody
+      FROM events_event e JOIN events_subscription s ON s.topic_id = e.topic_id
+     WHERE e.id = %(id)s AND e.audience IS NULL AND s.left_at IS NULL AND s.joined_at <= e.created_at
+)
+UPDATE events_event e SET audience = coalesce(e.audience, counted.audience), told = told + nobody
+  FROM counted WHERE id = %(id)s AND state = 'handling' AND lease_token = %(token)s
+RETURNING e.audience
 """
 
-# The cursor is in subqueries, so that the plan walks along the index for one chunk only. Progress makes this claim the
-# first of its tries again: an event ends as dead when workers die over and over without getting on.
+# In the order of the people, in which the tables and indexes of users, channels and notifications are, too. The cursor
+# is in subqueries, so that the plan walks along the index for one chunk only. Progress makes this claim the first of
+# its tries again: an event ends as dead when workers die over and over without getting on.
 _TELL = f"""
 WITH held AS MATERIALIZED (
-    SELECT id, topic_id, created_at, coalesce(told_up_to, '00000000-0000-0000-0000-000000000000') AS told_up_to
-      FROM events_event WHERE id = %(id)s AND state = 'handling' AND lease_token = %(token)s FOR NO KEY UPDATE
+    SELECT id, topic_id, created_at, told_up_to FROM events_event
+     WHERE id = %(id)s AND state = 'handling' AND lease_token = %(token)s FOR NO KEY UPDATE
 ), people AS MATERIALIZED (
     SELECT s.id, s.user_id, s.channel_ids
       FROM events_subscription s
-     WHERE s.topic_id = (SELECT topic_id FROM held) AND s.id > (SELECT told_up_to FROM held)
+     WHERE s.topic_id = (SELECT topic_id FROM held) AND s.user_id > (SELECT told_up_to FROM held)
        AND s.left_at IS NULL AND s.joined_at <= (SELECT created_at FROM held)
-     ORDER BY s.id LIMIT %(chunk)s
+     ORDER BY s.user_id LIMIT %(chunk)s
 ), usable AS MATERIALIZED (
     SELECT p.id AS subscription_id, p.user_id, c.id AS channel_id, c.provider,
            p.channel_ids = '{{}}' OR c.id = ANY(p.channel_ids) AS is_chosen
@@ -77,7 +80,7 @@ WITH held AS MATERIALIZED (
                                             category, data)
     SELECT {uuid7.SQL}, %(batch)s, %(correlation)s, user_id, '{Notification.Origin.TOPIC}', subscription_id,
            %(subject)s, %(body)s, %(category)s, %(data)s::jsonb
-      FROM (SELECT DISTINCT subscription_id, user_id FROM chosen) reached
+      FROM (SELECT DISTINCT user_id, subscription_id FROM chosen ORDER BY user_id) reached
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id, user_id
 ), new AS (
@@ -88,7 +91,7 @@ WITH held AS MATERIALIZED (
 ), delivered AS ({INSERT_DELIVERIES}), moved AS (
     UPDATE events_event
        SET told = told + (SELECT count(*) FROM people), reached = reached + (SELECT count(*) FROM recorded),
-           told_up_to = coalesce((SELECT id FROM people ORDER BY id DESC LIMIT 1), told_up_to),
+           told_up_to = coalesce((SELECT max(user_id) FROM people), told_up_to),
            released = released + tries - 1, tries = 1
      WHERE id = (SELECT id FROM held)
     RETURNING told, audience, reached

@@ -34,7 +34,7 @@ class Event(Work):
     the steps since that.
 
     An event of a topic goes to its `audience`: whoever was subscribed when it was recorded, counted when handling
-    begins. `told` of them are dealt with, up to the subscription `told_up_to`; `reached` of those had a channel to use.
+    begins. `told` of them are dealt with, up to the person `told_up_to`; `reached` of those had a channel to use.
     """
 
     words = WORDS
@@ -51,7 +51,7 @@ class Event(Work):
     audience = models.PositiveIntegerField(null=True, editable=False)
     told = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     reached = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    told_up_to = models.UUIDField(null=True, editable=False)
+    told_up_to = models.BigIntegerField(default=0, db_default=0, editable=False)
 
     objects: ClassVar[models.Manager[Event]] = EventQuerySet.as_manager()
 

@@ -92,13 +92,12 @@ class Subscription(models.Model):
     class Meta:
         ordering = ["id"]
         indexes = [
-            # fan-out, and the number of subscribers
-            models.Index(fields=["topic", "id"], condition=Q(left_at=None), name="subscription_of_topic"),
             models.Index(fields=["user", "-id"], name="subscription_of_person"),
             # the owner's list of whom they have added
             models.Index(fields=["topic", "-id"], condition=~Q(address=""), name="subscription_added"),
         ]
         constraints = [
+            # also fan-out, and the number of subscribers
             models.UniqueConstraint(fields=["topic", "user"], name="subscription_once"),
             # also which topics a person was added to
             models.UniqueConstraint(fields=["address", "topic"], condition=~Q(address=""), name="subscription_address"),
