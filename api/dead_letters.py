@@ -17,8 +17,9 @@ from api.fields import Body, Instant, Search, written
 from api.notifications.document import DeliveryDocument, ReasonDocument, delivery_document, reason
 from api.problems import FieldError, conflict, invalid, not_found
 from notifications import dead_letters
-from notifications.dead_letters import Done, Group, Which, Who
-from notifications.models import Channel, Delivery, Intervention
+from notifications.models import Channel, Delivery
+from work.dead_letters import Done, Group, Who, discard, replay, stale
+from work.models import Intervention
 
 router = Router(tags=["dead letters"], auth=Bearer("notifications"))
 
@@ -74,7 +75,7 @@ def list_dead_letters(
     limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
 ) -> HttpResponse:
     """Deliveries that failed for good, or may have arrived (`unknown`). Newest first."""
-    found = Which(owner=request.auth.user, cause=cause or "", channel_id=channel).rows().select_related("channel")
+    found = dead_letters.own(request.auth.user, cause or "", channel).select_related("channel")
     return paging.answer_page(found, request, cursor, limit, delivery_document)
 
 
@@ -94,12 +95,12 @@ def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
     user = request.auth.user
     if body.channel is not None and not Channel.objects.filter(user=user, id=body.channel).exists():
         raise invalid(FieldError("channel", "This is not one of your channels."))
-    which = Which(owner=user, cause=body.cause or "", channel_id=body.channel)
-    skip = dead_letters.stale(None if body.max_age_days is None else timedelta(days=body.max_age_days))
-    rows = dead_letters.sendable(which.rows())
-    done = dead_letters.replay(
-        rows, str(which), _who(request), cause=which.cause, per_minute=body.per_minute, skip=skip
-    )
+    cause = body.cause or ""
+    rows = dead_letters.sendable(dead_letters.own(user, cause, body.channel))
+    which = "own dead letters" + (f" of the cause {cause}" if cause else "")
+    which += f" of the channel {body.channel}" if body.channel else ""
+    skip = stale(None if body.max_age_days is None else timedelta(days=body.max_age_days))
+    done = replay(rows, which, _who(request), cause=cause, per_minute=body.per_minute, skip=skip)
     return answer({"replayed": len(done.changed), "stale": done.stale}, 202)
 
 
@@ -107,7 +108,7 @@ def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
 def replay_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """Now, under the same idempotency key, also if it is stale. What is `unknown` may arrive twice."""
     letter = _sendable(request, delivery_id)
-    return _done(letter, dead_letters.replay(_rows(letter), _WHICH, _who(request), cause=letter.cause))
+    return _done(letter, replay(_rows(letter), _WHICH, _who(request), cause=letter.cause))
 
 
 @router.post("/{uuid:delivery_id}/replay-as-new", response={202: DeliveryDocument}, summary="Send a dead letter as new")
@@ -123,16 +124,14 @@ def discard_dead_letter(request: ApiRequest, delivery_id: UUID, body: Discard) -
     """Nothing more is sent; the delivery is cancelled, with the reason."""
     letter = _own(request, delivery_id)
     said = _one_line("reason", body.reason)
-    return _done(letter, dead_letters.discard(_rows(letter), _WHICH, _who(request), said, cause=letter.cause), 200)
+    return _done(letter, discard(_rows(letter), _WHICH, _who(request), said, cause=letter.cause), 200)
 
 
 @router.post("/{uuid:delivery_id}/fixed", response=DeliveryDocument, summary="Mark a dead letter as fixed")
 def mark_fixed(request: ApiRequest, delivery_id: UUID, body: Note) -> HttpResponse:
     """It was dealt with otherwise. Nothing more is sent; the delivery is cancelled, with the note."""
     letter, note = _own(request, delivery_id), _one_line("note", body.note)
-    done = dead_letters.discard(
-        _rows(letter), _WHICH, _who(request), note, cause=letter.cause, what=Intervention.What.FIXED
-    )
+    done = discard(_rows(letter), _WHICH, _who(request), note, cause=letter.cause, what=Intervention.What.FIXED)
     return _done(letter, done, 200)
 
 

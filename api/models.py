@@ -21,6 +21,7 @@ class StoredAnswer(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "key"], name="api_answer_once")]
+        # the hourly deletion of those older than a day
         indexes = [models.Index(fields=["created_at"], name="api_answer_old")]
 
     def __str__(self) -> str:

@@ -25,9 +25,11 @@ from schedules.admin import upcoming
 # (title, model, icon)
 _PAGES = [
     ("Dead letters", "notifications.deadletter", "unsubscribe"),
-    ("Interventions", "notifications.intervention", "history_edu"),
+    ("Interventions", "work.intervention", "history_edu"),
     ("Deliveries", "notifications.delivery", "send"),
     ("Notifications", "notifications.notification", "notifications"),
+    ("Events", "events.event", "bolt"),
+    ("Dead letters of events", "events.deadletter", "flash_off"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
     ("Topics", "events.topic", "campaign"),
@@ -37,7 +39,10 @@ _PAGES = [
     ("Task results", "django_celery_results.taskresult", "task_alt"),
 ]
 # Pages that are shown instead of the list of their model.
-_FIRST = {"notifications.deadletter": "admin:notifications_deadletter_causes"}
+_FIRST = {
+    "notifications.deadletter": "admin:notifications_deadletter_causes",
+    "events.deadletter": "admin:events_deadletter_causes",
+}
 _MORE_PAGES = [
     ("Email addresses", "account.emailaddress", "alternate_email"),
     ("Refused mailboxes", "people.refusedmailbox", "unsubscribe"),

@@ -142,6 +142,11 @@ def _more(told: int, audience: int) -> Defer:
     return Defer(0.0, Reason(Code.MORE_TO_TELL, told=told, audience=audience))
 
 
+def batch_of(event_id: UUID, topic_id: UUID) -> UUID:
+    """The id of all that the event tells the topic's subscribers."""
+    return uuid5(event_id, str(topic_id))
+
+
 def _values(event: Claim, topic: Topic, is_bulk: bool) -> dict[str, Any]:
     said = handling.compose(topic.title, topic.body, event.envelope)
     data = json.dumps(event.envelope)
@@ -149,7 +154,7 @@ def _values(event: Claim, topic: Topic, is_bulk: bool) -> dict[str, Any]:
         "id": event.id,
         "token": event.token,
         "chunk": CHUNK,
-        "batch": uuid5(event.id, str(topic.id)),
+        "batch": batch_of(event.id, topic.id),
         "correlation": event.correlation_id,
         "subject": said.subject,
         "body": said.body,

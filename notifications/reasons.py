@@ -104,7 +104,6 @@ class Code(Codes):
     DELETED = "deleted", "The reminder was deleted."
     LEFT = "left", "You unsubscribed from its topic."
     CANCELLED = "cancelled", "Its owner cancelled it."
-    FIXED = "fixed", "Dealt with otherwise: {said}"
     SENT_AS_NEW = "sent-as-new", "Sent as new, under another key."
     SWITCHED_OFF = "switched-off", "The account was switched off."
     # Another channel is tried.

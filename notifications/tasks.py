@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from notifications import change_feed, operator_summary, owner_notices, status_webhooks
+from notifications import change_feed, owner_notices, status_webhooks
 from notifications.deliveries.kind import DELIVERY
 from work.tasks import task_of
 
@@ -15,17 +15,6 @@ deliver = task_of(DELIVERY)
 @shared_task(name="notifications.tell_owners")
 def tell_owners() -> int:
     return owner_notices.tell_owners(timezone.now())
-
-
-@shared_task(
-    name="notifications.tell_operators",
-    autoretry_for=(OSError,),
-    retry_backoff=60,
-    retry_backoff_max=300,
-    max_retries=9,
-)
-def tell_operators() -> int:
-    return operator_summary.send(timezone.now())
 
 
 @shared_task(name="notifications.send_changes", ignore_result=True)

@@ -9,6 +9,8 @@ from functools import cache, partial
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.db import transaction
+
 from common import fault_points, postgres
 from common.group_commit import Alone, Combiner
 from common.postgres import column, is_outage, persist
@@ -69,10 +71,26 @@ def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
         if is_outage(error):
             raise
         log.error("%s %s cannot be read: %s", kind.task, work_id, type(error).__name__)
-        settle(kind, Lease(id=work_id, token=token), Decision("dead", "rejected", unreadable(error)))
+        _end_damaged(kind, work_id, token, error)
         return None
     fault_points.reach("claimed")
     return found
+
+
+# The claim may have been committed before it could not be read, or it failed: its attempt cannot be written.
+_HOLD = """
+UPDATE $work d SET state = '$working', lease_token = %(token)s, lease_until = now() + interval '1 minute'
+ WHERE id = %(id)s AND (state = 'pending' OR lease_token = %(token)s)
+RETURNING $handler AS handler
+"""
+
+
+@transaction.atomic
+def _end_damaged(kind: Kind[Any], work_id: UUID, token: UUID, error: Exception) -> None:
+    """pending, working under this token -> dead."""
+    for row in postgres.query(kind.sql(_HOLD), {"id": work_id, "token": token}):
+        lease = Lease(id=work_id, token=token, handler=row.handler)
+        settle(kind, lease, Decision("dead", "rejected", unreadable(error)))
 
 
 def unreadable(error: Exception) -> Reason:

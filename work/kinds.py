@@ -81,7 +81,27 @@ class Kind(Generic[C]):
         self.words = self.model.words
         self._names: dict[str, str] | None = None
         self._statements: dict[str, str] = {}
-        KINDS[self.task] = self
+        KINDS[self.name] = self
+
+    @property
+    def name(self) -> str:
+        """What interventions and the command line call it: the name of its model."""
+        return str(self.model._meta.model_name)
+
+    @property
+    def rows(self) -> str:
+        """How the names of its rows' pages in the admin begin."""
+        return f"admin:{self.model._meta.app_label}_{self.name}"
+
+    @property
+    def dead_letters(self) -> str:
+        """How the names of its dead letters' pages begin: of the proxy `DeadLetter` in the app of its model."""
+        return f"admin:{self.model._meta.app_label}_deadletter"
+
+    @property
+    def handler_name(self) -> str:
+        """What people call the code that runs it, such as "provider"."""
+        return str(self.model._meta.get_field(self.handler).verbose_name)  # type: ignore[union-attr]
 
     def read(self, row: Any, **common: Any) -> C:
         """The claim from what `columns` loaded; `common` are the fields of `Claim`. What it raises ends the work."""
@@ -160,10 +180,14 @@ class Kind(Generic[C]):
 
 
 KINDS: dict[str, Kind[Any]] = {}
-"""By the name of their task."""
+"""By name."""
+
+
+def kind_of(model: type[Any]) -> Kind[Any]:
+    """The kind whose rows these are; `model` may be a proxy."""
+    return KINDS[model._meta.concrete_model._meta.model_name]
 
 
 def route(name: str, *_: Any, **__: Any) -> dict[str, str] | None:
     """Celery's router: each kind's task goes to its kind's queue."""
-    kind = KINDS.get(name)
-    return None if kind is None else {"queue": kind.queue}
+    return next(({"queue": kind.queue} for kind in KINDS.values() if kind.task == name), None)

@@ -44,6 +44,7 @@ class Code(Codes):
     DATABASE_AWAY = "database-away", "The database went away while this try was being opened."
     STALE = "stale", "It was stale before it could be done."
     DISCARDED = "discarded", "Discarded: {said}"
+    FIXED = "fixed", "Dealt with otherwise: {said}"
 
 
 # A reason may hold the one before it, so many deep: a channel that came after one that was disabled after a 410.

@@ -37,7 +37,7 @@ def rescue() -> dict[str, int]:
 
 
 def _publish_due() -> int:
-    found = broker.look(KINDS, fair_queue.QUEUE)
+    found = broker.look([kind.task for kind in KINDS.values()], fair_queue.QUEUE)
     if found is None:
         return 0  # the rows stay due, and are published as soon as the broker is back
     if found.forgot:

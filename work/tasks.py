@@ -1,4 +1,4 @@
-"""Celery tasks: one for each kind of work, and rescue. Their arguments are ids only, because they are logged."""
+"""Celery tasks: of each kind of work, rescue, and the operators' email. Their arguments are ids: they are logged."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from uuid import UUID
 
 from celery import Task, shared_task
 from celery.exceptions import Retry
+from django.utils import timezone
 
+from work import operator_summary, runner, wakes
 from work import rescue as rescuing
-from work import runner, wakes
 from work.kinds import Kind
 from work.runner import TryAgain
 
@@ -49,3 +50,14 @@ def task_of(kind: Kind[Any]) -> Any:
 @shared_task(name="work.rescue")
 def rescue() -> dict[str, int]:
     return rescuing.rescue()
+
+
+@shared_task(
+    name="work.tell_operators",
+    autoretry_for=(OSError,),
+    retry_backoff=60,
+    retry_backoff_max=300,
+    max_retries=9,
+)
+def tell_operators() -> int:
+    return operator_summary.send(timezone.now())

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import Count
 
 from bench.faults.models import Entry
+from bench.faults.tasks import REFUSED
 from bench.faults.workload import Asked
 
 _ROWS = """
@@ -119,6 +120,8 @@ def _judge_entries(sum_up: Result) -> None:
         sum_up.duplicates += times > 1
         sum_up.incoherent += (state == "done") != (times == 1)
         sum_up.notes.append(f"entry {key}: {state}, {times} effects")
+    # Each that was refused was a dead letter once.
+    sum_up.incoherent += Entry.objects.filter(code=REFUSED).exclude(replays=1).count()
 
 
 def _judge(one: Asked, rows: list[Row], arrived: list[tuple[str, str]], sum_up: Result) -> None:

@@ -18,6 +18,14 @@ class Entry(Work):
         verbose_name_plural = "entries"
 
 
+class DeadLetter(Entry):
+    """An entry that is a dead letter, with its own list in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "dead letter"
+
+
 class EntryAttempt(Attempt):
     work = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="history", db_index=False)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.faults.cells import CELLS, Scene
 from bench.faults.cluster import Cluster
 from bench.faults.compare import Result, compare, unfinished
-from bench.faults.workload import Workload, clear
+from bench.faults.workload import Workload, clear, replay_refused
 from common.postgres import persist
 from config import embedded
 
@@ -48,6 +48,8 @@ def run(
         scene = Scene(cluster, rng, workload.seconds, full=deliveries >= FULL)
         cell.fault(scene)
         cluster.heal()
+        _wait_for_the_ends(len(asked), patience)
+        persist(replay_refused)
         _wait_for_the_ends(len(asked), patience)
         cluster.check_points()
     result = compare(asked, directory / "arrivals")

@@ -1,4 +1,7 @@
-"""The kind of the entries, and its task. An entry may be run again at will: its effect commits with its settlement."""
+"""The kind of the entries, and its task. An entry may be run again at will: its effect commits with its settlement.
+
+One of the code REFUSED becomes a dead letter, and is done when it is replayed.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ from functools import partial
 from typing import Any
 
 from bench.faults.models import Effect, Entry, EntryAttempt
-from work.answers import Answer, Done
+from work.answers import Answer, Done, Rejected
 from work.kinds import Claim, Kind
+from work.reasons import Reason
 from work.retry import Policy
 from work.tasks import task_of
+
+REFUSED = "refused"
 
 
 class EntryKind(Kind[Claim]):
@@ -22,6 +28,8 @@ class EntryKind(Kind[Claim]):
         return Claim(**common)
 
     def run(self, claim: Claim) -> Answer:
+        if claim.handler == REFUSED and not claim.replays:
+            return Rejected(Reason("until-replayed", said="It is done once it is replayed."))
         return Done(effect=partial(Effect.objects.create, entry_id=claim.id))
 
     def policy(self, handler: str) -> Policy:

@@ -10,10 +10,13 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from bench.faults.models import Entry
+from bench.faults.tasks import ENTRY, REFUSED
 from bench.rows import WEBHOOK_SECRET, make_channel, make_user
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
+from work import dead_letters
+from work.dead_letters import Which, Who
 
 RULES = ("retry", "hold")
 # Seconds after its slot at which what may go stale does.
@@ -93,8 +96,19 @@ class Workload:
             Schedule.objects.bulk_create(schedules.values(), batch_size=1000)
             Schedule.channels.through.objects.bulk_create(links, batch_size=1000)
         entries = [begin + timedelta(seconds=rng.uniform(0, self.seconds)) for _ in range(count // 2)]
-        Entry.objects.bulk_create([Entry(code="note", available_at=at, wake_at=at) for at in entries], batch_size=1000)
+        Entry.objects.bulk_create(
+            [
+                Entry(code=REFUSED if number % 10 == 0 else "note", available_at=at, wake_at=at)
+                for number, at in enumerate(entries)
+            ],
+            batch_size=1000,
+        )
         return {Asked(title, path) for title in schedules for path in _paths(_kind(title))}
+
+
+def replay_refused() -> None:
+    """Replay the entries that became dead letters."""
+    dead_letters.replay(Which(ENTRY).rows(), "refused entries", Who(None, "the harness"), per_minute=10_000)
 
 
 def clear() -> None:

@@ -7,12 +7,14 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, TypeVar
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.contrib import admin
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 
 NONE = "–"
 
@@ -50,6 +52,17 @@ def instant(value: datetime | None) -> SafeString:
         value.isoformat(),
         f"{timezone.localtime(value):%-d %b %Y, %H:%M:%S %Z}",
     )
+
+
+def short(text: str) -> SafeString:
+    """A shortened text, with the full text as a tooltip; a dash if it is empty."""
+    if not text:
+        return SafeString(NONE)
+    return format_html('<span title="{}">{}</span>', text, Truncator(text).chars(70))
+
+
+def key(value: UUID) -> SafeString:
+    return format_html('<span class="whitespace-nowrap font-mono text-xs">{}</span>', value)
 
 
 def many(*parts: SafeString) -> SafeString:

@@ -1,5 +1,5 @@
 """Admin pages of events."""
 
-from events.admin import topic
+from events.admin import event, topic
 
-__all__ = ["topic"]
+__all__ = ["event", "topic"]

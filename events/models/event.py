@@ -14,6 +14,7 @@ from events.models.rule import Rule
 from events.models.topic import Topic
 from people.models import READABLE
 from work.models import Attempt, Words, Work
+from work.reasons import sentence
 
 if TYPE_CHECKING:
     from people.models import User
@@ -72,6 +73,14 @@ class Event(Work):
         return self.type
 
 
+class DeadLetter(Event):
+    """An event that is a dead letter, with its own list and permissions in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "dead letter"
+
+
 class EventAttempt(Attempt):
     """One try at handling an event."""
 
@@ -120,3 +129,7 @@ class Effect(models.Model):
 
     def __str__(self) -> str:
         return self.outcome
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)

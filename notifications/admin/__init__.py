@@ -1,5 +1,5 @@
 """Admin of notifications, deliveries, dead letters and channels."""
 
-from notifications.admin import channel, dead_letter, delivery, intervention, notification
+from notifications.admin import channel, dead_letter, delivery, notification
 
-__all__ = ["channel", "dead_letter", "delivery", "intervention", "notification"]
+__all__ = ["channel", "dead_letter", "delivery", "notification"]

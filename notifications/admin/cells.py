@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.text import Truncator
 
 from common.admin import columns
-from common.admin.columns import badge
 from common.admin.filters import newest_filter
 from notifications import providers
-from notifications.models import Channel, Delivery, Notification
-
-_STATE = Delivery.State
-STATE_COLOURS = {
-    _STATE.PENDING.value: "info",
-    _STATE.SENDING.value: "info",
-    _STATE.DELIVERED.value: "success",
-    _STATE.DEAD.value: "danger",
-    _STATE.UNKNOWN.value: "warning",
-}
+from notifications.models import Channel, Notification
+from notifications.models.delivery import WORDS
+from work.admin import rows
 
 ProviderFilter = newest_filter("provider", lambda: [(provider.kind, provider.label) for provider in providers.all()])
-
-
-state_label = badge("state", STATE_COLOURS)(columns.column("state", "state"))
-
-
-def short(text: str) -> SafeString:
-    """A shortened text, with the full text as a tooltip; a dash if it is empty."""
-    if not text:
-        return SafeString(columns.NONE)
-    return format_html('<span title="{}">{}</span>', text, Truncator(text).chars(70))
-
-
-def key(value: UUID) -> SafeString:
-    return format_html('<span class="whitespace-nowrap font-mono text-xs">{}</span>', value)
+state_label = rows.state_label(WORDS)
 
 
 def channel(row: Channel) -> SafeString:

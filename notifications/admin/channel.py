@@ -12,11 +12,11 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 
-from common.admin import columns
+from common.admin import columns, confirm
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import newest, of_the_newest
-from notifications.admin import cells, confirm
+from notifications.admin import cells
 from notifications.channels import changes
 from notifications.models import Channel
 from people.admin.user import person_ids

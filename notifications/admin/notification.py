@@ -31,7 +31,7 @@ class DeliveryInline(ReadOnlyInline):
 
     @admin.display(description="idempotency key")
     def key(self, delivery: Delivery) -> SafeString:
-        return columns.to_row("notifications.delivery", delivery.pk, cells.key(delivery.pk))
+        return columns.to_row("notifications.delivery", delivery.pk, columns.key(delivery.pk))
 
     state_label = cells.state_label
     to_channel = columns.column("channel", "channel", cells.channel)

@@ -18,7 +18,7 @@ from notifications.deliveries import channel_health, fallback, limits
 from notifications.deliveries.outbox import DELIVER
 from notifications.links import ANSWER, LEAVE, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message, Rejected
-from notifications.models import Attempt, Channel, Delivery, Intervention
+from notifications.models import Attempt, Channel, Delivery
 from notifications.reasons import Code
 from people import codes, quiet
 from people.models import display_name
@@ -26,6 +26,7 @@ from people.quiet import Window
 from work import kinds
 from work.answers import Answer, Cancel, Defer, NotStarted
 from work.kinds import Kind
+from work.models import Intervention
 from work.reasons import Reason
 from work.retry import Policy
 
@@ -246,4 +247,4 @@ def _unsubscribe_url(row: Any) -> str:
 
 def _sent_again_by(delivery_id: UUID) -> int | None:
     """The account that replayed the dead letter: an owner's replay skips quiet hours, an operator's does not."""
-    return Intervention.objects.filter(deliveries=delivery_id).values_list("by_id", flat=True).first()
+    return Intervention.objects.filter(items__work_id=delivery_id).values_list("by_id", flat=True).first()

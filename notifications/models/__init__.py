@@ -1,4 +1,4 @@
-"""Rows: what is said, where to, what became of it, and what people did, with the constraints that hold them.
+"""Rows: what is said, where to, what became of it, with the constraints that hold them.
 
 Every change of a delivery's state is a verb in `deliveries/`; nothing else writes `state`.
 """
@@ -7,18 +7,14 @@ from notifications.models.attempt import Attempt
 from notifications.models.change import Change, StatusPosition
 from notifications.models.channel import Channel, sort_channels
 from notifications.models.delivery import Delivery
-from notifications.models.intervention import Intervention
 from notifications.models.notification import Notification
-from notifications.models.summary import Summary
 
 __all__ = [
     "Attempt",
     "Change",
     "Channel",
     "Delivery",
-    "Intervention",
     "Notification",
     "StatusPosition",
-    "Summary",
     "sort_channels",
 ]

@@ -110,6 +110,7 @@ class Channel(models.Model):
         ordering = ["id"]
         indexes = [
             models.Index(fields=["user", "id"], condition=Q(removed_at=None), name="channel_of_person"),
+            # the notices to owners of what was disabled since yesterday, every 5 minutes
             models.Index(fields=["disabled_at"], condition=Q(disabled_at__isnull=False), name="channel_disabled"),
             # whose changes a status webhook follows: asked for each change
             models.Index(fields=["user"], condition=_STATUS, name="channel_status"),

@@ -28,10 +28,6 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def for_user(self, user: User) -> DeliveryQuerySet:
         return self.filter(notification__user=user)
 
-    def dead_letters(self) -> DeliveryQuerySet:
-        """Deliveries that ended without success and wait for a person."""
-        return self.filter(state__in=[Delivery.State.DEAD, Delivery.State.UNKNOWN])
-
     def inbox(self, user: User) -> DeliveryQuerySet:
         """The messages of a person's inbox: a delivered delivery on the inbox channel *is* the message."""
         return self.filter(channel__user=user, provider="inbox", state=Delivery.State.DELIVERED)

@@ -12,10 +12,12 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from notifications import dead_letters
-from notifications.dead_letters import Who
-from notifications.models import Delivery, Intervention
+from notifications import dead_letters as own_letters
+from notifications.models import Delivery
 from people.requests import PersonRequest
+from work import dead_letters
+from work.dead_letters import Who
+from work.models import Intervention
 
 _WHICH = "own dead letter"
 
@@ -24,7 +26,7 @@ _WHICH = "own dead letter"
 @require_POST
 def send_again(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     letter = _own(request, delivery_id)
-    if obstacle := dead_letters.obstacle(letter):
+    if obstacle := own_letters.obstacle(letter):
         messages.error(request, f"Nothing was sent. {obstacle}")
     elif dead_letters.replay(_rows(letter), _WHICH, _who(request), cause=letter.cause).changed:
         messages.success(request, f"Sending again to “{letter.channel.label}”.")
@@ -37,9 +39,9 @@ def send_again(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
 @require_POST
 def send_as_new(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     letter = _own(request, delivery_id)
-    if obstacle := dead_letters.obstacle(letter):
+    if obstacle := own_letters.obstacle(letter):
         messages.error(request, f"Nothing was sent. {obstacle}")
-    elif dead_letters.send_as_new(_rows(letter), _WHICH, _who(request), cause=letter.cause).changed:
+    elif own_letters.send_as_new(_rows(letter), _WHICH, _who(request), cause=letter.cause).changed:
         messages.success(request, f"Sent as new to “{letter.channel.label}”. Your history shows it.")
     else:
         messages.info(request, "It is no longer a dead letter. Nothing changed.")

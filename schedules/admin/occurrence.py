@@ -61,7 +61,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
 
     @admin.display(description="schedule")
     def to_schedule(self, occurrence: Occurrence) -> SafeString:
-        return columns.to_row("schedules.schedule", occurrence.schedule_id, cells.short(occurrence.schedule.title))
+        return columns.to_row("schedules.schedule", occurrence.schedule_id, columns.short(occurrence.schedule.title))
 
     person = columns.column("owner", "schedule", cells.person)
     fired = columns.instant_column("recorded", "fired_at")

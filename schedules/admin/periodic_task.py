@@ -22,7 +22,6 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from common import zones
 from common.admin import columns
 from common.admin.base import BaseAdmin, as_uuid
-from notifications.admin import cells
 from schedules import mirror
 from schedules.beat import stock_entries
 from schedules.models import Schedule
@@ -194,7 +193,7 @@ class PeriodicTaskAdmin(BaseAdmin):
     _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
     crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
 
-    label = columns.column("name", "name", cells.short)
+    label = columns.column("name", "name", columns.short)
 
     @admin.display(description="enabled", boolean=True)
     def is_enabled(self, task: PeriodicTask) -> bool:
@@ -206,7 +205,7 @@ class PeriodicTaskAdmin(BaseAdmin):
         schedule = _schedule(task)
         if schedule is None:
             return SafeString(columns.NONE)
-        return columns.to_row("schedules.schedule", schedule.pk, cells.short(schedule.title))
+        return columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title))
 
     @admin.display(description="timing")
     def timing(self, task: PeriodicTask) -> str:

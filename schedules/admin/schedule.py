@@ -150,7 +150,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
             level = messages.WARNING
         self.message_user(request, said, level)
 
-    title_short = columns.column("title", "title", cells.short)
+    title_short = columns.column("title", "title", columns.short)
 
     @admin.display(description="owner")
     def person(self, schedule: Schedule) -> SafeString:

@@ -49,7 +49,7 @@ def _row(one: Upcoming) -> list[object]:
     schedule = one.schedule
     return [
         columns.instant(one.slot),
-        columns.to_row("schedules.schedule", schedule.pk, cells.short(schedule.title)),
+        columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title)),
         cells.person(schedule),
         columns.many(*map(cells.channel, schedule.ordered_channels())) or columns.NONE,
     ]

@@ -85,7 +85,10 @@ def test_a_sealed_secret_cannot_be_guessed_by_asking_the_list_for_it(operator: C
         ("schedules.schedule", ["/schedules/occurrence/?schedule__id__exact=", "/notification/?origin_id=", "/user/"]),
         ("schedules.occurrence", ["/schedules/schedule/", "/notifications/notification/", "/people/user/"]),
         ("notifications.notification", ["/schedules/occurrence/", "/schedules/schedule/", "/notifications/delivery/"]),
-        ("notifications.delivery", ["/notifications/notification/", "/notifications/channel/", "/people/user/"]),
+        (
+            "notifications.delivery",
+            ["/notifications/notification/", "/notifications/channel/", "/people/user/", "/schedules/occurrence/"],
+        ),
         (
             "notifications.channel",
             ["/people/user/", "/delivery/?channel__id__exact=", "/schedule/?channels__id__exact="],

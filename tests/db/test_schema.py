@@ -9,10 +9,14 @@ import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.db import models
+from django.db.models.functions import Now
 
+from api import idempotency
 from common import storage
 from common.postgres import change, query
-from notifications.models import Attempt
+from notifications import owner_notices
+from notifications.models import Attempt, Channel
+from people.models import User
 
 APPS = ("common", "people", "work", "notifications", "events", "schedules", "api")
 
@@ -101,3 +105,17 @@ def test_no_permitted_change_of_a_delivery_calls_a_function() -> None:
         ["notifications_delivery"],
     )
     assert rows == []
+
+
+def test_rare_queries_over_large_tables_have_an_index(ada: User) -> None:
+    many = """
+        INSERT INTO notifications_channel (id, user_id, provider, label, address, sealed_secrets, on_unknown)
+        SELECT gen_random_uuid(), %s, 'email', 'Mail', '{"address": "a@example.org"}', '', ''
+          FROM generate_series(1, 5000)
+    """
+    change(many, [ada.pk])
+    change("ANALYZE notifications_channel", None)
+    disabled = Channel.objects.filter(disabled_at__gt=Now() - owner_notices.NEWS, removed_at=None)
+    assert "channel_disabled" in disabled.explain()
+    change("SET LOCAL enable_seqscan = off", None)  # there are no answers
+    assert "api_answer_old" in str(query(f"EXPLAIN {idempotency._FORGET}", None))

@@ -13,10 +13,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from common import served_queues
-from notifications import operator_summary
 from schedules.beat.beat_log import BeatLog
 from tests.make import NOON, make_user
-from work import fair_queue
+from work import fair_queue, operator_summary
 from work.kinds import KINDS
 
 pytestmark = pytest.mark.django_db

@@ -10,10 +10,10 @@ from django.core import mail
 from pytest_django.fixtures import Settings
 
 from demo.receivers import HTTPReceiver
-from notifications.dead_letters import Who
 from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import make_channel, try_once
+from work.dead_letters import Who
 
 OPERATOR = Who(None, "operator@example.org")
 

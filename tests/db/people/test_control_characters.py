@@ -8,10 +8,10 @@ from django.core import mail
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from notifications import operator_summary
 from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user, send_now, settle, take
+from work import operator_summary
 
 ADDRESSES = [
     '"a\x0bb"@example.org',

@@ -21,7 +21,7 @@ from notifications.message import Delivered
 from notifications.models import Attempt, Channel, Delivery, Notification
 from tests.make import make_channel, make_delivery, make_user, noted, take
 from work import claim as claiming
-from work import settlement
+from work import manual, settlement
 from work.decision import Decision
 from work.shared_connection import SharedConnection
 
@@ -158,14 +158,42 @@ def test_a_row_that_makes_a_batch_of_64_fail_ends_alone(shared: Shared, channel:
     assert states() == {"delivered": 64, "sending": 1}
 
 
-def test_a_row_that_makes_a_batch_of_64_claims_fail_is_left_alone(shared: Shared, channel: Channel) -> None:
+def test_a_row_that_makes_a_batch_of_64_claims_fail_ends_alone(shared: Shared, channel: Channel) -> None:
     ids = [make_delivery(channel).id for _ in range(65)]
-    taken = Attempt(delivery_id=ids[40], replay=0, number=1, token=uuid7(), started_at=timezone.now())
-    taken.save()  # damaged: its next attempt's number is there already
+    damage(ids[40])
     claims = claim_all(shared, ids)
     assert shared.batches[:2] == [1, 64]
     assert [claim and claim.id for claim in claims] == [*ids[:40], None, *ids[41:]]
-    assert states() == {"sending": 64, "pending": 1}
+    assert states() == {"sending": 64, "dead": 1}
+
+
+def damage(id: UUID) -> None:
+    """The next attempt's number is there already."""
+    Attempt.objects.create(delivery_id=id, replay=0, number=1, token=uuid7(), started_at=timezone.now())
+
+
+def test_a_delivery_that_cannot_be_claimed_ends_with_that_reason_and_can_be_replayed(channel: Channel) -> None:
+    damaged, other = make_delivery(channel), make_delivery(channel)
+    damage(damaged.id)
+    assert take(damaged.id) is None
+    damaged.refresh_from_db()
+    assert (damaged.state, damaged.reason_code, damaged.reason_params) == (
+        "dead",
+        "damaged-row",
+        {"error": "IntegrityError"},
+    )
+    assert (damaged.cause, damaged.tries) == ("inbox-damaged-row", 0)
+    assert take(other.id) is not None
+    manual.replay(Delivery, [damaged.id])
+    assert take(damaged.id) is not None
+
+
+def test_what_another_worker_has_taken_meanwhile_does_not_end_as_damaged(channel: Channel) -> None:
+    delivery = make_delivery(channel)
+    claim = take(delivery.id)
+    claiming._end_damaged(DELIVERY, delivery.id, uuid7(), ValueError())
+    delivery.refresh_from_db()
+    assert claim is not None and (delivery.state, delivery.lease_token) == ("sending", claim.token)
 
 
 @pytest.mark.parametrize("committed", [True, False])

@@ -12,9 +12,10 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.messages import get_messages
 from django.test import Client
 
-from notifications.models import Channel, Delivery, Intervention
+from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user
+from work.models import Intervention
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +49,7 @@ def kept() -> list[tuple[str, str, str]]:
 
 
 def test_replay_sends_the_selected_again_and_no_others(operator: Client, dead: list[Delivery]) -> None:
-    assert act(operator, "replay", [dead[0], dead[2]]) == "2 will be sent again."
+    assert act(operator, "replay", [dead[0], dead[2]]) == "2 will be replayed."
     assert states() == ["pending", "dead", "pending"]
     assert list(Delivery.objects.order_by("pk").values_list("replays", flat=True)) == [1, 0, 1]
     assert sorted(kept()) == sorted(("operator@example.org", str(row.pk), "Replayed.") for row in (dead[0], dead[2]))
@@ -56,9 +57,9 @@ def test_replay_sends_the_selected_again_and_no_others(operator: Client, dead: l
 
 def test_a_second_replay_skips_and_counts_those_that_had_changed(operator: Client, dead: list[Delivery]) -> None:
     act(operator, "replay", dead[:1])
-    assert act(operator, "replay", dead) == "2 will be sent again. 1 had changed and was skipped."
+    assert act(operator, "replay", dead) == "2 will be replayed. 1 had changed and was skipped."
     before = list(Delivery.objects.order_by("pk").values())
-    assert act(operator, "replay", dead) == "0 will be sent again. 3 had changed and were skipped."
+    assert act(operator, "replay", dead) == "0 will be replayed. 3 had changed and were skipped."
     assert list(Delivery.objects.order_by("pk").values()) == before
     assert len(kept()) == 3
 
@@ -95,10 +96,10 @@ def test_all_that_a_filter_matches_are_replayed_page_or_not_but_for_the_stale(
     shown = operator.get(LIST, {"provider": "email"}).context["cl"].result_list
     assert len(shown) == 50
     told = act(operator, "replay", shown[:1], f"{LIST}?provider=email", select_across="1")
-    assert told == "60 will be sent again. 1 is stale and skipped."
+    assert told == "60 will be replayed. 1 is stale and skipped."
     assert Intervention.objects.get().which == "provider email"
     assert set(Delivery.objects.filter(state="dead")) == {other, stale}
-    assert act(operator, "replay", [stale]) == "1 will be sent again."  # it was chosen itself
+    assert act(operator, "replay", [stale]) == "1 will be replayed."  # it was chosen itself
 
 
 def test_all_that_a_filter_matches_are_discarded_after_asking(operator: Client, dead: list[Delivery]) -> None:
@@ -112,7 +113,7 @@ def test_all_that_a_filter_matches_are_discarded_after_asking(operator: Client, 
     assert states() == ["cancelled", "cancelled", "unknown"]
 
 
-@pytest.mark.parametrize(("button", "words"), [("replay", "Send again"), ("discard", "Discard 1")])
+@pytest.mark.parametrize(("button", "words"), [("replay", "Replay"), ("discard", "Discard 1")])
 def test_the_buttons_of_a_row_ask_and_change_nothing_by_themselves(
     operator: Client, dead: list[Delivery], button: str, words: str
 ) -> None:
@@ -168,7 +169,7 @@ def test_staff_who_may_change_dead_letters_can_act(client: Client, dead: list[De
     staff = make_user(is_staff=True)
     _permit(staff, "change_deadletter")
     client.force_login(staff)
-    assert act(client, "replay", dead[:1]) == "1 will be sent again."
+    assert act(client, "replay", dead[:1]) == "1 will be replayed."
     assert client.get("/admin/notifications/channel/").status_code == 403
 
 

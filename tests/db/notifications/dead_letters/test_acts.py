@@ -10,14 +10,15 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from demo.receivers import HTTPReceiver, Reply
-from notifications import dead_letters
-from notifications.dead_letters import Which
 from notifications.deliveries import outbox
-from notifications.models import Channel, Delivery, Intervention, Notification
+from notifications.deliveries.kind import DELIVERY
+from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.db.notifications.conftest import OPERATOR, state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user, take
-from work import wakes
+from work import dead_letters, wakes
+from work.dead_letters import Which
+from work.models import Intervention
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +40,7 @@ def replay(which: Which, **named: Any) -> dead_letters.Done:
 
 def test_a_replay_at_a_rate_makes_them_due_one_after_another_oldest_first(channel: Channel) -> None:
     letters = make_dead(channel, 4)
-    done = replay(Which(), per_minute=30)
+    done = replay(Which(DELIVERY), per_minute=30)
     assert done.changed == [letter.id for letter in letters]
     rows = [Delivery.objects.get(id=key) for key in done.changed]
     due = [row.available_at for row in rows]
@@ -49,7 +50,7 @@ def test_a_replay_at_a_rate_makes_them_due_one_after_another_oldest_first(channe
 
 def test_what_waits_for_its_turn_is_not_sent_before_it(channel: Channel) -> None:
     first, second = make_dead(channel, 2)
-    replay(Which(), per_minute=1)
+    replay(Which(DELIVERY), per_minute=1)
     assert take(second.id, "worker") is None
     assert take(first.id, "worker") is not None
 
@@ -57,7 +58,7 @@ def test_what_waits_for_its_turn_is_not_sent_before_it(channel: Channel) -> None
 def test_what_is_stale_is_skipped_and_stays_a_dead_letter(channel: Channel) -> None:
     past, ahead = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
     [old], [fresh], [free] = (make_dead(channel, expires_at=at) for at in (past, ahead, None))
-    done = replay(Which(), skip=dead_letters.stale())
+    done = replay(Which(DELIVERY), skip=dead_letters.stale())
     assert (set(done.changed), done.stale) == ({fresh.id, free.id}, 1)
     old.refresh_from_db()
     assert old.state == "dead"
@@ -68,7 +69,7 @@ def test_what_is_stale_is_skipped_and_stays_a_dead_letter(channel: Channel) -> N
 def test_what_is_older_than_a_chosen_age_is_skipped(channel: Channel) -> None:
     make_dead(channel, created_at=timezone.now() - timedelta(days=3))
     [young] = make_dead(channel)
-    done = replay(Which(), skip=dead_letters.stale(timedelta(days=2)))
+    done = replay(Which(DELIVERY), skip=dead_letters.stale(timedelta(days=2)))
     assert (done.changed, done.stale) == ([young.id], 1)
 
 
@@ -77,8 +78,8 @@ def test_only_what_was_meant_is_touched(channel: Channel) -> None:
     other = make_dead(channel, cause="email-smtp-550")[0]
     hook = make_delivery(make_channel(make_user(), "webhook"), state="dead", reason="No such box.")
     meant[0].refresh_from_db()
-    assert set(replay(Which(cause=meant[0].cause)).changed) == {letter.id for letter in meant}
-    assert dead_letters.discard(Which(provider="webhook").rows(), "", OPERATOR, "Gone.").changed == [hook.id]
+    assert set(replay(Which(DELIVERY, cause=meant[0].cause)).changed) == {letter.id for letter in meant}
+    assert dead_letters.discard(Which(DELIVERY, handler="webhook").rows(), "", OPERATOR, "Gone.").changed == [hook.id]
     other.refresh_from_db()
     assert other.state == "dead"
 
@@ -86,7 +87,8 @@ def test_only_what_was_meant_is_touched(channel: Channel) -> None:
 def test_one_is_tried_the_newest_and_alone(channel: Channel) -> None:
     _, newest = make_dead(channel, 2)
     newest.refresh_from_db()
-    done = dead_letters.try_one(Which(cause=newest.cause), OPERATOR)
+    which = Which(DELIVERY, cause=newest.cause)
+    done = dead_letters.try_one(which.rows(), str(which), OPERATOR, cause=which.cause)
     assert done.changed == [newest.id]
     assert done.intervention is not None
     assert (done.intervention.what, done.intervention.cause) == ("tested", newest.cause)
@@ -95,7 +97,7 @@ def test_one_is_tried_the_newest_and_alone(channel: Channel) -> None:
 
 def test_progress_says_what_has_become_of_them(hook: Channel, receiver: HTTPReceiver) -> None:
     letters = make_dead(hook, 4)
-    done = replay(Which())
+    done = replay(Which(DELIVERY))
     assert done.intervention is not None
     assert dead_letters.progress(done.intervention) == {"pending": 4}
     receiver.answer = Reply(404)
@@ -116,7 +118,7 @@ def test_a_partial_failure_is_replayed_alone_with_the_same_key(
     receiver.answer = lambda request: Reply(200 if request.path == "/good" else 404)
     assert (state_after_a_try(arrived), state_after_a_try(failed)) == ("delivered", "dead")
     receiver.answer = Reply(200)
-    assert replay(Which(ids=[arrived.id, failed.id])).changed == [failed.id]
+    assert replay(Which(DELIVERY, ids=[arrived.id, failed.id])).changed == [failed.id]
     assert (state_after_a_try(failed), state_after_a_try(arrived)) == ("delivered", "delivered")
     sent = [(request.path, request.headers["webhook-id"]) for request in receiver.requests]
     assert sent == [("/good", str(arrived.id)), ("/hook", str(failed.id)), ("/hook", str(failed.id))]
@@ -127,31 +129,33 @@ def test_who_did_what_to_which_and_why_is_kept(channel: Channel) -> None:
     by = make_user(email="op@example.org")
     make_dead(channel, 2)
     who = dead_letters.Who(by.pk, by.email)
-    dead_letters.discard(Which(provider="email").rows(), str(Which(provider="email")), who, "They moved.")
+    dead_letters.discard(
+        Which(DELIVERY, handler="email").rows(), str(Which(DELIVERY, handler="email")), who, "They moved."
+    )
     kept = Intervention.objects.get()
     assert (kept.by, kept.who, kept.what, kept.count) == (by, "op@example.org", "discarded", 2)
     assert (kept.which, kept.reason) == ("of the provider email", "They moved.")
-    assert set(kept.deliveries.all()) == set(Delivery.objects.all())
+    assert set(dead_letters.touched_by(kept)) == set(Delivery.objects.all())
     assert Delivery.objects.first().reason == "Discarded: They moved."  # type: ignore[union-attr]
-    dead_letters.discard(Which().rows(), "", who, "Again.")
+    dead_letters.discard(Which(DELIVERY).rows(), "", who, "Again.")
     assert Intervention.objects.count() == 1  # nothing was done, so nothing is kept
 
 
 @pytest.mark.parametrize("change", ["UPDATE {} SET reason = 'No'", "UPDATE {} SET by_id = 1", "DELETE FROM {}"])
 def test_what_is_kept_never_changes(channel: Channel, change: str) -> None:
     make_dead(channel)
-    dead_letters.discard(Which().rows(), "", dead_letters.Who(None, "somebody"), "Old.")
+    dead_letters.discard(Which(DELIVERY).rows(), "", dead_letters.Who(None, "somebody"), "Old.")
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM notifications_intervention_deliveries")
+        cursor.execute("DELETE FROM work_interventionitem")
         with pytest.raises(IntegrityError, match="An intervention"), transaction.atomic():
-            cursor.execute(change.format("notifications_intervention"))
+            cursor.execute(change.format("work_intervention"))
 
 
 def test_an_account_that_is_deleted_leaves_its_acts_and_its_letters_go(channel: Channel) -> None:
     by = make_user(email="op@example.org")
     make_dead(channel)
-    dead_letters.discard(Which().rows(), "", dead_letters.Who(by.pk, by.email), "Old.")
+    dead_letters.discard(Which(DELIVERY).rows(), "", dead_letters.Who(by.pk, by.email), "Old.")
     by.delete()
     channel.user.delete()
     kept = Intervention.objects.get()
-    assert (kept.by, kept.who, kept.count, kept.deliveries.count()) == (None, "op@example.org", 1, 0)
+    assert (kept.by, kept.who, kept.count, dead_letters.touched_by(kept).count()) == (None, "op@example.org", 1, 0)

@@ -12,9 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from demo.receivers import HTTPReceiver, Reply
-from notifications.models import Channel, Delivery, Intervention
+from notifications.models import Channel, Delivery
 from tests.db.notifications.conftest import state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user
+from work.models import Intervention
 
 pytestmark = pytest.mark.django_db
 
@@ -79,7 +80,7 @@ def test_what_was_done_shows_on_each_deliverys_page(operator: Client, letters: l
     operator.post(f"{page_of(letters)}discard/", {"reason": "They moved."})
     page = shown(operator, f"/admin/notifications/delivery/{letters[0].pk}/change/")
     kept = Intervention.objects.get()
-    assert reverse("admin:notifications_intervention_change", args=[kept.pk]) in page
+    assert reverse("admin:work_intervention_change", args=[kept.pk]) in page
     assert page.count("They moved.") >= 2
     assert (kept.who, kept.count, kept.cause) == ("operator@example.org", 4, letters[0].cause)
     assert set(Delivery.objects.values_list("state", flat=True)) == {"cancelled"}
@@ -122,7 +123,9 @@ def test_an_empty_list_says_so(operator: Client) -> None:
 
 def test_who_may_only_look_cannot_act_and_nobody_else_looks(client: Client, letters: list[Delivery]) -> None:
     staff = make_user(is_staff=True)
-    staff.user_permissions.add(Permission.objects.get(codename="view_deadletter"))
+    staff.user_permissions.add(
+        Permission.objects.get(codename="view_deadletter", content_type__app_label="notifications")
+    )
     client.force_login(staff)
     assert "Replay" not in shown(client, page_of(letters)).split("<main")[-1]
     for act in ("try", "replay", "discard"):

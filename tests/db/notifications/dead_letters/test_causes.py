@@ -10,8 +10,6 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 import work.reasons
-from notifications import dead_letters
-from notifications.dead_letters import Which
 from notifications.deliveries.kind import DELIVERY
 from notifications.message import Delivered, Rejected
 from notifications.models import Channel, Delivery
@@ -19,8 +17,9 @@ from notifications.net import http, post
 from notifications.providers import discord, email, slack, telegram
 from notifications.reasons import Code
 from tests.make import NOON, disabled, drop_check, finish, make_channel, make_delivery, make_user, noted, send_now, take
-from work import manual, recovery
+from work import dead_letters, manual, recovery
 from work.answers import Ambiguous, Answer, Retryable
+from work.dead_letters import Which
 from work.reasons import Reason, cause_of
 
 pytestmark = pytest.mark.django_db
@@ -136,9 +135,9 @@ def test_no_dead_letter_is_without_a_cause() -> None:
 def test_a_replay_leads_out_of_the_group() -> None:
     channel = make_channel(make_user(), "email")
     one, other = end(channel, Rejected(noted("No."))), end(channel, Rejected(Reason(Code.HTTP, status=404)))
-    assert {group.cause for group in dead_letters.groups()} == {one.cause, other.cause}
+    assert {group.cause for group in dead_letters.groups(Which(DELIVERY))} == {one.cause, other.cause}
     manual.replay(Delivery, [one.id])
-    assert {group.cause for group in dead_letters.groups()} == {other.cause}
+    assert {group.cause for group in dead_letters.groups(Which(DELIVERY))} == {other.cause}
 
 
 def test_a_group_has_its_count_its_first_and_last_death_and_its_newest_letter() -> None:
@@ -148,9 +147,9 @@ def test_a_group_has_its_count_its_first_and_last_death_and_its_newest_letter() 
     other = make_delivery(hook, state="unknown", reason="No answer.", settled_at=NOON - timedelta(hours=1))
     make_delivery(channel, state="delivered")
     with CaptureQueriesContext(connection) as captured:
-        first, second = dead_letters.groups()
+        first, second = dead_letters.groups(Which(DELIVERY))
     assert (first.count, first.first, first.last, first.example) == (3, NOON, NOON + timedelta(hours=2), newest)
     assert (second.count, second.example) == (1, other)
     assert len(captured) == 3
-    assert [group.example for group in dead_letters.groups(Which(provider="webhook"))] == [other]
-    assert [group.count for group in dead_letters.groups(Which(since=NOON + timedelta(hours=1)))] == [2]
+    assert [group.example for group in dead_letters.groups(Which(DELIVERY, handler="webhook"))] == [other]
+    assert [group.count for group in dead_letters.groups(Which(DELIVERY, since=NOON + timedelta(hours=1)))] == [2]

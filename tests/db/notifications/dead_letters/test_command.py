@@ -9,8 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from notifications.models import Delivery, Intervention
+from notifications.models import Delivery
 from tests.make import NOON, make_channel, make_delivery, make_user
+from work.models import Intervention
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +44,7 @@ def test_list_shows_each_cause_once_with_its_count(dead: list[Delivery]) -> None
 
 
 def test_replay_of_a_cause_at_a_rate_says_how_many(dead: list[Delivery]) -> None:
-    assert run("replay", "--cause", dead[0].cause, "--rate", "30", "--yes") == "2 will be sent again, 30 a minute.\n"
+    assert run("replay", "--cause", dead[0].cause, "--rate", "30", "--yes") == "2 will be replayed, 30 a minute.\n"
     assert states() == ["pending", "pending", "dead"]
     kept = Intervention.objects.get()
     assert (kept.by, kept.per_minute, kept.count) == (None, 30, 2)
@@ -52,10 +53,10 @@ def test_replay_of_a_cause_at_a_rate_says_how_many(dead: list[Delivery]) -> None
 
 def test_a_letter_that_is_named_is_sent_though_it_is_stale_and_many_are_not(dead: list[Delivery]) -> None:
     Delivery.objects.filter(provider="email").update(expires_at=NOON)
-    assert run("replay", "--yes") == "1 will be sent again. 2 stale, left as they are.\n"
+    assert run("replay", "--yes") == "1 will be replayed. 2 stale, left as they are.\n"
     with pytest.raises(CommandError, match=r"Nothing was done.* 2 stale"):
         run("replay", "--yes")
-    assert run("replay", "--id", str(dead[0].id), "--yes") == "1 will be sent again.\n"
+    assert run("replay", "--id", str(dead[0].id), "--yes") == "1 will be replayed.\n"
     assert states() == ["pending", "dead", "pending"]
 
 

@@ -13,11 +13,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from common import served_queues
-from notifications import operator_summary, owner_notices
+from notifications import owner_notices
 from notifications.channels import changes
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
+from work import operator_summary
 
 pytestmark = pytest.mark.django_db
 

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from notifications import dead_letters
-from notifications.dead_letters import Done, Which
-from notifications.models import Attempt, Delivery, Intervention
+from notifications.deliveries.kind import DELIVERY
+from notifications.models import Attempt, Delivery
 from tests.db.notifications.conftest import OPERATOR
 from tests.make import make_channel, make_delivery, make_user, send_now, settle, take
+from work import dead_letters
+from work.dead_letters import Done, Which
+from work.models import InterventionItem
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,11 +47,11 @@ def make_dead(count: int) -> list[Delivery]:
 
 
 def replay() -> Done:
-    return dead_letters.replay(Which().rows(), "", OPERATOR)
+    return dead_letters.replay(Which(DELIVERY).rows(), "", OPERATOR)
 
 
 def discard() -> Done:
-    return dead_letters.discard(Which().rows(), "", OPERATOR, "Old.")
+    return dead_letters.discard(Which(DELIVERY).rows(), "", OPERATOR, "Old.")
 
 
 def test_two_operators_who_replay_at_once_replay_each_letter_once() -> None:
@@ -58,7 +60,7 @@ def test_two_operators_who_replay_at_once_replay_each_letter_once() -> None:
     assert len(one.changed) + len(other.changed) == 60
     assert not set(one.changed) & set(other.changed)
     assert set(Delivery.objects.values_list("state", "replays")) == {("pending", 1)}
-    assert Intervention.deliveries.through.objects.count() == len(letters)
+    assert InterventionItem.objects.count() == len(letters)
 
 
 def test_of_discard_and_replay_at_once_each_letter_obeys_one() -> None:

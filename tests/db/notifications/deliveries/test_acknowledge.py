@@ -11,8 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from notifications import acknowledge, dead_letters
-from notifications.dead_letters import Who
+from notifications import acknowledge
 from notifications.deliveries import fallback
 from notifications.links import ANSWER
 from notifications.message import Delivered, Rejected
@@ -33,7 +32,9 @@ from tests.make import (
     take,
     tried,
 )
+from work import dead_letters
 from work.answers import Retryable
+from work.dead_letters import Who
 
 pytestmark = pytest.mark.django_db
 

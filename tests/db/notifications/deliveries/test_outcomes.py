@@ -10,16 +10,16 @@ import pytest
 from django.db import connection, transaction
 
 from common.uuid7 import uuid7
-from notifications import acknowledge, dead_letters
+from notifications import acknowledge
 from notifications.channels import changes
-from notifications.dead_letters import Which, Who
 from notifications.deliveries import fallback, outbox, withdrawal
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from tests.db.notifications.dead_letters.test_races import together
 from tests.make import NOON, deliver_first, make_channel, make_fired, make_user, noted, settle, take
-from work import manual, recovery
+from work import dead_letters, manual, recovery
+from work.dead_letters import Which, Who
 
 OPERATOR = Who(None, "operator")
 
@@ -120,7 +120,7 @@ def test_what_a_dead_worker_left_counts_once_its_lease_has_expired() -> None:
 @pytest.mark.django_db
 def test_a_dead_letter_that_is_sent_again_opens_it_and_its_success_makes_it_full() -> None:
     notification = ended("delivered", "dead")
-    [letter] = dead_letters.replay(Which().rows(), "all", OPERATOR).changed
+    [letter] = dead_letters.replay(Which(DELIVERY).rows(), "all", OPERATOR).changed
     assert outcome(notification) == "open"
     end(Delivery.objects.get(id=letter), "delivered")
     assert outcome(notification) == "full"
@@ -130,7 +130,7 @@ def test_a_dead_letter_that_is_sent_again_opens_it_and_its_success_makes_it_full
 @pytest.mark.parametrize(("others", "expected"), [("delivered", "full"), ("dead", "failed"), ("cancelled", "dropped")])
 def test_a_dead_letter_that_is_discarded_counts_no_more(others: str, expected: str) -> None:
     notification = ended(others, "unknown")
-    dead_letters.discard(Which().rows().filter(state="unknown"), "all", OPERATOR, "Old.")
+    dead_letters.discard(Which(DELIVERY).rows().filter(state="unknown"), "all", OPERATOR, "Old.")
     assert outcome(notification) == expected
 
 
@@ -291,7 +291,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
         guarded(work),
         guarded(lambda: [recovery.expire(DELIVERY, 7) for _ in range(20)]),
         guarded(answer),
-        guarded(lambda: dead_letters.replay(Which().rows(), "all", OPERATOR)),
+        guarded(lambda: dead_letters.replay(Which(DELIVERY).rows(), "all", OPERATOR)),
         guarded(lambda: withdrawal.cancel_unsent(origin_id, Code.PAUSED)),
         guarded(lambda: changes.remove(to[2])),
     )

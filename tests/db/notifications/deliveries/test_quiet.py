@@ -9,8 +9,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from notifications import dead_letters
-from notifications.dead_letters import Who
 from notifications.deliveries.kind import DELIVERY
 from notifications.message import Delivered
 from notifications.models import Attempt, Delivery, Notification
@@ -19,8 +17,9 @@ from people.models import User
 from schedules import editing
 from schedules.firing import fire
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user, noted, send_now, try_once
-from work import recovery, wakes
+from work import dead_letters, recovery, wakes
 from work.answers import Answer, Retryable
+from work.dead_letters import Who
 
 pytestmark = pytest.mark.django_db
 

@@ -11,11 +11,11 @@ from common.triggers import changed, refuse
 
 
 class Intervention(models.Model):
-    """One act, and the deliveries that it touched. Rows are never changed or deleted.
+    """One act, on dead letters of one kind of work. Rows are never changed or deleted.
 
-    `who` names the person as they were called then, an email address or, at the command line, a login name; `by` is
-    their account while it exists. `which` says in words what was chosen. `per_minute` is the rate of a replay, None
-    where all were due at once.
+    `kind` is the kind's name. `who` names the person as they were called then, an email address or, at the command
+    line, a login name; `by` is their account while it exists. `which` says in words what was chosen. `per_minute` is
+    the rate of a replay, None where all were due at once.
     """
 
     class What(models.TextChoices):
@@ -29,12 +29,12 @@ class Intervention(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     who = models.CharField(max_length=254)
     what = models.CharField(max_length=9, choices=What.choices)
+    kind = models.CharField("kind of work", max_length=64)
     which = models.CharField(max_length=500)
     cause = models.CharField(max_length=64, blank=True)
     count = models.PositiveIntegerField()
     per_minute = models.PositiveIntegerField(null=True, blank=True)
     reason = models.CharField(max_length=300, blank=True)
-    deliveries = models.ManyToManyField("notifications.Delivery", related_name="interventions", editable=False)
 
     class Meta:
         ordering = ["-id"]
@@ -49,10 +49,24 @@ class Intervention(models.Model):
                 pgtrigger.Update,
                 "An intervention never changes.",
                 condition="NEW.by_id IS NOT NULL OR "
-                + changed("id", "at", "who", "what", "which", "cause", "count", "per_minute", "reason"),
+                + changed("id", "at", "who", "what", "kind", "which", "cause", "count", "per_minute", "reason"),
             ),
             refuse("intervention_kept", pgtrigger.Delete, "An intervention is never deleted."),
         ]
 
     def __str__(self) -> str:
         return f"{self.count} {self.what} by {self.who}"
+
+
+class InterventionItem(models.Model):
+    """A piece of work that an intervention touched. It stays when the work is deleted, whose table depends on the kind.
+
+    The first column of the primary key finds what an intervention touched.
+    """
+
+    pk = models.CompositePrimaryKey("intervention_id", "work_id")
+    intervention = models.ForeignKey(Intervention, on_delete=models.CASCADE, related_name="items", db_index=False)
+    work_id = models.UUIDField(db_index=True)  # what was done to one piece of work
+
+    def __str__(self) -> str:
+        return str(self.work_id)

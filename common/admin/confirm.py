@@ -55,4 +55,4 @@ def page(
         "selected": selected,
         "select_across": request.POST.get("select_across", "0") if key is None else "0",
     }
-    return TemplateResponse(request, "admin/notifications/confirm.html", context)
+    return TemplateResponse(request, "admin/confirm.html", context)

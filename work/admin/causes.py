@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin.utils import label_for_field, lookup_field
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -17,18 +18,16 @@ from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from common.admin import columns
-from notifications import dead_letters, providers
-from notifications.admin import cells
-from notifications.admin.confirm import Reason
-from notifications.admin.intervention import intervene
-from notifications.dead_letters import Done, Group, Which, Who
-from notifications.models import Intervention
+from common.admin import columns, rights
+from common.admin.confirm import Reason
+from work import dead_letters
+from work.admin.intervention import intervene
+from work.dead_letters import Done, Group, Which
+from work.models import Intervention
 
 _NEWEST = 20
 _INTERVENTIONS = 10
 _AGES = {"": "none", "1": "a day", "7": "a week", "30": "a month"}
-_CAUSES, _CAUSE = "admin:notifications_deadletter_causes", "admin:notifications_deadletter_cause"
 
 View = Callable[..., HttpResponse]
 
@@ -63,36 +62,39 @@ def urls(admin: Any) -> list[Any]:
                 raise PermissionDenied
             return view(admin, request, **named)
 
+        name = f"{admin.opts.app_label}_{admin.opts.model_name}_{name}"
         return path(f"causes/{route}", admin.admin_site.admin_view(method(checked)), name=name)
 
     view, act = admin.has_view_permission, admin.has_act_permission
     return [
-        page("", "notifications_deadletter_causes", _causes, view, require_safe),
-        page("<slug:cause>/", "notifications_deadletter_cause", _cause, view, require_safe),
-        page("<slug:cause>/try/", "notifications_deadletter_try", _try, act, require_POST),
-        page("<slug:cause>/replay/", "notifications_deadletter_replay", _replay, act, require_POST),
-        page("<slug:cause>/discard/", "notifications_deadletter_discard", _discard, act, require_POST),
+        page("", "causes", _causes, view, require_safe),
+        page("<slug:cause>/", "cause", _cause, view, require_safe),
+        page("<slug:cause>/try/", "try", _try, act, require_POST),
+        page("<slug:cause>/replay/", "replay", _replay, act, require_POST),
+        page("<slug:cause>/discard/", "discard", _discard, act, require_POST),
     ]
 
 
 def _page(admin: Any, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
     context |= {**admin.admin_site.each_context(request), "opts": admin.opts, "title": title}
-    return TemplateResponse(request, f"admin/notifications/{template}.html", context)
+    context |= {"pages": admin.kind.dead_letters}
+    return TemplateResponse(request, f"admin/work/{template}.html", context)
 
 
 def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
+    page = f"{admin.kind.dead_letters}_cause"
     table = {
-        "headers": ["Reason", "Count", "Provider", "State", "First", "Last"],
+        "headers": ["Reason", "Count", admin.kind.handler_name.capitalize(), "State", "First", "Last"],
         "rows": [
             [
-                columns.to_page(_CAUSE, cells.short(group.example.reason or "No reason"), cause=group.cause),
+                columns.to_page(page, columns.short(group.example.reason or "No reason"), cause=group.cause),
                 f"{group.count:,}",
-                providers.label(group.example.provider),
+                admin.handler_label(group.handler),
                 group.example.state,
                 columns.instant(group.first),
                 columns.instant(group.last),
             ]
-            for group in dead_letters.groups()
+            for group in dead_letters.groups(Which(admin.kind))
         ],
     }
     return _page(admin, request, "causes", "Dead letters by cause", table=table)
@@ -103,53 +105,48 @@ def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    act = partial(dead_letters.try_one, Which(cause=cause))
-    return _done(admin, request, cause, intervene(request, act, "Replayed to test."))
+    return _act(admin, request, cause, dead_letters.try_one, "Replayed to test.")
 
 
 def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Rate(request.POST)
     if not form.is_valid():
         return _show(admin, request, cause, form, Reason())
-    per_minute, max_age = form.cleaned_data["per_minute"], form.cleaned_data["max_age"]
-    which = Which(cause=cause)
-
-    def act(who: Who) -> Done:
-        skip = dead_letters.stale(max_age)
-        return dead_letters.replay(which.rows(), str(which), who, cause=cause, per_minute=per_minute, skip=skip)
-
-    return _done(admin, request, cause, intervene(request, act, f"Replayed, {per_minute} a minute."))
+    per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
+    act = partial(dead_letters.replay, per_minute=per_minute, skip=skip)
+    return _act(admin, request, cause, act, f"Replayed, {per_minute} a minute.")
 
 
 def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Reason(request.POST)
     if not form.is_valid():
         return _show(admin, request, cause, Rate(), form)
-    which, reason = Which(cause=cause), form.cleaned_data["reason"]
-
-    def act(who: Who) -> Done:
-        return dead_letters.discard(which.rows(), str(which), who, reason, cause=cause)
-
-    return _done(admin, request, cause, intervene(request, act, f"Discarded: {reason}"))
+    reason = form.cleaned_data["reason"]
+    return _act(admin, request, cause, partial(dead_letters.discard, reason=reason), f"Discarded: {reason}")
 
 
-def _done(admin: Any, request: HttpRequest, cause: str, done: Done) -> HttpResponse:
+def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[..., Done], log_message: str) -> HttpResponse:
+    which = Which(admin.kind, cause=cause)
+    rows = rights.rows_within(request, which.rows())
+    done = intervene(request, admin.kind, partial(act, rows, str(which), cause=cause), log_message)
     if done.stale:
         admin.message_user(request, f"{done.stale:,} stale, skipped.", messages.WARNING)
     if done.intervention is None:
         admin.message_user(request, "Nothing changed. No dead letter of this cause is left.", messages.WARNING)
-        return redirect(_CAUSES) if not Which(cause=cause).rows().exists() else redirect(_CAUSE, cause)
-    return redirect("admin:notifications_intervention_change", done.intervention.pk)
+        if which.rows().exists():
+            return redirect(f"{admin.kind.dead_letters}_cause", cause)
+        return redirect(f"{admin.kind.dead_letters}_causes")
+    return redirect("admin:work_intervention_change", done.intervention.pk)
 
 
 def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reason) -> HttpResponse:
-    found = dead_letters.groups(Which(cause=cause))
-    interventions = Intervention.objects.filter(cause=cause)[:_INTERVENTIONS]
+    found = dead_letters.groups(Which(admin.kind, cause=cause))
+    interventions = Intervention.objects.filter(kind=admin.kind.name, cause=cause)[:_INTERVENTIONS]
     if not found:
         if not interventions:
             raise Http404("There is no such cause.")
         admin.message_user(request, "No dead letter of this cause is left.", messages.INFO)
-        return redirect(_CAUSES)
+        return redirect(f"{admin.kind.dead_letters}_causes")
     [group] = found
     reason.fields["reason"].widget.attrs.pop("autofocus", None)  # not the first field of this page
     return _page(
@@ -158,11 +155,11 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         "cause",
         group.example.reason or "No reason",
         group=group,
-        provider=providers.label(group.example.provider),
+        handler=admin.handler_label(group.handler),
         first=columns.instant(group.first),
         last=columns.instant(group.last),
-        newest=_newest(group),
-        every=columns.to_list("notifications.deadletter", f"All {group.count:,} in the list", cause=cause),
+        newest=_newest(admin, request, group),
+        every=columns.to_list(admin.opts.label_lower, f"All {group.count:,} in the list", cause=cause),
         interventions=_interventions(interventions),
         rate=rate,
         reason=reason,
@@ -170,20 +167,16 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
     )
 
 
-def _newest(group: Group) -> dict[str, Any]:
-    letters = Which(cause=group.cause).rows().order_by("-settled_at")[:_NEWEST]
-    return {
-        "headers": ["Subject", "Person", "Channel", "Ended"],
-        "rows": [
-            [
-                columns.to_row("notifications.deadletter", letter.pk, cells.short(letter.notification.subject)),
-                cells.person(letter.notification),
-                cells.channel(letter.channel),
-                columns.instant(letter.settled_at),
-            ]
-            for letter in letters.select_related("notification__user", "channel")
-        ],
-    }
+def _newest(admin: Any, request: HttpRequest, group: Group) -> dict[str, Any]:
+    """A table of the newest letters, in the columns that the admin names for it; the first links to the letter."""
+
+    def cells(letter: Any) -> list[Any]:
+        first, *others = (lookup_field(name, letter, admin)[2] for name in admin.newest)
+        return [columns.to_row(admin.opts.label_lower, letter.pk, first), *others]
+
+    letters = admin.get_queryset(request).filter(cause=group.cause).order_by("-settled_at")[:_NEWEST]
+    headers = [str(label_for_field(name, admin.model, admin)).capitalize() for name in admin.newest]
+    return {"headers": headers, "rows": [cells(letter) for letter in letters]}
 
 
 def _interventions(rows: Any) -> dict[str, Any]:
@@ -193,7 +186,7 @@ def _interventions(rows: Any) -> dict[str, Any]:
             [
                 columns.instant(row.at),
                 row.who,
-                columns.to_row("notifications.intervention", row.pk, f"{row.get_what_display()}: {row.count:,}"),
+                columns.to_row("work.intervention", row.pk, f"{row.get_what_display()}: {row.count:,}"),
             ]
             for row in rows
         ],

@@ -12,10 +12,10 @@ from django.core import mail
 from django.urls import reverse
 
 from common import served_queues
-from notifications import dead_letters
-from notifications.dead_letters import Group, Which
-from notifications.models import Summary
 from people.models import User
+from work.dead_letters import Group, Which, groups
+from work.kinds import KINDS
+from work.models import Summary
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +29,11 @@ def send(now: datetime) -> int:
     called. An email that may have gone is not sent again: tomorrow's lists everything that still waits. Raises OSError
     when the mail server refused one; the next call writes to those who got none.
     """
-    groups, unserved = dead_letters.groups(), served_queues.unserved()
-    if not groups and not unserved:
+    found = [group for kind in KINDS.values() for group in groups(Which(kind))]
+    unserved = served_queues.unserved()
+    if not found and not unserved:
         return 0
-    subject, body = _words(groups, unserved, now)
+    subject, body = _words(found, unserved, now)
     written, refused = 0, None
     post = mail.get_connection()
     post.open()
@@ -58,17 +59,17 @@ def send(now: datetime) -> int:
     return written
 
 
-def _words(groups: Sequence[Group], unserved: list[str], now: datetime) -> tuple[str, str]:
-    waiting = sum(group.count for group in groups)
-    new = Which(since=now - timedelta(days=1)).rows().count()
+def _words(found: Sequence[Group], unserved: list[str], now: datetime) -> tuple[str, str]:
+    waiting = sum(group.count for group in found)
+    new = sum(Which(kind, since=now - timedelta(days=1)).rows().count() for kind in KINDS.values())
     lines = [
-        f"{group.count:,} since {group.first:%Y-%m-%d %H:%M} UTC, {group.example.provider}: {group.example.reason}"
-        for group in sorted(groups, key=lambda group: -group.count)[:_MOST_CAUSES]
+        f"{group.count:,} since {group.first:%Y-%m-%d %H:%M} UTC, {group.handler}: {group.example.reason}"
+        for group in sorted(found, key=lambda group: -group.count)[:_MOST_CAUSES]
     ]
-    if len(groups) > _MOST_CAUSES:
-        lines.append(f"… and {len(groups) - _MOST_CAUSES} causes more")
-    page = f"{settings.BASE_URL}{reverse('admin:notifications_deadletter_causes')}"
-    lines.append(f"Replay or discard them: {page}")
+    if len(found) > _MOST_CAUSES:
+        lines.append(f"… and {len(found) - _MOST_CAUSES} causes more")
+    for pages in sorted({group.kind.dead_letters for group in found}):
+        lines.append(f"Replay or discard them: {settings.BASE_URL}{reverse(f'{pages}_causes')}")
     subject = f"[Carillon] Dead letters: {waiting:,} wait, {new:,} of them new"
     if unserved:
         subject, lines = "[Carillon] Messages wait for a worker", [served_queues.warning(unserved), *lines]

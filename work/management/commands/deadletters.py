@@ -14,8 +14,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from notifications import dead_letters
-from notifications.dead_letters import Done, Which, Who
+from work import dead_letters
+from work.dead_letters import Done, Which, Who
+from work.kinds import KINDS
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _MOST_SHOWN = 50
@@ -47,17 +48,18 @@ def _rate(text: str) -> int:
 
 class Command(BaseCommand):
     help = (
-        "See, send again or give up deliveries that ended without success. Without a filter, all of them are meant. "
+        "See, replay or discard work that ended without success. Without a filter, all of it is meant. "
         "Exit code 0: done; 1: nothing was done, and why is said; 2: the command was written wrongly."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         seen = verbs.add_parser("list", help="their causes; with --cause or --id, the letters themselves")
-        again = verbs.add_parser("replay", help="send them again, with the same idempotency keys, oldest first")
-        gone = verbs.add_parser("discard", help="give them up, and say why")
+        again = verbs.add_parser("replay", help="replay them, with the same idempotency keys, oldest first")
+        gone = verbs.add_parser("discard", help="discard them, and say why")
         for verb in (seen, again, gone):
-            verb.add_argument("--provider", default="", help="of this provider, such as webhook")
+            verb.add_argument("--kind", choices=sorted(KINDS), help="of this kind of work")
+            verb.add_argument("--handler", "--provider", default="", help="of this provider, such as webhook")
             verb.add_argument("--cause", default="", help="of this cause, as list shows it")
             verb.add_argument(
                 "--since", type=_instant, help="ended since 24h, 7d, 2026-06-01 or 2026-06-01T12:00Z (UTC)"
@@ -70,65 +72,70 @@ class Command(BaseCommand):
         gone.add_argument("--reason", required=True, help="kept with each of them, and shown to its owner")
 
     def handle(self, *args: Any, verb: str, **options: Any) -> None:
-        which = Which(options["provider"], options["cause"], options["since"], options["id"])
+        chosen = [
+            Which(KINDS[name], options["handler"], options["cause"], options["since"], options["id"])
+            for name in sorted(KINDS)
+            if options["kind"] in (None, name)
+        ]
         match verb:
             case "list":
-                self._list(which)
+                self._list(chosen)
             case "replay":
-                self._replay(which, options)
+                self._replay(chosen, options)
             case _:
-                self._discard(which, options)
+                self._discard(chosen, options)
 
-    def _list(self, which: Which) -> None:
-        if which.cause or which.ids:
-            rows = which.rows().order_by("-settled_at")
-            for letter in rows[:_MOST_SHOWN]:
-                self.stdout.write(f"{letter.pk}  {_said(letter.settled_at)}  {letter.state:7}  {letter.reason}")
-            if (count := rows.count()) > _MOST_SHOWN:
-                self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
+    def _list(self, chosen: list[Which]) -> None:
+        if chosen[0].cause or chosen[0].ids:
+            for rows in (which.rows().order_by("-settled_at") for which in chosen):
+                for letter in rows[:_MOST_SHOWN]:
+                    self.stdout.write(f"{letter.pk}  {_said(letter.settled_at)}  {letter.state:7}  {letter.reason}")
+                if (count := rows.count()) > _MOST_SHOWN:
+                    self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
             return
-        found = dead_letters.groups(which)
+        found = [group for which in chosen for group in dead_letters.groups(which)]
         width = max((len(group.cause) for group in found), default=0)
         for group in found:
             self.stdout.write(
                 f"{group.cause:{width}}  {group.count:>8,}  {_said(group.first)} – {_said(group.last)}"
-                f"  {group.example.provider}, {group.example.state}: {group.example.reason}"
+                f"  {group.handler}, {group.example.state}: {group.example.reason}"
             )
         if not found:
             self.stdout.write("No dead letters.")
 
-    def _replay(self, which: Which, options: dict[str, Any]) -> None:
-        self._confirm("Send again", which, options["yes"])
-        # A letter that is named by its key is sent even if it is stale.
-        skip = None if which.ids and options["max_age"] is None else dead_letters.stale(options["max_age"])
-        done = dead_letters.replay(
-            which.rows(), str(which), _who(), cause=which.cause, per_minute=options["rate"], skip=skip
-        )
+    def _replay(self, chosen: list[Which], options: dict[str, Any]) -> None:
+        self._confirm("Replay", chosen, options["yes"])
+        # A letter that is named by its key is replayed even if it is stale.
+        skip = None if options["id"] and options["max_age"] is None else dead_letters.stale(options["max_age"])
+        how = {"per_minute": options["rate"], "skip": skip}
+        done = [dead_letters.replay(one.rows(), str(one), _who(), cause=one.cause, **how) for one in chosen]
         rate = f", {options['rate']} a minute" if options["rate"] else ""
-        self._tell(done, f"will be sent again{rate}.")
+        self._tell(done, f"will be replayed{rate}.")
 
-    def _discard(self, which: Which, options: dict[str, Any]) -> None:
+    def _discard(self, chosen: list[Which], options: dict[str, Any]) -> None:
         if not (reason := options["reason"].strip()):
             raise CommandError("Say why with --reason: it is kept with each letter, and shown to its owner.")
-        self._confirm("Give up", which, options["yes"])
-        self._tell(dead_letters.discard(which.rows(), str(which), _who(), reason, cause=which.cause), "discarded.")
+        self._confirm("Discard", chosen, options["yes"])
+        done = [dead_letters.discard(one.rows(), str(one), _who(), reason, cause=one.cause) for one in chosen]
+        self._tell(done, "discarded.")
 
-    def _confirm(self, what: str, which: Which, yes: bool) -> None:
-        count = which.rows().count()
+    def _confirm(self, what: str, chosen: list[Which], yes: bool) -> None:
+        count, said = sum(which.rows().count() for which in chosen), chosen[0]
         if count == 0:
-            raise CommandError(f"No dead letters match: {which}.")
+            raise CommandError(f"No dead letters match: {said}.")
         if yes:
             return
         if not sys.stdin.isatty():
-            raise CommandError(f"{count:,} match: {which}. Nobody is here to be asked; say --yes to go on.")
-        if input(f"{what} {count:,}: {which}? [y/N] ").strip().lower() not in ("y", "yes"):
+            raise CommandError(f"{count:,} match: {said}. Nobody is here to be asked; say --yes to go on.")
+        if input(f"{what} {count:,}: {said}? [y/N] ").strip().lower() not in ("y", "yes"):
             raise CommandError("Nothing was done.")
 
-    def _tell(self, done: Done, what: str) -> None:
-        skipped = f" {done.stale:,} stale, left as they are." if done.stale else ""
-        if not done.changed:
+    def _tell(self, done: list[Done], what: str) -> None:
+        changed, stale = sum(len(one.changed) for one in done), sum(one.stale for one in done)
+        skipped = f" {stale:,} stale, left as they are." if stale else ""
+        if not changed:
             raise CommandError(f"Nothing was done.{skipped}")
-        self.stdout.write(f"{len(done.changed):,} {what}{skipped}")
+        self.stdout.write(f"{changed:,} {what}{skipped}")
 
 
 def _said(instant: datetime | None) -> str:

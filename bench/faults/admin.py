@@ -1,0 +1,20 @@
+"""The admin pages of the entries."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from bench.faults.models import DeadLetter, Entry
+from bench.faults.tasks import ENTRY
+from work.admin.dead_letter import DeadLetterAdmin
+from work.admin.rows import WorkAdmin
+
+
+@admin.register(Entry)
+class EntryAdmin(WorkAdmin):
+    kind = ENTRY
+
+
+@admin.register(DeadLetter)
+class DeadEntryAdmin(DeadLetterAdmin):
+    kind = ENTRY

@@ -1,0 +1,61 @@
+"""Dead events have the pages, the acts and the email of every kind of work."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from common import served_queues
+from events.envelope import MOST_HOPS
+from events.models import Event
+from people.models import User
+from tests.db.events.test_handling import happen
+from tests.make import make_channel, make_delivery, make_user, signed_in
+from work import operator_summary
+from work.models import Intervention
+
+CAUSES = "/admin/events/deadletter/causes/"
+
+
+@pytest.fixture
+def dead(ada: User) -> Event:
+    event = happen(ada, hops=MOST_HOPS + 1)
+    assert event.state == "dead"
+    return event
+
+
+def test_a_dead_event_is_listed_by_cause_and_replayed(operator: Client, dead: Event) -> None:
+    assert f'href="{CAUSES}{dead.cause}/"' in operator.get(CAUSES).content.decode()
+    page = operator.get(f"{CAUSES}{dead.cause}/").content.decode()
+    assert f"/admin/events/deadletter/{dead.pk}/" in page and dead.user.email in page
+    operator.post(f"{CAUSES}{dead.cause}/replay/", {"per_minute": "60"})
+    dead.refresh_from_db()
+    assert (dead.state, dead.replays) == ("pending", 1)
+    kept = Intervention.objects.get()
+    assert (kept.kind, kept.what, kept.cause, kept.count) == ("event", "replayed", dead.cause, 1)
+    assert f"{kept.pk}/" in operator.get(f"/admin/events/event/{dead.pk}/change/").content.decode()
+
+
+def test_the_operators_email_has_the_dead_letters_of_each_kind(operator: Client, dead: Event) -> None:
+    served_queues.announce(["deliveries", "events", "bulk", "maintenance"])
+    make_delivery(make_channel(make_user()), state="dead")
+    operator_summary.send(timezone.now())
+    [message] = mail.outbox
+    assert message.subject.startswith("[Carillon] Dead letters: 2 wait")
+    assert CAUSES in str(message.body) and "/admin/notifications/deadletter/causes/" in str(message.body)
+
+
+def test_an_operator_replays_no_events_of_those_with_more_rights(dead: Event) -> None:
+    User.objects.filter(pk=dead.user_id).update(is_superuser=True)
+    staff = make_user(is_staff=True)
+    kinds = Permission.objects.filter(content_type__app_label="events", codename__endswith="_deadletter")
+    staff.user_permissions.add(*kinds)
+    clerk = signed_in(staff)
+    clerk.post(f"{CAUSES}{dead.cause}/try/")
+    clerk.post(f"{CAUSES}{dead.cause}/discard/", {"reason": "Mine."})
+    clerk.post("/admin/events/deadletter/", {"action": "replay", "_selected_action": str(dead.pk)})
+    dead.refresh_from_db()
+    assert (dead.state, Intervention.objects.count()) == ("dead", 0)

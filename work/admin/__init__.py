@@ -1,0 +1,5 @@
+"""Admin of interventions, and the bases of the pages of each kind's rows and dead letters."""
+
+from work.admin import intervention
+
+__all__ = ["intervention"]

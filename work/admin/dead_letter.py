@@ -1,0 +1,160 @@
+"""The base of the admin of a kind's dead letters: its list and its causes, to replay, discard, or mark as fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.admin import helpers
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from unfold.decorators import action as button
+
+from common.admin import confirm
+from common.admin.base import as_uuid
+from common.admin.filters import Period, newest_filter
+from work import dead_letters
+from work.admin import causes
+from work.admin.intervention import intervene
+from work.admin.rows import WorkAdmin
+from work.dead_letters import Done, Who
+from work.models import DEAD_LETTERS, Intervention, Words
+
+
+class DiedWithin(Period):
+    column = "settled_at"
+
+
+class DeadLetterAdmin(WorkAdmin):
+    """A subclass declares `kind`, and is registered for a proxy of its model that is named `DeadLetter`.
+
+    `newest` are the columns of the newest letters on the page of a cause.
+    """
+
+    newest: ClassVar[tuple[str, ...]] = ("key", "why", "settled")
+    list_display: ClassVar[tuple[str, ...]] = ("key", "state_label", "why", "settled", "tries", "replays")
+    list_filter: tuple[type, ...] = (DiedWithin,)
+    ordering = ("-settled_at",)
+    link_lookups: ClassVar[tuple[str, ...]] = ("cause",)
+    empty_text = "No dead letters."
+    actions: ClassVar[tuple[str, ...]] = ("replay", "discard", "mark_fixed")
+    actions_detail: ClassVar[tuple[str, ...]] = ("replay_one", "discard_one", "mark_fixed_one")
+
+    def state_filter(self, words: Words) -> type:
+        # Without a row limit: dead letters have their own index.
+        return newest_filter("state", lambda: [(state, state) for state in DEAD_LETTERS], DEAD_LETTERS)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).filter(state__in=DEAD_LETTERS)
+        return rows
+
+    def get_urls(self) -> list[Any]:
+        urls: list[Any] = super().get_urls()
+        return causes.urls(self) + urls
+
+    def describe(self, letter: Any) -> str:
+        """What its operator is asked about."""
+        return f"{self.kind.model._meta.verbose_name} {letter}"
+
+    @admin.action(description="Replay", permissions=["act"])
+    def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Replay selected rows even if they are stale; skip stale ones if all rows of a filter are selected."""
+        skip = dead_letters.stale() if _all_selected(request) else None
+        self.act(request, queryset, partial(dead_letters.replay, queryset, skip=skip), "Replayed.", "will be replayed")
+
+    @admin.action(description="Discard…", permissions=["act"])
+    def discard(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return self._end(request, queryset, "discard", Intervention.What.DISCARDED)
+
+    @admin.action(description="Mark as fixed…", permissions=["act"])
+    def mark_fixed(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        return self._end(request, queryset, "mark_fixed", Intervention.What.FIXED)
+
+    @button(description="Replay…", url_path="replay", icon="replay", permissions=["act"])  # type: ignore[untyped-decorator]
+    def replay_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.ask_one(request, object_id, "replay")
+
+    @button(description="Discard…", url_path="discard", icon="delete", permissions=["act"])  # type: ignore[untyped-decorator]
+    def discard_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.ask_one(request, object_id, "discard")
+
+    @button(description="Mark as fixed…", url_path="fixed", icon="check", permissions=["act"])  # type: ignore[untyped-decorator]
+    def mark_fixed_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.ask_one(request, object_id, "mark_fixed")
+
+    def ask_one(self, request: HttpRequest, object_id: str, action: str) -> HttpResponse:
+        """The page that asks before `action` is done to one letter."""
+        if (letter := self.get_object(request, object_id)) is None:
+            return redirect(f"{self.kind.dead_letters}_change", object_id)
+        form = None if action not in ("discard", "mark_fixed") else confirm.Reason()
+        return self._ask(request, action, 1, f"{self.describe(letter)} is", form, object_id)
+
+    def question(self, action: str, letters: str, count: int) -> dict[str, str]:
+        """The words of the page that asks before `action`: its title, text and button. `letters` ends in a verb."""
+        match action:
+            case "replay":
+                text = f"{letters} replayed under the same idempotency key. What already happened may happen twice."
+                return {"title": "Replay a dead letter", "text": text, "button": "Replay"}
+            case "discard":
+                text = f"{letters} cancelled with this reason. Nothing more is done."
+                return {"title": "Discard dead letters", "text": text, "button": f"Discard {count:,}"}
+        text = f"{letters} cancelled, with a note of how it was dealt with. Nothing more is done."
+        return {"title": "Mark dead letters as fixed", "text": text, "button": f"Mark {count:,} as fixed"}
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Redirect to the row if it is no longer a dead letter."""
+        key = as_uuid(object_id)
+        if key is not None and not self.get_queryset(request).filter(pk=key).exists():
+            return redirect(f"{self.kind.rows}_change", key)
+        page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
+        return page
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """The log belongs to the row."""
+        return redirect(f"{self.kind.rows}_history", object_id)
+
+    def act(
+        self, request: HttpRequest, rows: QuerySet[Any], act: Callable[[str, Who], Done], log_message: str, told: str
+    ) -> None:
+        """Act on the selected rows, and tell the operator how many changed. `act` gets what was selected, in words."""
+        chosen = len(set(request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)))  # some may have changed since
+        count = rows.count() if _all_selected(request) else chosen
+        done = intervene(request, self.kind, partial(act, _describe(request, count)), log_message)
+        changed = len(done.changed)
+        words = [f"{changed:,} {told}."]
+        if done.stale:
+            words.append(f"{done.stale:,} {'is' if done.stale == 1 else 'are'} stale and skipped.")
+        if missed := count - changed - done.stale:
+            words.append(f"{missed:,} had changed and {'was' if missed == 1 else 'were'} skipped.")
+        self.message_user(request, " ".join(words), messages.SUCCESS if changed else messages.WARNING)
+
+    def _end(
+        self, request: HttpRequest, rows: QuerySet[Any], action: str, what: Intervention.What
+    ) -> HttpResponse | None:
+        form = confirm.form(request)
+        if not form.is_valid():
+            count = rows.count()
+            letters = "1 dead letter is" if count == 1 else f"{count:,} dead letters are"
+            return self._ask(request, action, count, letters, form)
+        reason = form.cleaned_data["reason"]
+        act = partial(dead_letters.discard, rows, reason=reason, what=what)
+        self.act(request, rows, act, f"{what.label.capitalize()}: {reason}", what.label)
+        return None
+
+    def _ask(
+        self, request: HttpRequest, action: str, count: int, letters: str, form: Any, key: str | None = None
+    ) -> HttpResponse:
+        return confirm.page(self, request, action=action, form=form, key=key, **self.question(action, letters, count))
+
+
+def _all_selected(request: HttpRequest) -> bool:
+    return request.POST.get("select_across") == "1"
+
+
+def _describe(request: HttpRequest, count: int) -> str:
+    if not _all_selected(request):
+        return "one selected" if count == 1 else f"{count} selected"
+    return ", ".join(f"{name} {value}" for name, value in request.GET.items()) or "every dead letter"

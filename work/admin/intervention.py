@@ -1,0 +1,109 @@
+"""Interventions: replays and discards of dead letters, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from common.admin import columns
+from common.admin.base import ReadOnlyAdmin
+from people.models import User
+from work import dead_letters
+from work.dead_letters import Done, Who
+from work.kinds import KINDS, Kind
+from work.models import DEAD_LETTERS, Intervention
+
+_RELOAD = 5  # seconds
+_SHOWN = 20
+
+
+@admin.register(Intervention)
+class InterventionAdmin(ReadOnlyAdmin):
+    """Its page reloads until all of its work has settled."""
+
+    list_display = ("when", "what", "count", "kind", "which", "who", "reason")
+    list_display_links = ("when",)
+    ordering = ("-id",)
+    link_lookups = ("cause",)
+    fields = (
+        ("what", "count"),
+        "progress",
+        "letters",
+        ("who", "when"),
+        ("which", "of_cause"),
+        "kind",
+        "speed",
+        "reason",
+    )
+    empty_text = "No dead letter was replayed or discarded yet."
+
+    def search(self, rows: Any, term: str) -> Any:
+        return rows.none()
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        row = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
+        if row is not None and row.kind not in KINDS:
+            self.message_user(request, f"There is no “{row.kind}” any more.", messages.WARNING)
+            return redirect("admin:work_intervention_changelist")
+        page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
+        if row is not None and _is_open(row, dead_letters.progress(row)):
+            page["Refresh"] = str(_RELOAD)
+        return page
+
+    when = columns.instant_column("when", "at")
+
+    @admin.display(description="cause")
+    def of_cause(self, row: Intervention) -> SafeString:
+        if not row.cause:
+            return SafeString(columns.NONE)
+        return columns.to_page(f"{KINDS[row.kind].dead_letters}_cause", "cause", cause=row.cause)
+
+    @admin.display(description="rate")
+    def speed(self, row: Intervention) -> str:
+        return f"{row.per_minute:,} a minute" if row.per_minute else columns.NONE
+
+    @admin.display(description="now")
+    def progress(self, row: Intervention) -> str:
+        words, counts = KINDS[row.kind].words, dead_letters.progress(row)
+        states = {
+            "waiting": ["pending"],
+            words.working: [words.working],
+            words.done: [words.done],
+            "failed again": DEAD_LETTERS,
+            "cancelled or expired": ["cancelled", "expired"],
+        }
+        parts = {name: sum(counts.get(state, 0) for state in found) for name, found in states.items()}
+        said = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
+        return f"{said}." + (f" This page reloads every {_RELOAD} s." if _is_open(row, counts) else "")
+
+    @admin.display(description="its work")
+    def letters(self, row: Intervention) -> SafeString:
+        """Failed work first."""
+        model = KINDS[row.kind].model._meta.label_lower
+        rows = sorted(
+            dead_letters.touched_by(row).order_by("-pk")[:_SHOWN], key=lambda row: row.state not in DEAD_LETTERS
+        )
+        lines = ((columns.to_row(model, row.pk, columns.key(row.pk)), row.state, row.reason) for row in rows)
+        return format_html_join("", "<div>{} {} {}</div>", lines)
+
+
+def _is_open(row: Intervention, counts: dict[str, int]) -> bool:
+    return bool(counts.keys() & {"pending", KINDS[row.kind].words.working})
+
+
+@transaction.atomic
+def intervene(request: HttpRequest, kind: Kind[Any], act: Callable[[Who], Done], log_message: str) -> Done:
+    """Let the operator act on dead letters, and write it to the log of each row."""
+    operator = cast(User, request.user)
+    done = act(Who(operator.pk, operator.email))
+    rows = [kind.model(id=key) for key in done.changed]
+    LogEntry.objects.log_actions(operator.pk, rows, CHANGE, log_message)
+    return done

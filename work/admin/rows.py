@@ -1,0 +1,92 @@
+"""The base of the admin of a kind's rows: their states, counts and instants, their attempts, and what people did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.contrib.admin import AdminSite
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from common.admin import columns
+from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
+from common.admin.filters import Period, newest_filter
+from work.kinds import Kind
+from work.models import Attempt, Intervention, Words
+
+
+class AttemptInline(ReadOnlyInline):
+    verbose_name_plural = "attempts, including earlier replays"
+    fields = ("replay", "number", "started", "took", "outcome", "reason", "worker")
+    readonly_fields = ("started", "took", "reason")
+    ordering = ("id",)
+    hide_title = True
+
+    started = columns.instant_column("started", "started_at")
+
+    @admin.display(description="took")
+    def took(self, attempt: Attempt) -> str:
+        if attempt.finished_at is None:
+            return columns.NONE
+        return f"{(attempt.finished_at - attempt.started_at).total_seconds():.3f}\N{NO-BREAK SPACE}s"
+
+
+def state_label(words: Words) -> Callable[[Any, Any], Any]:
+    """The column of a state, coloured."""
+    colours = {"pending": "info", words.working: "info", words.done: "success", "dead": "danger", "unknown": "warning"}
+    return columns.badge("state", colours)(columns.column("state", "state"))
+
+
+class WorkAdmin(ReadOnlyAdmin):
+    """A subclass declares `kind`. `about` are the fields that its row's page shows beside those of all work."""
+
+    kind: ClassVar[Kind[Any]]
+    about: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
+    list_display: ClassVar[tuple[str, ...]] = ("key", "state_label", "tries", "available", "why")
+    list_filter: tuple[type, ...] = (Period,)
+    ordering = ("-id",)
+    search_fields = ("id",)
+    search_help_text = "An idempotency key."
+    state_label: Any
+
+    def __init__(self, model: type[Model], site: AdminSite) -> None:
+        super().__init__(model, site)
+        self.inlines = (type("Attempts", (AttemptInline,), {"model": self.kind.attempts}),)
+        self.list_filter = (self.state_filter(self.kind.words), *self.list_filter)
+        self.state_label = MethodType(state_label(self.kind.words), self)
+
+    def state_filter(self, words: Words) -> type:
+        indexed = ("pending", words.working, "dead", "unknown")
+        return newest_filter("state", lambda: [(state, state) for state in words.states], indexed)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return (
+            (None, {"fields": (("state_label", "reason"), *self.about, "cause", "interventions")}),
+            ("Counts", {"fields": (("tries", "replays"), ("released", "wakes"))}),
+            ("Instants", {"fields": (("created", "available"), ("settled", "expires"), ("leased",))}),
+            ("Idempotency key", {"fields": ("id",)}),
+        )
+
+    def handler_label(self, handler: str) -> str:
+        """What people call the code that runs it."""
+        return handler
+
+    key = columns.column("idempotency key", "pk", columns.key)
+    why = columns.column("reason", "reason", columns.short)
+    created = columns.instant_column("recorded", "created_at")
+    available = columns.instant_column("available", "available_at")
+    expires = columns.instant_column("stale after", "expires_at")
+    settled = columns.instant_column("settled", "settled_at")
+    leased = columns.instant_column("leased until", "lease_until")
+
+    @admin.display(description="interventions")
+    def interventions(self, row: Any) -> SafeString:
+        found = Intervention.objects.filter(items__work_id=row.pk)
+        links = ((columns.to_row("work.intervention", one.pk, columns.instant(one.at)), one) for one in found)
+        lines = ((link, one.get_what_display(), one.who, one.reason) for link, one in links)
+        return format_html_join("", "<div>{} {} by {}. {}</div>", lines) or SafeString(columns.NONE)

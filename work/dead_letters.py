@@ -1,0 +1,213 @@
+"""Dead letters by cause: list them, replay them at a rate, discard them, and record who did it.
+
+An action first locks its letters in the order of their keys. So two people who act at once change each letter once, and
+do not deadlock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models.functions import Now
+
+from common.postgres import change, column, query
+from work import manual
+from work.kinds import KINDS, Kind, kind_of
+from work.models import DEAD_LETTERS, Intervention, InterventionItem
+from work.reasons import Code, Reason
+from work.wakes import Wake, publish_after_commit
+
+_WHAT = Intervention.What
+
+# Published at once; rescue publishes the others, and those due later, as fast as workers take them.
+PUBLISHED_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """A selection of the dead letters of a kind: by handler, cause, the aware instant since which they ended, and keys.
+
+    All given conditions hold at once; without any, it selects every dead letter.
+    """
+
+    kind: Kind[Any]
+    handler: str = ""
+    cause: str = ""
+    since: datetime | None = None
+    ids: Sequence[UUID] = ()
+
+    def rows(self) -> QuerySet[Any]:
+        rows = self.kind.model._default_manager.filter(state__in=DEAD_LETTERS)
+        if self.handler:
+            rows = rows.filter(**{self.kind.handler: self.handler})
+        if self.cause:
+            rows = rows.filter(cause=self.cause)
+        if self.since is not None:
+            rows = rows.filter(settled_at__gte=self.since)
+        return rows.filter(pk__in=self.ids) if self.ids else rows
+
+    def __str__(self) -> str:
+        keys = ", ".join(str(key) for key in self.ids[:3]) + (" …" if len(self.ids) > 3 else "")
+        words = [
+            f"of the {self.kind.handler_name} {self.handler}" if self.handler else "",
+            f"of the cause {self.cause}" if self.cause else "",
+            "" if self.since is None else f"since {self.since:%Y-%m-%d %H:%M %Z}",
+            f"with the keys {keys}" if keys else "",
+        ]
+        return ", ".join(filter(None, words)) or "every dead letter"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The dead letters of one cause: how many, when the first and the last ended, and the newest as an example."""
+
+    kind: Kind[Any]
+    cause: str
+    count: int
+    first: datetime
+    last: datetime
+    example: Any
+
+    @property
+    def handler(self) -> str:
+        return str(getattr(self.example, self.kind.handler))
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who acts: the id of their account, None at the command line, and their name."""
+
+    user_id: int | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The letters that were changed, how many were skipped because they are stale, and the work that replaces them."""
+
+    changed: list[UUID]
+    stale: int = 0
+    intervention: Intervention | None = None
+    new: Sequence[UUID] = ()
+
+
+def groups(which: Which) -> list[Group]:
+    """Every cause among the letters, newest letter first."""
+    found = which.rows().order_by().values_list("cause")
+    counted = found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
+    ends = {cause: (count, first, last) for cause, count, first, last in counted}
+    newest = [row.id for row in query(which.kind.sql(_NEWEST), [column(ends)])]
+    examples = Which(which.kind).rows().filter(pk__in=newest).order_by("-settled_at")
+    return [Group(which.kind, example.cause, *ends[example.cause], example) for example in examples]
+
+
+# Each is read from the end of its cause's part of the index.
+_NEWEST = """
+SELECT newest.id FROM unnest(%s::text[]) AS wanted(cause), LATERAL (
+    SELECT id FROM $work d
+     WHERE d.cause = wanted.cause AND d.state IN ('dead', 'unknown')
+     ORDER BY settled_at DESC LIMIT 1
+) newest
+"""
+
+
+def stale(max_age: timedelta | None = None) -> Q:
+    """Past its `expires_at`, or recorded longer than `max_age` ago."""
+    past = Q(expires_at__lte=Now())
+    return past if max_age is None else past | Q(created_at__lt=Now() - max_age)
+
+
+@transaction.atomic
+def replay(
+    rows: QuerySet[Any],
+    which: str,
+    who: Who,
+    *,
+    cause: str = "",
+    per_minute: int | None = None,
+    skip: Q | None = None,
+    what: Intervention.What = _WHAT.REPLAYED,
+) -> Done:
+    """Have them done again under the same keys, oldest first, `per_minute` at most; None: all are due at once.
+
+    `skip` selects letters to leave alone (see `stale`); they stay dead letters.
+    """
+    kind = kind_of(rows.model)
+    held = locked(rows if skip is None else rows.exclude(skip))
+    stale_ones = 0 if skip is None else rows.filter(skip).count()
+    changed = set(manual.replay(kind.model, held, 60 / per_minute if per_minute else 0.0))
+    again = [key for key in held if key in changed]
+    publish_after_commit(Wake(kind.task, key) for key in again[: 1 if per_minute else PUBLISHED_AT_ONCE])
+    made = Intervention(what=what, which=which, cause=cause, per_minute=per_minute)
+    return Done(again, stale_ones, record(made, who, kind, again))
+
+
+def try_one(rows: QuerySet[Any], which: str, who: Who, *, cause: str = "") -> Done:
+    """Replay the newest of them, alone, to see whether its cause is fixed."""
+    newest = rows.order_by("-settled_at")[:1]
+    return replay(newest, f"the newest {which}", who, cause=cause, what=_WHAT.TESTED)
+
+
+_REASONS = {_WHAT.DISCARDED: Code.DISCARDED, _WHAT.FIXED: Code.FIXED}
+
+
+@transaction.atomic
+def discard(
+    rows: QuerySet[Any],
+    which: str,
+    who: Who,
+    reason: str,
+    *,
+    cause: str = "",
+    what: Intervention.What = _WHAT.DISCARDED,
+) -> Done:
+    """Nothing is done, and each keeps the reason: not needed (DISCARDED), or dealt with otherwise (FIXED)."""
+    kind, held = kind_of(rows.model), locked(rows)
+    manual.discard(kind.model, held, Reason(_REASONS[what], said=reason))
+    made = Intervention(what=what, which=which, cause=cause, reason=reason)
+    return Done(held, 0, record(made, who, kind, held))
+
+
+def locked(rows: QuerySet[Any]) -> list[UUID]:
+    """Lock those of `rows` that are still dead letters, and return their keys, oldest first.
+
+    PostgreSQL checks a row again once it has its lock, so a letter that was changed meanwhile is left out.
+    """
+    wanted = Which(kind_of(rows.model)).rows().filter(pk__in=rows.values("pk"))
+    held = wanted.order_by("pk").select_for_update().values_list("settled_at", "pk")
+    return [key for _, key in sorted(held)]
+
+
+def record(
+    made: Intervention, who: Who, kind: Kind[Any], letters: Sequence[UUID], new: Sequence[UUID] = ()
+) -> Intervention | None:
+    """Save what was done to the letters, and the `new` work that replaces them; None where there were no letters."""
+    if not letters:
+        return None
+    made.by_id, made.who, made.kind, made.count = who.user_id, who.name, kind.name, len(letters)
+    made.which, made.reason = made.which[:500], made.reason[:300]
+    made.save(force_insert=True)
+    change(_ITEMS, [made.pk, column([*letters, *new])])
+    return made
+
+
+_ITEMS = """
+INSERT INTO work_interventionitem (intervention_id, work_id) SELECT %s, unnest(%s::uuid[])
+"""
+
+
+def touched_by(intervention: Intervention) -> QuerySet[Any]:
+    """Its work that still exists. Raises KeyError where the code no longer has its kind."""
+    items = InterventionItem.objects.filter(intervention=intervention)
+    return KINDS[intervention.kind].model._default_manager.filter(pk__in=items.values("work_id"))
+
+
+def progress(intervention: Intervention) -> dict[str, int]:
+    """How much of its work is in each state."""
+    return dict(touched_by(intervention).order_by().values_list("state").annotate(Count("pk")))

@@ -1,0 +1,7 @@
+"""The abstract rows of work and of its attempts, what people did to dead letters, and which daily emails were sent."""
+
+from work.models.intervention import Intervention, InterventionItem
+from work.models.rows import DEAD_LETTERS, Attempt, Words, Work
+from work.models.summary import Summary
+
+__all__ = ["DEAD_LETTERS", "Attempt", "Intervention", "InterventionItem", "Summary", "Words", "Work"]
