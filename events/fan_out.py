@@ -103,6 +103,12 @@ SELECT told, audience, reached, (SELECT count(*) FROM people) AS passed,
 """  # noqa: S608 - constants only
 
 
+# Workers keep the plans of their statements. Those made for a nearly empty table read all of it, which a large audience
+# has filled within seconds; autovacuum comes after a minute.
+_KNOWN = "SELECT reltuples AS rows FROM pg_class WHERE oid = 'notifications_delivery'::regclass"
+_ANALYZE = "ANALYZE notifications_notification, notifications_delivery"
+
+
 def tell(event: Claim, topic_id: UUID) -> Defer | None:
     """Tell those who have not been told. None once it is over; else when to go on."""
     topic = Topic.objects.filter(id=topic_id).first()
@@ -123,6 +129,7 @@ def tell(event: Claim, topic_id: UUID) -> Defer | None:
 
 def _tell(event: Claim, values: dict[str, Any]) -> Defer | None:
     until = time.monotonic() + PORTION
+    looked = not values["is_bulk"]
     while True:
         found = persist(partial(postgres.query, _TELL, values))
         fault_points.reach("chunk-told")
@@ -134,6 +141,9 @@ def _tell(event: Claim, values: dict[str, Any]) -> Defer | None:
         if row.passed < CHUNK:
             log.info("Event %s: %s of %s subscribers were reached", event.id, row.reached, row.audience)
             return None
+        if not looked and postgres.query(_KNOWN, [])[0].rows < row.audience:
+            postgres.change(_ANALYZE, [])
+        looked = True
         if time.monotonic() > until:
             return _more(row.told, row.audience)
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from common import fault_points
-from events import fan_out, ledger
+from events import fan_out, ledger, trace
 from events.envelope import Envelope
 from events.kind import EVENT
 from events.models import Event, Subscription, Topic
@@ -309,3 +309,28 @@ def test_a_chunk_is_one_statement_however_many_it_has(topic: Topic) -> None:
         return len(captured)
 
     assert statements(2) == statements(20)
+
+
+def test_an_owner_who_is_subscribed_finds_the_message_in_the_trace(topic: Topic, ada: User) -> None:
+    make_channel(ada)
+    subscribe(topic, ada, *make_readers(2))
+    event = handle(publish(topic))
+    rows = trace.trace(event.correlation_id, ada).rows
+    assert [(row.kind, row.type, row.told) for row in rows] == [
+        ("event", "news.written", 3),
+        ("delivery", "Rain", None),
+    ]
+    assert [row.kind for row in trace.trace(event.correlation_id, None).rows] == ["event"]
+
+
+def test_many_rows_in_a_table_that_was_small_are_told_to_the_planner_once(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fan_out, "FEW", 0)
+    monkeypatch.setattr(fan_out, "CHUNK", 1)
+    subscribe(topic, *make_readers(4))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pg_class SET reltuples = 3 WHERE oid = 'notifications_delivery'::regclass")
+    with CaptureQueriesContext(connection) as captured:
+        handle(publish(topic))
+    assert len([one for one in captured if one["sql"].startswith("ANALYZE")]) == 1
