@@ -193,7 +193,7 @@ def by_the_book(count: int) -> dict[str, Any]:
 
     app.loader.import_default_modules()
     task = app.tasks["notifications.deliver"]
-    task.apply_async(args=[str(uuid4())])
+    task.apply_async(args=(str(uuid4()),))
     batch, readers = uuid4(), Subscription.objects.order_by("id").values_list("user_id", flat=True)
     started = time.perf_counter()
     for start in range(0, count, PEER_CHUNK):
@@ -206,7 +206,7 @@ def by_the_book(count: int) -> dict[str, Any]:
                 [Delivery(notification=one, channel_id=inboxes[one.user_id], provider="inbox") for one in notifications]
             )
         for delivery in deliveries:
-            task.apply_async(args=[str(delivery.id)])
+            task.apply_async(args=(str(delivery.id),))
     seconds = time.perf_counter() - started
     return {"people": count, "expanded s": round(seconds, 2), "people a second": round(count / seconds)}
 
