@@ -66,7 +66,7 @@ def handle(event: Event) -> Event:
 
 def lose(event: Event) -> None:
     """The lease is over, and rescue gives the event to the next worker."""
-    Event.objects.filter(id=event.id, state="handling").update(lease_until=Now() - timedelta(seconds=1))
+    Event.objects.filter(id=event.id, state="handling").update(lease_until=Now() - timedelta(hours=1))
     recovery.recover(EVENT, 10)
 
 
