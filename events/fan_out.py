@@ -17,6 +17,7 @@ from uuid import UUID, uuid5
 from common import fault_points, postgres, uuid7
 from common.postgres import persist
 from events import handling
+from events.envelope import as_sent
 from events.handling import Claim
 from events.models import Topic
 from events.reasons import Code
@@ -158,8 +159,9 @@ def batch_of(event_id: UUID, topic_id: UUID) -> UUID:
 
 
 def _values(event: Claim, topic: Topic, is_bulk: bool) -> dict[str, Any]:
-    said = handling.compose(topic.title, topic.body, event.envelope)
-    data = json.dumps(event.envelope)
+    envelope = as_sent(event)
+    said = handling.compose(topic.title, topic.body, envelope)
+    data = json.dumps(envelope)
     return {
         "id": event.id,
         "token": event.token,
@@ -169,6 +171,6 @@ def _values(event: Claim, topic: Topic, is_bulk: bool) -> dict[str, Any]:
         "subject": said.subject,
         "body": said.body,
         "category": topic.slug,
-        "data": data if len(data) <= LARGEST_DATA else json.dumps(event.envelope | {"data": None}),
+        "data": data if len(data) <= LARGEST_DATA else json.dumps(envelope | {"data": None}),
         **wakes.parameters(is_bulk),
     }
