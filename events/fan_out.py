@@ -21,7 +21,9 @@ from events.envelope import as_sent
 from events.handling import Claim
 from events.models import Topic
 from events.reasons import Code
+from notifications.deliveries import outbox
 from notifications.deliveries.outbox import DELIVER, INSERT_DELIVERIES
+from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.models import Notification
 from work import wakes
 from work.answers import Defer
@@ -99,7 +101,8 @@ WITH held AS MATERIALIZED (
 )
 SELECT told, audience, reached, (SELECT count(*) FROM people) AS passed,
        CASE WHEN NOT %(is_bulk)s THEN (SELECT jsonb_object_agg(delivered.id, user_id)
-              FROM delivered JOIN recorded ON recorded.id = notification_id) END AS deliveries
+              FROM delivered JOIN recorded ON recorded.id = notification_id WHERE NOT is_pulled) END AS deliveries,
+       (SELECT array_agg(DISTINCT channel_id) FROM delivered WHERE is_pulled) AS pulled
   FROM moved
 """  # noqa: S608 - constants only
 
@@ -137,6 +140,7 @@ def _tell(event: Claim, values: dict[str, Any]) -> Defer | None:
         if not found:
             return _more(0, 0)  # another worker has taken over
         [row] = found
+        wake_pullers_after_commit(set(row.pulled or ()))
         if row.deliveries:
             wakes.publish(Wake(DELIVER, UUID(key), 0.0, user) for key, user in json.loads(row.deliveries).items())
         if row.passed < CHUNK:
@@ -172,5 +176,5 @@ def _values(event: Claim, topic: Topic, is_bulk: bool) -> dict[str, Any]:
         "body": said.body,
         "category": topic.slug,
         "data": data if len(data) <= LARGEST_DATA else json.dumps(envelope | {"data": None}),
-        **wakes.parameters(is_bulk),
+        **outbox.parameters(is_bulk),
     }
