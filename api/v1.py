@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks
+from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks, subscriptions, topics
 from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
@@ -38,6 +38,8 @@ for router in (channels.router, channel_actions.router):
     api.add_router("/channels", router)
 api.add_router("/notifications", notifications.router)
 api.add_router("/events", events.router)
+api.add_router("/topics", topics.router)
+api.add_router("/subscriptions", subscriptions.router)
 api.add_router("/trace", trace.router)
 api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)

@@ -106,6 +106,7 @@ class Code(Codes):
     SNOOZED = "snoozed", "Snoozed."
     PAUSED = "paused", "The reminder was paused."
     DELETED = "deleted", "The reminder was deleted."
+    LEFT = "left", "You unsubscribed from its topic."
     CANCELLED = "cancelled", "Its owner cancelled it."
     SENT_AS_NEW = "sent-as-new", "Sent as new, under another key."
     SWITCHED_OFF = "switched-off", "The account was switched off."

@@ -101,7 +101,7 @@ class DeliveryWithAttempts(DeliveryDocument):
 class NotificationBase(BaseModel):
     id: UUID
     batch_id: UUID
-    origin: str = Field(description="schedule, api (sent over this API), test, code or notice.")
+    origin: str = Field(description="schedule, api (by this API), event (by a rule), topic, test, code or notice.")
     schedule_id: UUID | None
     slot: Instant | None
     title: str
@@ -130,7 +130,7 @@ def document(notification: Notification, *, attempts: bool = False) -> dict[str,
         "id": str(notification.id),
         "batch_id": str(notification.batch_id),
         "origin": notification.origin,
-        "schedule_id": notification.origin_id and str(notification.origin_id),
+        "schedule_id": str(notification.origin_id) if notification.origin == Notification.Origin.SCHEDULE else None,
         "slot": written(notification.slot),
         "title": notification.subject,
         "body": notification.body,

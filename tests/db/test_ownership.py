@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from events.models import Topic
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.every_url import (
@@ -28,6 +29,7 @@ OPEN = {
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
+    "events:leave": "whoever has the message: its link is signed",
     "events:receive": "other services post to it: the address is the secret",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "account_login": "to sign in",
@@ -109,6 +111,7 @@ def test_no_list_shows_what_is_anothers(stranger: Client, ada: User) -> None:
     make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", subject=f"{planted} 2")
     schedule = make_schedule(ada, [inbox], title=f"{planted} 3")
     gone = make_schedule(ada, [inbox], title=f"{planted} 4", deleted_at="2026-06-01T12:00Z", next_fire_at=None)
+    Topic.objects.create(user=ada, slug="planted", name=f"{planted} 5")
     lists = [url.template for url in PRIVATE if not url.takes and url.name != "account_logout"]
     asked = [
         f"/history/?reminder={schedule.id}",
@@ -166,6 +169,7 @@ def test_no_body_reaches_what_is_anothers(ada: User) -> None:
             refused.append(operation.name)
     assert {
         "send_message",
+        "subscribe",
         "replay_dead_letters",
         "create_schedule",
         "preview_schedule",
@@ -180,6 +184,7 @@ def test_no_list_of_the_api_shows_what_is_anothers(ada: User) -> None:
     inbox = make_channel(ada, label=planted)
     make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", subject=planted)
     make_schedule(ada, [inbox], title=planted, category="planted")
+    Topic.objects.create(user=ada, slug="planted", name=planted)
     for operation in OPERATIONS:
         if operation.method == "GET" and not operation.takes:
             answer = Api(stranger).get(operation.path({}))
