@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks
+from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks, subscriptions, topics
 from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
@@ -42,6 +42,8 @@ api.add_router("/notifications", notifications.router)
 api.add_router("/events", events.router)
 for router in (rule_preview.router, rules.router):
     api.add_router("/rules", router)
+api.add_router("/topics", topics.router)
+api.add_router("/subscriptions", subscriptions.router)
 api.add_router("/trace", trace.router)
 api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)

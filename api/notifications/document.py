@@ -112,7 +112,7 @@ class Length(BaseModel):
 class NotificationBase(BaseModel):
     id: UUID
     batch_id: UUID
-    origin: str = Field(description="schedule, api (sent over this API), event, test, code or notice.")
+    origin: str = Field(description="schedule, api (by this API), event (by a rule), topic, test, code or notice.")
     schedule_id: UUID | None
     slot: Instant | None
     title: str

@@ -11,6 +11,7 @@ from carillon_client.events import Events, Rules
 from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.queues import Queues
 from carillon_client.schedules import Schedules
+from carillon_client.topics import Subscriptions, Topics
 
 
 class Client:
@@ -25,6 +26,8 @@ class Client:
         self.rules = Rules(self.connection)
         self.batches = Batches(self.connection)
         self.dead_letters = DeadLetters(self.connection)
+        self.topics = Topics(self.connection)
+        self.subscriptions = Subscriptions(self.connection)
         self.queues = Queues(self.connection)
 
     def me(self) -> Account:

@@ -355,3 +355,48 @@ class RulePreview(TypedDict):
     body: str
     missing: list[str]
     lengths: list[dict[str, Any]]
+
+
+class TopicFields(TypedDict, total=False):
+    """What a topic may be given. To create one, `name` is needed."""
+
+    name: str
+    description: str
+    title: str
+    body: str
+    is_open: bool
+
+
+class Topic(TypedDict):
+    """`subscribers` are counted up to 1,000; 1,001 means more."""
+
+    id: str
+    slug: str
+    name: str
+    description: str
+    title: str
+    body: str
+    is_open: bool
+    subscribers: int
+    created: str
+
+
+class AddedAddress(TypedDict):
+    id: str
+    address: str
+
+
+class OpenTopic(TypedDict):
+    id: str
+    name: str
+    description: str
+    by: str
+
+
+class Subscription(TypedDict):
+    """Without `channels`, its messages go to all that work."""
+
+    id: str
+    topic: OpenTopic
+    channels: list[str]
+    joined: str

@@ -15,7 +15,7 @@ from django.urls.resolvers import RoutePattern
 from api.fields import written
 from api.v1 import api
 from common import encryption
-from events.models import InboundAddress, InboundRequest, Rule
+from events.models import InboundAddress, InboundRequest, Rule, Subscription, Topic
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
@@ -65,6 +65,8 @@ def values_of(owner: User) -> dict[str, object]:
     inbox = make_channel(owner)
     message = make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z")
     schedule = make_schedule(owner, [inbox])
+    topic = Topic.objects.create(user=owner, slug="own", name="Own")
+    own = Subscription.objects.create(topic=topic, user=owner, address=owner.email)
     followed = {"url": "https://example.org", "types": ["delivery.*"]}
     secrets = {"secret": "whsec_" + "c2VjcmV0" * 4, "path": "/hook"}
     webhook = make_channel(owner, "status", secrets, address=followed)
@@ -85,6 +87,9 @@ def values_of(owner: User) -> dict[str, object]:
         "rule_id": make_rule(owner, channels=[inbox]).id,
         "queue_id": make_channel(owner, "queue").id,
         "channel_id": inbox.id,
+        "topic_id": topic.id,
+        "slug": topic.slug,
+        "subscription_id": own.id,
         "delivery_id": message.id,
         "notification_id": message.notification_id,
         "batch_id": message.notification.batch_id,
@@ -156,6 +161,10 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "add_channel": {"kind": "email", "fields": {"address": "new@example.org"}},
         "change_channel": {"label": "Phone"},
         "verify_channel": {"code": "1234-5678"},
+        "create_topic": {"name": "News", "slug": "news"},
+        "change_topic": {"name": "Club"},
+        "add_person": {"address": "ada@example.net"},
+        "subscribe": {"channels": [str(values["channel_id"])]},
         "pull_messages": {},
         "settle_messages": {},
         "send_message": {"title": "Rent", "channels": whole["channels"]},

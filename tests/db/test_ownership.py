@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from events.models import Topic
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.every_url import (
@@ -28,6 +29,7 @@ OPEN = {
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
+    "events:leave": "whoever has the message: its link is signed",
     "events:receive": "other services post to it: the address is the secret",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "account_login": "to sign in",
@@ -112,6 +114,7 @@ def test_no_list_shows_what_is_anothers(stranger: Client, ada: User) -> None:
     rule = make_rule(ada, channels=[inbox], name=f"{planted} 5")
     ended = make_rule(ada, channels=[inbox], name=f"{planted} 6", deleted_at="2026-06-01T12:00Z")
     event = happen(ada, type="planted.happened", data={"planted": f"{planted} 7"})
+    Topic.objects.create(user=ada, slug="planted", name=f"{planted} 5")
     lists = [url.template for url in PRIVATE if not url.takes and url.name != "account_logout"]
     asked = [
         f"/history/?reminder={schedule.id}",
@@ -176,6 +179,7 @@ def test_no_body_reaches_what_is_anothers(ada: User) -> None:
             refused.append(operation.name)
     assert {
         "send_message",
+        "subscribe",
         "replay_dead_letters",
         "create_schedule",
         "preview_schedule",
@@ -196,6 +200,7 @@ def test_no_list_of_the_api_shows_what_is_anothers(ada: User) -> None:
     make_schedule(ada, [inbox], title=planted, category="planted")
     make_rule(ada, channels=[inbox], name=planted)
     happen(ada, data={"planted": planted})
+    Topic.objects.create(user=ada, slug="planted", name=planted)
     for operation in OPERATIONS:
         if operation.method == "GET" and not operation.takes:
             answer = Api(stranger).get(operation.path({}))

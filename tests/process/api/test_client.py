@@ -313,3 +313,18 @@ def test_errors_are_one_sentence_and_a_status(web: Web, token: str, tmp_path: Pa
     assert carillon("reminders", home=tmp_path, CARILLON_URL="http://127.0.0.1:9", CARILLON_TOKEN=token).returncode == 3
     wrong = carillon("remind", "x", "--every", "someday", home=tmp_path, CARILLON_URL=url, CARILLON_TOKEN=token)
     assert (wrong.returncode, wrong.stderr.count("\n"), "Traceback" in wrong.stderr) == (2, 1, False)
+
+
+def test_topics_and_subscriptions(client: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    topic = client.topics.create("news", name="News", is_open=True)
+    assert client.topics.change("news", name="Club")["name"] == "Club"
+    added = client.topics.add("news", "bob@example.org")
+    assert [one["address"] for one in client.topics.added("news")] == ["bob@example.org"]
+    client.topics.remove("news", added["id"])
+    assert [one["id"] for one in client.subscriptions.topics()] == [topic["id"]]
+    own = client.subscriptions.subscribe(topic["id"], [str(channel.id)])
+    assert (list(client.subscriptions.list()), client.topics.read("news")["subscribers"]) == ([own], 1)
+    client.subscriptions.leave(topic["id"])
+    client.topics.delete("news")
+    assert list(client.topics.list()) == []
