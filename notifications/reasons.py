@@ -106,6 +106,8 @@ class Code(Codes):
     SNOOZED = "snoozed", "Snoozed."
     PAUSED = "paused", "The reminder was paused."
     DELETED = "deleted", "The reminder was deleted."
+    RULE_OFF = "rule-switched-off", "The rule was switched off."
+    RULE_DELETED = "rule-withdrawn", "The rule was deleted."
     LEFT = "left", "You unsubscribed from its topic."
     CANCELLED = "cancelled", "Its owner cancelled it."
     SENT_AS_NEW = "sent-as-new", "Sent as new, under another key."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 Timing = dict[str, Any]
@@ -274,6 +275,86 @@ class Batch(TypedDict):
     dropped: int
     total: int
     percent: float
+
+
+class Effect(TypedDict):
+    rule: str
+    rule_name: str
+    outcome: Literal["notified", "digested", "silent"]
+    reason: Reason
+    notification_id: str | None
+
+
+class Event(TypedDict):
+    id: str
+    type: str
+    source: str
+    time: str
+    correlation_id: str
+    hops: int
+    data: dict[str, Any]
+    topic: str | None
+    state: str
+    reason: Reason
+    tries: int
+    received: str
+    effects: list[Effect]
+
+
+class RuleFields(TypedDict, total=False):
+    """A condition has a `field`, an `operator`, and a `value` unless the operator is `exists`."""
+
+    name: str
+    type_pattern: str
+    source: str
+    conditions: Sequence[Mapping[str, Any]]
+    title: str
+    body: str
+    channels: Sequence[str]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    throttle_count: int | None
+    throttle_seconds: int | None
+    digest_seconds: int | None
+    digest_at: str | None
+    digest_count: int | None
+    digest_key: str
+
+
+class Rule(TypedDict):
+    id: str
+    enabled: bool
+    version: int
+    name: str
+    type_pattern: str
+    source: str
+    conditions: list[dict[str, str]]
+    title: str
+    body: str
+    channels: list[str]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    throttle_count: int | None
+    throttle_seconds: int | None
+    digest_seconds: int | None
+    digest_at: str | None
+    digest_count: int | None
+    digest_key: str
+    created: str
+    updated: str
+
+
+class RulePreview(TypedDict):
+    rings: bool
+    fits_type: bool
+    fits_source: bool
+    conditions: list[dict[str, Any]]
+    title: str
+    body: str
+    missing: list[str]
+    lengths: list[dict[str, Any]]
 
 
 class TopicFields(TypedDict, total=False):

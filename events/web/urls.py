@@ -1,6 +1,6 @@
 from django.urls import path
 
-from events.web import events, inbound, leave, receive, subscriptions, topics
+from events.web import edit, events, inbound, leave, receive, rules, subscriptions, topics
 
 app_name = "events"
 urlpatterns = [
@@ -28,4 +28,13 @@ urlpatterns = [
     path("inbound/<uuid:address_id>/remove", inbound.inbound_remove, name="inbound-remove"),
     path("inbound/requests/<uuid:request_id>/replay", inbound.inbound_replay, name="inbound-replay"),
     path("trace/<uuid:correlation_id>", events.trace_page, name="trace"),
+    path("rules/", rules.rule_list, name="rules"),
+    path("rules/new/", edit.new, name="rule-new"),
+    path("rules/preview/", edit.show_preview, name="rule-preview"),
+    path("rules/<uuid:rule_id>/", rules.detail, name="rule"),
+    path("rules/<uuid:rule_id>/edit/", edit.edit, name="rule-edit"),
+    path("rules/<uuid:rule_id>/enable/", rules.enable, name="rule-enable"),
+    path("rules/<uuid:rule_id>/disable/", rules.disable, name="rule-disable"),
+    path("rules/<uuid:rule_id>/delete/", rules.delete, name="rule-delete"),
+    path("rules/<uuid:rule_id>/restore/", rules.restore, name="rule-restore"),
 ]
