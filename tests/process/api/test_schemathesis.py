@@ -16,10 +16,11 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from events.models import Event
+from events.models import Event, InboundRequest, Subscription, Topic
 from people import tokens
 from people.models import User
 from schedules.firing import fire
+from tests.db.events.test_inbound import make_address
 from tests.make import make_channel, make_delivery, make_rule, make_schedule, make_user
 from tests.process.web import Web
 
@@ -36,7 +37,8 @@ include-operation-id = [
     "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "snooze_schedule", "send_message",
     "add_channel", "change_channel", "verify_channel",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
-    "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound"
+    "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
+    "create_topic", "change_topic", "add_person", "subscribe", "settle_messages"
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 429]
 """
@@ -62,6 +64,9 @@ def make_rows(person: User) -> dict[str, Any]:
     letters = [make_delivery(hook, state="dead") for hook in hooks]
     sent = [make_delivery(inbox) for _ in range(10)]
     status = {"address": {"url": "https://example.org", "types": ["delivery.*"]}}
+    addresses = [make_address(person, token=uuid4().hex) for _ in range(10)]
+    topics = [Topic.objects.create(user=person, slug=f"t{number}", name="Topic") for number in range(10)]
+    event = make_event(person)
     rows: dict[str, list[Any]] = {
         "schedule_id": [make_schedule(person, [inbox], now) for _ in range(20)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
@@ -70,12 +75,21 @@ def make_rows(person: User) -> dict[str, Any]:
         "delivery_id": letters,
         "notification_id": [one.notification for one in sent],
         "token_id": [tokens.create(person, "Old", ["read"], None)[0] for _ in range(5)],
+        "queue_id": [make_channel(person, "queue") for _ in range(3)],
+        "address_id": addresses,
+        "inbound_request_id": [
+            InboundRequest.objects.create(address=one, status=202, body='{"a": 1}') for one in addresses
+        ],
+        "topic_id": topics,
+        "subscription_id": [
+            Subscription.objects.create(topic=one, address=f"{one.slug}@example.net") for one in topics
+        ],
     }
     ids = {name: [str(one.pk) for one in found] for name, found in rows.items()}
     return {
         "path": ids
-        | {key: [str(uuid4())] for key in ("address_id", "inbound_request_id", "correlation_id")}
-        | {"event_id": [str(make_event(person).key)], "batch_id": [str(one.notification.batch_id) for one in sent]},
+        | {"event_id": [str(event.key)], "correlation_id": [str(event.correlation_id)]}
+        | {"slug": [one.slug for one in topics], "batch_id": [str(one.notification.batch_id) for one in sent]},
         "channels": [str(inbox.id)],
     }
 
