@@ -66,9 +66,7 @@ class MessageForm(forms.Form):
         max_length=LONGEST_BODY,
         error_messages={"max_length": "This text is %(show_value)d characters long; at most %(limit_value)d are sent."},
     )
-    channels = ChannelsField(
-        queryset=Channel.objects.none(), error_messages=ReminderForm.base_fields["channels"].error_messages
-    )
+    channels = ChannelsField(error_messages=ReminderForm.base_fields["channels"].error_messages)
     category = forms.SlugField(
         required=False, max_length=50, error_messages=ReminderForm.base_fields["category"].error_messages
     )
