@@ -2,7 +2,7 @@
 
 One event in a request, and 100; each is stored and its message published when the answer comes. The peer is a web
 process of stock Django with a bare view that inserts one row. Both take turns; a ratio is the median over the rounds,
-for lists that of events to rows. Nobody handles the events meanwhile.
+for lists that of events to rows. Then all clients together publish 100 events a second. Nobody handles them meanwhile.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import itertools
 import json
 from uuid import uuid4
 
+import uvloop
+
 from bench.environment import children_environment, environment, report
-from bench.web import Requests, Web, measure, request
+from bench.web import Requests, Web, load, measure, p99, request
 from bench.workers import own_redis_database
 
 _LIST = 100
+_PACE = 100
 
 
 def main() -> None:
@@ -52,6 +55,9 @@ def main() -> None:
             for web in webs.values():
                 web.wait()
             found, ratios = measure(webs, requests, options)
+            for name, web in webs.items():
+                each = load(web.port, requests["events"][name], options.clients, 10.0, pace=options.clients / _PACE)
+                found[name][f"p99 ms at {_PACE}"] = round(p99(uvloop.run(each)[1]) * 1000, 1)
         finally:
             for web in webs.values():
                 web.child.stop(3.0)

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import math
 import os
+import random
 import socket
 import statistics
 import sys
@@ -40,7 +41,7 @@ def measure(
             found[name] |= {
                 f"{kind} a second": round(statistics.median(one.rate for one in each)),
                 f"{kind} CPU ms": round(statistics.median(one.cpu for one in each) * 1000, 2),
-                f"{kind} p99 ms": round(_p99([took for one in each for took in one.took]) * 1000, 1),
+                f"{kind} p99 ms": round(p99([took for one in each for took in one.took]) * 1000, 1),
             }
         pairs = list(zip(rounds["ours"], rounds["bare view"], strict=True))
         ratios[kind] = round(statistics.median(own.rate / peer.rate for own, peer in pairs), 2)
@@ -48,7 +49,7 @@ def measure(
     return found, ratios
 
 
-def _p99(took: list[float]) -> float:
+def p99(took: list[float]) -> float:
     return statistics.quantiles(took, n=100)[98]
 
 
@@ -102,15 +103,24 @@ def request(method: str, path: str, head: str, body: str = "") -> bytes:
 
 
 async def load(
-    port: int, make: Callable[[], bytes], clients: int, seconds: float = math.inf, count: int = sys.maxsize
+    port: int,
+    make: Callable[[], bytes],
+    clients: int,
+    seconds: float = math.inf,
+    count: int = sys.maxsize,
+    pace: float = 0.0,
 ) -> tuple[float, list[float]]:
-    """Make requests for so many seconds, or so many. Returns how many a second, and the seconds that each took."""
+    """Make requests for so many seconds, or so many. Returns how many a second, and the seconds that each took.
+
+    A client sends the next one when it has the answer, but only one in `pace` seconds.
+    """
     took: list[float] = []
     end = time.perf_counter() + seconds
     numbers = iter(range(count))
 
     async def client() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.sleep(pace * random.random())
         while (began := time.perf_counter()) < end and next(numbers, None) is not None:
             writer.write(make())
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -121,6 +131,8 @@ async def load(
             if not head.startswith((b"http/1.1 200", b"http/1.1 201", b"http/1.1 202")):
                 raise SystemExit(f"{head.decode()}{answer.decode()}")
             took.append(time.perf_counter() - began)
+            if pace:
+                await asyncio.sleep(pace - took[-1])
         writer.close()
 
     began = time.perf_counter()
