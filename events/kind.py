@@ -49,7 +49,9 @@ class EventKind(Kind[Claim]):
             return NotStarted(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
             return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
-        return Done(effect=partial(handling.handle, claim))
+        # Without an effect, events that are settled at the same moment share a commit.
+        rules = handling.rules_for(claim)
+        return Done(effect=partial(handling.handle, claim, rules) if rules else None)
 
     def policy(self, handler: str) -> Policy:
         return _POLICY
