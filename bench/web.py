@@ -18,6 +18,8 @@ from typing import Any
 
 import uvloop
 
+from bench.environment import free_port
+
 Requests = dict[str, dict[str, Callable[[], bytes]]]
 """By what is measured, then by web process: what makes a request."""
 
@@ -68,9 +70,7 @@ class Web:
     def __init__(self, application: str, variables: dict[str, str]) -> None:
         from config.processes import Child, web_command  # not before Django is set up
 
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         arguments = web_command("127.0.0.1", self.port)
         arguments[arguments.index("config.asgi:application")] = application
         self.child = Child("web", [*arguments, "--no-access-log", "--log-level", "warning"], environment=variables)

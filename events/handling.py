@@ -13,6 +13,7 @@ from uuid import UUID, uuid5
 
 from django.db import DEFAULT_DB_ALIAS
 
+from common import fault_points
 from common.postgres import column, execute, query
 from common.uuid7 import uuid7
 from events import matching
@@ -75,6 +76,7 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
         effects.append(effect)
     Effect.objects.bulk_create(effects)
     publish_after_commit(outbox.record(notifications))
+    fault_points.reach("recorded")
 
 
 _FIELDS = [field.attname for field in Rule._meta.concrete_fields]
