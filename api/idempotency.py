@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 
 from api.problems import Problem
 from common import encryption, postgres
-from people.models import User
+from people.models import ApiToken
 
 HEADER = "Idempotency-Key"
 _LONGEST = 255
@@ -48,13 +48,14 @@ SELECT fingerprint, status, headers, body, sealed FROM api_storedanswer WHERE us
 _FORGET = "DELETE FROM api_storedanswer WHERE created_at < now() - interval '24 hours'"
 
 
-def once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
+def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     """Run the operation and keep its answer, or return the kept one. Raises problems 400, 409 and 422."""
     if not key or len(key) > _LONGEST or not key.isascii() or not key.isprintable():
         raise Problem(400, "bad-key", "This Idempotency-Key is not valid.", "Send 1 to 255 printable ASCII characters.")
-    asked = f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r}\n"
+    # With the scopes, which `run` checks: a token of fewer gets no answer of another one's.
+    asked = f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r} {sorted(token.scopes)}\n"
     fingerprint = hashlib.sha256(asked.encode() + request.body).hexdigest()
-    values = {"user": user.pk, "key": key, "fingerprint": fingerprint}
+    values = {"user": token.user_id, "key": key, "fingerprint": fingerprint}
     with transaction.atomic():
         if not _begin(values):
             return _kept(values)

@@ -63,9 +63,15 @@ class Problem(Exception):
         return response
 
 
+# A body can have 100,000 wrong fields, and each error is longer than its field.
+_MOST_ERRORS = 50
+
+
 def invalid(*errors: FieldError, kept: bool = False) -> Problem:
     """The body or a parameter is wrong: each error names its field and the remedy."""
-    return Problem(422, "invalid", "Something in this request is not valid.", "See errors.", errors, kept=kept)
+    shown = errors[:_MOST_ERRORS]
+    detail = "See errors." if shown == errors else f"See errors: the first {_MOST_ERRORS} of {len(errors):,}."
+    return Problem(422, "invalid", "Something in this request is not valid.", detail, shown, kept=kept)
 
 
 def not_found() -> Problem:
@@ -73,22 +79,24 @@ def not_found() -> Problem:
     return Problem(404, "not-found", "There is nothing here.", "It does not exist, or it is not yours.")
 
 
-# The codes of what has one in an operation too.
-_CODES = {413: "too-large", 500: "error", 503: "unavailable"}
-_REMEDIES = {
-    400: "Correct the request's headers and address.",
-    404: "Compare the address with /api/v1/openapi.json.",
-    405: "Use one of the methods in the Allow header.",
-    500: "It is in the server's log.",
-    503: "Try again.",
+# Errors that arise outside of an operation: what is wrong, and what to do.
+_OUTSIDE = {
+    400: ("bad-request", "This request could not be read.", "Correct its headers and its address."),
+    404: ("not-found", "The API has no such path.", "Choose one of those that /api/v1/docs lists."),
+    405: ("method-not-allowed", "This path does not take this method.", "Use one of those in the Allow header."),
+    408: ("request-timeout", "This request took too long to arrive.", "Send it again."),
+    413: ("too-large", "This request is too large.", "Send less."),
+    500: ("error", "This failed for a reason of ours.", "It is in the server's log."),
+    503: ("unavailable", "The server cannot answer now.", "Try again."),
 }
 
 
 def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Problem:
     """For an error that arose outside of an operation."""
     reason = HTTPStatus(status).phrase
-    code = _CODES.get(status) or reason.lower().replace(" ", "-")
-    return Problem(status, code, f"{reason}.", detail or _REMEDIES.get(status, ""), headers=headers)
+    otherwise = (reason.lower().replace(" ", "-"), f"{reason}.", "Compare the request with /api/v1/docs.")
+    code, title, remedy = _OUTSIDE.get(status, otherwise)
+    return Problem(status, code, title, detail or remedy, headers=headers)
 
 
 def conflict(detail: str, **more: Any) -> Problem:

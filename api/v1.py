@@ -9,6 +9,7 @@ from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
 from api.events import collection as events
+from api.events import inbound, trace
 from api.notifications import send as notifications
 from api.openapi import Api
 from api.schedules import actions, collection, history
@@ -37,5 +38,7 @@ for router in (channels.router, channel_actions.router):
     api.add_router("/channels", router)
 api.add_router("/notifications", notifications.router)
 api.add_router("/events", events.router)
+api.add_router("/trace", trace.router)
+api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)

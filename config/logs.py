@@ -35,7 +35,7 @@ _PATTERNS = [
     # our own links that need no sign-in
     (
         re.compile(
-            r"(/account/(?:password/reset/key|confirm-email)/|/address/refuse/|/answer/|/unsubscribe/)[\w:=%.~-]+"
+            r"(/account/(?:password/reset/key|confirm-email)/|/address/refuse/|/answer/|/unsubscribe/|/in/)[\w:=%.~-]+"
         ),
         rf"\1{_HIDDEN}",
     ),

@@ -24,4 +24,5 @@ urlpatterns = [
     path("", include("people.urls")),
     path("", include("notifications.web.urls")),
     path("", include("schedules.web.urls")),
+    path("", include("events.web.urls")),
 ]

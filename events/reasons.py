@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from work.reasons import Codes
+from work.reasons import FORMATS, Codes
 
 
 class Code(Codes):
@@ -20,3 +20,15 @@ class Code(Codes):
     # A rule does something.
     NOTIFIED = "notified", "It rang."
     DIGESTED = "digested", "It waits for the next digest."
+    # A webhook that came in is refused, or becomes another event than its address asks for.
+    UNSIGNED = "unsigned", "It has no header {header}, which holds the signature."
+    WRONG_SIGNATURE = "wrong-signature", "The signature in {header} is not that of this address' secret."
+    OLD_SIGNATURE = "old-signature", "It was signed more than {seconds:duration} ago, or by a clock that is wrong."
+    NOT_JSON = "not-json", "Its body is not JSON that can be read: {problem}"
+    SWITCHED_OFF_ADDRESS = "switched-off-address", "The address was switched off."
+    UNREADABLE_SECRET = "unreadable-secret", "The secret of this address cannot be read. Enter it again."
+    UNMAPPED = "unmapped", "The expression for {field} was not used: {problem}"
+    TOO_LARGE = "too-large", "Its data is {size:bytes} long; an event takes {most:bytes}. It is kept here alone."
+
+
+FORMATS["bytes"] = "{:,} bytes".format

@@ -126,7 +126,9 @@ def _text(value: Any) -> str:
 
 
 def _may_repeat(response: requests.Response) -> bool:
-    if response.status_code in (429, 503):
+    if response.status_code == 429:
+        return "Retry-After" in response.headers  # without it, a limit of a day
+    if response.status_code == 503:
         return True
     return response.status_code == 409 and "in-flight" in response.text
 
@@ -137,7 +139,7 @@ def _wait(response: requests.Response, otherwise: float) -> float:
 
 
 def _read(response: requests.Response) -> Any:
-    if response.status_code == 204:
+    if response.status_code in (202, 204) and not response.content:
         return None
     content_type = response.headers.get("Content-Type", "").partition(";")[0]
     try:

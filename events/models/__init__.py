@@ -1,7 +1,18 @@
 """The tables of events."""
 
 from events.models.event import DeadLetter, Effect, Event, EventAttempt
+from events.models.inbound import InboundAddress, InboundRequest
 from events.models.rule import Rule
 from events.models.topic import Subscription, Topic
 
-__all__ = ["DeadLetter", "Effect", "Event", "EventAttempt", "Rule", "Subscription", "Topic"]
+__all__ = [
+    "DeadLetter",
+    "Effect",
+    "Event",
+    "EventAttempt",
+    "InboundAddress",
+    "InboundRequest",
+    "Rule",
+    "Subscription",
+    "Topic",
+]

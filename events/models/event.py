@@ -14,6 +14,7 @@ from events.models.rule import Rule
 from events.models.topic import Topic
 from people.models import READABLE
 from work.models import Attempt, Words, Work
+from work.reasons import sentence
 
 if TYPE_CHECKING:
     from people.models import User
@@ -124,3 +125,7 @@ class Effect(models.Model):
 
     def __str__(self) -> str:
         return self.outcome
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)

@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from events.types import channel, delivery, notification, schedule
+from events.types import alert, channel, delivery, notification, schedule
 from events.types.base import EventType
 
 TYPES: dict[str, EventType] = {
-    type.name: type for group in (schedule.TYPES, notification.TYPES, delivery.TYPES, channel.TYPES) for type in group
+    type.name: type for group in (schedule, notification, delivery, channel, alert) for type in group.TYPES
 }
 """By name."""
 

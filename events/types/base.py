@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,6 +13,14 @@ class Schema(BaseModel):
     """The data of a type: no other fields, and no value of another JSON type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Field(NamedTuple):
+    """One field of the data, for people. `holds` is its JSON type."""
+
+    name: str
+    holds: str
+    example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +34,19 @@ class EventType:
     emitted_by: str
     handled_by: str = "rules"
     is_inside: bool = True
+
+    @property
+    def fields(self) -> list[Field]:
+        properties = self.schema.model_json_schema()["properties"]
+        return [
+            Field(name, _holds(shape), json.dumps(self.example.get(name), ensure_ascii=False))
+            for name, shape in properties.items()
+        ]
+
+
+def _holds(shape: dict[str, Any]) -> str:
+    """A part of a JSON schema as a word or two: "text (uuid)", "text or nothing"."""
+    if "anyOf" in shape:
+        return " or ".join(_holds(one) for one in shape["anyOf"])
+    word = {"string": "text", "null": "nothing", "integer": "whole number"}.get(shape["type"], shape["type"])
+    return f"{word} ({shape['format']})" if "format" in shape else word

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -121,6 +122,11 @@ class Notification(models.Model):
 
     def __str__(self) -> str:
         return self.subject
+
+    @property
+    def chain(self) -> UUID:
+        """The correlation id of what caused it."""
+        return self.correlation_id or self.batch_id
 
     def ordered_deliveries(self) -> list[Delivery]:
         """Its deliveries, in the order of their channels if there is one."""

@@ -14,7 +14,8 @@ from django.urls.resolvers import RoutePattern
 
 from api.fields import written
 from api.v1 import api
-from events.models import Event
+from common import encryption
+from events.models import Event, InboundAddress, InboundRequest
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
@@ -70,8 +71,17 @@ def values_of(owner: User) -> dict[str, object]:
     event = Event.objects.create(
         user=owner, key=uuid4(), type="order.paid", occurred_at=message.created_at, correlation_id=uuid4()
     )
+    address = InboundAddress(user=owner, hashed=uuid4().hex * 2, label="Shop")
+    address.sealed_secrets = encryption.seal_secrets({"token": "1" * 48, "secret": ""}, address.id)
+    address.save()
+    kept = InboundRequest.objects.create(address=address, status=202, body="{}")
     return {
         "event_id": event.key,
+        "address_id": address.id,
+        "request_id": kept.id,
+        "secret": "0" * 48,
+        "inbound_request_id": kept.id,
+        "correlation_id": event.correlation_id,
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
         "channel_id": inbox.id,
@@ -136,6 +146,8 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "skip_slot": slot,
         "unskip_slot": slot,
         "publish": {"type": "order.paid"},
+        "create_inbound": {"label": "Shop"},
+        "replace_inbound": {"label": "Shop"},
         "add_channel": {"kind": "email", "fields": {"address": "new@example.org"}},
         "change_channel": {"label": "Phone"},
         "verify_channel": {"code": "1234-5678"},

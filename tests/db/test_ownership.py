@@ -28,6 +28,7 @@ OPEN = {
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
+    "events:receive": "other services post to it: the address is the secret",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "account_login": "to sign in",
     "account_signup": "to sign up",

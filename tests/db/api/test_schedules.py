@@ -252,6 +252,16 @@ def test_the_list_is_filtered_and_every_page_of_it_is_reached(api: Api, ada: Use
     assert found(f"due_before={written(now).replace('+', '%2B')}") == set()  # type: ignore[union-attr]
 
 
+def test_a_page_of_long_items_is_short_and_leads_to_the_rest(api: Api, ada: User, inbox: Channel) -> None:
+    now = fire.read_clock().now
+    made = {str(make_schedule(ada, [inbox], now, data={"text": "é" * 8_000}).id) for _ in range(160)}
+    first = api.get("/schedules?limit=200")
+    rest = api.get(f"/schedules?limit=200&cursor={first.json()['next']}")
+    assert 1_000_000 < len(first.content) < 3_500_000
+    listed = [one["id"] for page in (first, rest) for one in page.json()["items"]]
+    assert (len(listed), set(listed), rest.json()["next"]) == (160, made, None)
+
+
 def test_the_records_are_paged_by_their_slots(api: Api, made: Schedule) -> None:
     for day in range(5):
         fire.fire_due(made.next_fire_at + timedelta(days=day), made.id)  # type: ignore[operator]

@@ -1,0 +1,227 @@
+"""Inbound addresses: make, change and remove those of the caller, look at their last requests, replay one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.access import ApiRequest, Bearer
+from api.answers import answer, secret_answer
+from api.events.collection import Taken
+from api.fields import Body, Instant, written
+from api.notifications.document import ReasonDocument, reason
+from api.problems import FieldError, conflict, invalid, not_found
+from events.inbound import addresses, receive
+from events.inbound.forms import InboundForm
+from events.models import InboundAddress, InboundRequest
+
+router = Router(tags=["events"], auth=Bearer("events"))
+
+_EXAMPLE: Any = {"label": "Shop", "scheme": "github", "secret": "It's a Secret to Everybody"}
+_DOCUMENT: Any = {
+    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "label": "Shop",
+    "scheme": "github",
+    "signature": {},
+    "event": {"type": "join('.', ['shop', body.action])"},
+    "enabled": True,
+    "created": "2026-03-29T16:00:00Z",
+}
+
+
+class SignatureBody(Body):
+    """Of the scheme `hmac`: where the signature stands and how it is written."""
+
+    header: str = ""
+    algorithm: Literal["", "sha256", "sha512", "sha1"] = ""
+    encoding: Literal["", "hex", "base64"] = ""
+    prefix: str = ""
+
+
+class ExpressionsBody(Body):
+    """Expressions of JMESPath over `{"headers", "body"}`; empty ones take the default."""
+
+    type: str = ""
+    source: str = ""
+    data: str = ""
+    time: str = ""
+    id: str = ""
+
+
+class InboundBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    label: str
+    scheme: Literal["none", "github", "stripe", "standard", "hmac"] = "none"
+    secret: str = Field("", description="As the sender shows it. Never shown again; empty keeps the one that is there.")
+    signature: SignatureBody = SignatureBody()
+    event: ExpressionsBody = ExpressionsBody()
+    enabled: bool = True
+
+
+class InboundDocument(BaseModel):
+    """Without its secrets."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_DOCUMENT]})
+
+    id: UUID
+    label: str
+    scheme: str
+    signature: dict[str, str]
+    event: dict[str, str]
+    enabled: bool
+    created: Instant
+
+
+class NewInboundDocument(InboundDocument):
+    """`url` is the secret address. It is shown once; its page shows it again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [_DOCUMENT | {"url": "https://carillon.example.org/in/6f1c2b…"}]}
+    )
+
+    url: str
+
+
+class InboundAddresses(BaseModel):
+    items: list[InboundDocument]
+
+
+class InboundRequestDocument(BaseModel):
+    """One of the last requests, as it came."""
+
+    id: UUID
+    at: Instant
+    status: int = Field(description="What was answered: 202 where it became events.")
+    reason: ReasonDocument
+    headers: dict[str, str]
+    body: str
+    events: list[UUID]
+
+
+class InboundRequests(BaseModel):
+    items: list[InboundRequestDocument]
+
+
+@router.get("", response=InboundAddresses, summary="List inbound addresses")
+def list_inbound(request: ApiRequest) -> HttpResponse:
+    """Newest first: at most 20."""
+    found = InboundAddress.objects.for_user(request.auth.user)
+    return answer({"items": [_document(one) for one in found]})
+
+
+@router.post("", response={201: NewInboundDocument}, summary="Make an inbound address")
+def create_inbound(request: ApiRequest, body: InboundBody) -> HttpResponse:
+    """What is posted to its `url` becomes events of yours."""
+    try:
+        made = addresses.create(request.auth.user, _form(body, None))
+    except addresses.TooMany as refusal:
+        raise conflict(str(refusal)) from None
+    return _with_url(made, 201)
+
+
+@router.get("/{uuid:address_id}", response=InboundDocument, summary="Read an inbound address")
+def read_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
+    """Without its secrets. Its page shows its URL."""
+    return answer(_document(_own(request, address_id)))
+
+
+@router.put("/{uuid:address_id}", response=InboundDocument, summary="Replace an inbound address")
+def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundBody) -> HttpResponse:
+    """Its `url` stays, and its secret where the body has none."""
+    address = _own(request, address_id)
+    addresses.change(address, _form(body, address))
+    return answer(_document(address))
+
+
+@router.delete("/{uuid:address_id}", response={204: None}, summary="Remove an inbound address")
+def remove_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
+    """Its last requests are deleted; its events stay."""
+    _own(request, address_id).delete()
+    return HttpResponse(status=204)
+
+
+@router.post("/{uuid:address_id}/url", response=NewInboundDocument, summary="Give it a new secret address")
+def replace_inbound_url(request: ApiRequest, address_id: UUID) -> HttpResponse:
+    """The old one takes nothing any more."""
+    address = _own(request, address_id)
+    addresses.replace(address)
+    return _with_url(address, 200)
+
+
+@router.get("/{uuid:address_id}/requests", response=InboundRequests, summary="List the last requests")
+def list_inbound_requests(request: ApiRequest, address_id: UUID) -> HttpResponse:
+    """Newest first: at most 50, refused ones too."""
+    found = _own(request, address_id).requests.all()
+    return answer({"items": [_request(one) for one in found]})
+
+
+@router.post("/requests/{uuid:inbound_request_id}/replay", response={202: Taken}, summary="Replay a request")
+def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> HttpResponse:
+    """New events of it, also where it was refused."""
+    mine = InboundRequest.objects.select_related("address").filter(address__user=request.auth.user)
+    kept = mine.filter(id=inbound_request_id).first()
+    if kept is None:
+        raise not_found()
+    came = receive.replay(kept.address, kept, timezone.now())
+    if not came.keys:
+        raise conflict(f"No event came of it. {came.reason}")
+    return answer({"ids": [str(key) for key in came.keys]}, 202)
+
+
+def _own(request: ApiRequest, address_id: UUID) -> InboundAddress:
+    found = InboundAddress.objects.for_user(request.auth.user).filter(id=address_id).first()
+    if found is None:
+        raise not_found()
+    return found
+
+
+def _form(body: InboundBody, address: InboundAddress | None) -> InboundForm:
+    """The page's form of a body. Raises a 422 problem."""
+    given = body.model_dump(include={"label", "scheme", "secret", "enabled"})
+    given |= {f"signature_{name}": value for name, value in body.signature.model_dump().items()}
+    given |= {f"event_{name}": value for name, value in body.event.model_dump().items()}
+    form = InboundForm(given, address=address)
+    if not form.is_valid():
+        raise invalid(*(FieldError(_field(name), " ".join(map(str, said))) for name, said in form.errors.items()))
+    return form
+
+
+def _field(name: str) -> str:
+    """The API's name of a field of the form."""
+    return name.replace("signature_", "signature.").replace("event_", "event.")
+
+
+def _document(address: InboundAddress) -> dict[str, Any]:
+    return {
+        "id": str(address.id),
+        "label": address.label,
+        "scheme": address.scheme,
+        "signature": address.options,
+        "event": address.fields,
+        "enabled": address.enabled,
+        "created": written(address.created_at or timezone.now()),
+    }
+
+
+def _with_url(address: InboundAddress, status: int) -> HttpResponse:
+    location = reverse("api:read_inbound", args=[address.id])
+    return secret_answer(_document(address) | {"url": addresses.url(address)}, status, Location=location)
+
+
+def _request(kept: InboundRequest) -> dict[str, Any]:
+    return {
+        "id": str(kept.id),
+        "at": written(kept.at),
+        "status": kept.status,
+        "reason": reason(kept.reason_code, kept.reason_params),
+        "headers": kept.headers,
+        "body": kept.body,
+        "events": kept.event_keys,
+    }

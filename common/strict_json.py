@@ -1,0 +1,77 @@
+"""Read JSON strictly: what a lenient parser would silently change is refused with a reason. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+DEEPEST = 32
+# PostgreSQL writes out a greater one with all its digits, more than `_integer` reads.
+_GREATEST = 1e18
+
+
+class Bad(ValueError):
+    """This is not JSON that can be read. The message says where and why."""
+
+
+def read(raw: bytes) -> Any:
+    """UTF-8 JSON without duplicate names, NUL, lone surrogates, NaN, or more than 32 levels. Raises Bad."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Bad(f"Byte {error.start} is not valid UTF-8.") from None
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_float
+        )
+    except json.JSONDecodeError as error:
+        raise Bad(f"{error.msg} (line {error.lineno}, column {error.colno}).") from None
+    except RecursionError:
+        raise Bad(f"It is nested deeper than {DEEPEST} levels.") from None
+    _check(value, 0)
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise Bad(f"The name “{name[:80]}” is there twice.".encode("utf-8", "replace").decode())
+            seen.add(name)
+    return found
+
+
+def _constant(name: str) -> Any:
+    raise Bad(f"{name} is not a number in JSON.")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 19:
+        raise Bad("A number has more than 19 digits.")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if abs(number) > _GREATEST:
+        raise Bad(f"A number is greater than {_GREATEST:g}.")
+    return number
+
+
+def _check(value: Any, depth: int) -> None:
+    if depth > DEEPEST:
+        raise Bad(f"It is nested deeper than {DEEPEST} levels.")
+    if isinstance(value, str):
+        if "\0" in value:
+            raise Bad("A text contains the character NUL.")
+        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise Bad("A text contains half of a surrogate pair.")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            _check(name, depth)
+            _check(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            _check(inner, depth + 1)

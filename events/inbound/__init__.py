@@ -1,0 +1,1 @@
+"""Webhooks that come in: verified, mapped to events, kept to look at."""

@@ -1,0 +1,73 @@
+"""Make, change and remove inbound addresses. The pages and the API call these."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.urls import reverse
+
+from common import encryption
+from events.inbound.forms import InboundForm
+from events.inbound.receive import hashed
+from events.models import InboundAddress
+from people.models import User
+from people.user_lock import lock_user
+
+MOST = 20
+"""Addresses of one person."""
+
+
+class TooMany(Exception):
+    """The person has as many as are allowed. The message is for them."""
+
+
+def create(user: User, form: InboundForm) -> InboundAddress:
+    """From a valid form. Raises TooMany."""
+    address = InboundAddress(user=user)
+    _take(address, form)
+    _seal(address, secrets.token_hex(24), form.cleaned_data["secret"])
+    with lock_user(user):
+        if InboundAddress.objects.for_user(user).count() >= MOST:
+            raise TooMany(f"You have {MOST} addresses, which is the limit. Remove one that you no longer need.")
+        address.save(force_insert=True)
+    return address
+
+
+def change(address: InboundAddress, form: InboundForm) -> None:
+    """From a valid form; an empty secret stays as it is where the scheme does."""
+    held = _held(address)
+    secret = form.cleaned_data["secret"] or (held["secret"] if form.cleaned_data["scheme"] == address.scheme else "")
+    _take(address, form)
+    _seal(address, held["token"], secret)
+    address.save()
+
+
+def replace(address: InboundAddress) -> None:
+    """Give it a new secret part; what is posted to the old one gets 404."""
+    _seal(address, secrets.token_hex(24), _held(address)["secret"])
+    address.save()
+
+
+def url(address: InboundAddress) -> str:
+    """The whole secret address. Raises `encryption.Unreadable`."""
+    return f"{settings.BASE_URL}{reverse('events:receive', args=[address.secrets()['token']])}"
+
+
+def _take(address: InboundAddress, form: InboundForm) -> None:
+    cleaned = form.cleaned_data
+    address.label, address.scheme, address.enabled = cleaned["label"], cleaned["scheme"], cleaned["enabled"]
+    address.options, address.fields = form.options(), form.expressions()
+
+
+def _seal(address: InboundAddress, token: str, secret: str) -> None:
+    address.hashed = hashed(token)
+    address.sealed_secrets = encryption.seal_secrets({"token": token, "secret": secret}, address.id)
+
+
+def _held(address: InboundAddress) -> dict[str, str]:
+    """Its secrets; where they cannot be read, a new address without a secret, which its owner enters again."""
+    try:
+        return address.secrets()
+    except encryption.Unreadable:
+        return {"token": secrets.token_hex(24), "secret": ""}

@@ -1,0 +1,135 @@
+"""The form of an inbound address; the API validates with it, too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+
+from common import strict_json
+from events import schemes
+from events.inbound import mapping
+from events.models import InboundAddress
+
+_FIELDS = ("type", "source", "data", "time", "id")
+_OPTIONS = ("header", "algorithm", "encoding", "prefix")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}", re.ASCII)
+
+
+class ExpressionField(forms.CharField):
+    """An expression of JMESPath, or nothing."""
+
+    def __init__(self, label: str, help_text: str = "") -> None:
+        widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "code"})
+        super().__init__(label=label, help_text=help_text, required=False, widget=widget)
+
+    def clean(self, value: Any) -> str:
+        text: str = super().clean(value)
+        if text:
+            try:
+                mapping.compiled(text)
+            except mapping.Invalid as error:
+                raise forms.ValidationError(str(error)) from None
+        return text
+
+
+class InboundForm(forms.Form):
+    label = forms.CharField(
+        label="Label",
+        max_length=80,
+        widget=forms.TextInput(attrs={"placeholder": "Shop", "autocomplete": "off"}),
+        error_messages={"required": "Enter a label, such as “Shop”."},
+    )
+    scheme = forms.ChoiceField(
+        label="Signature",
+        choices=[(code, label) for code, (label, _) in schemes.SCHEMES.items()],
+        help_text="How the sender proves that a request is its own.",
+    )
+    secret = forms.CharField(
+        label="Secret",
+        required=False,
+        max_length=200,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="As the sender shows it. It is stored encrypted, and never shown again.",
+    )
+    signature_header = forms.CharField(label="Header with the signature", required=False, initial=schemes.Hmac().header)
+    signature_algorithm = forms.ChoiceField(
+        label="Hash", required=False, choices=[(name, name.upper()) for name in schemes.ALGORITHMS]
+    )
+    signature_encoding = forms.ChoiceField(
+        label="Written as", required=False, choices=[(one, one) for one in schemes.ENCODINGS]
+    )
+    signature_prefix = forms.CharField(label="Text before the signature", required=False, max_length=20)
+    event_type = ExpressionField(
+        "Type", "Such as <code>'order.paid'</code> or <code>join('.', ['order', body.action])</code>."
+    )
+    event_source = ExpressionField("Source", "Without it, the label.")
+    event_data = ExpressionField("Data", "An object: <code>{amount: body.total}</code>. Without it, the whole body.")
+    event_time = ExpressionField("Time", "Without it, when it came.")
+    event_id = ExpressionField(
+        "Id",
+        "The same when a request is repeated. What GitHub, Stripe and Standard Webhooks sign needs none.",
+    )
+    enabled = forms.BooleanField(label="Takes requests", required=False, initial=True)
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, address: InboundAddress | None = None) -> None:
+        initial: dict[str, Any] = {}
+        if address is not None:
+            initial = {"label": address.label, "scheme": address.scheme, "enabled": address.enabled}
+            initial |= {f"signature_{name}": value for name, value in address.options.items()}
+            initial |= {f"event_{name}": value for name, value in address.fields.items()}
+        super().__init__(data, initial=initial)
+        self._scheme = None if address is None else address.scheme
+
+    def clean_signature_header(self) -> str:
+        header: str = self.cleaned_data["signature_header"]
+        if header and not _HEADER.fullmatch(header):
+            raise forms.ValidationError("Write the name of one header, such as X-Signature.")
+        return header
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        scheme, secret = cleaned.get("scheme"), cleaned.get("secret", "")
+        if scheme not in ("none", None, self._scheme) and not secret:
+            self.add_error("secret", "Enter the secret that the sender signs with.")
+        if scheme == "none" and secret:
+            self.add_error("secret", "Without a signature there is no secret. Choose a signature, or leave this empty.")
+        if scheme == "standard" and secret:
+            try:
+                schemes.standard_key(secret)
+            except ValueError as error:
+                self.add_error("secret", str(error))
+        return cleaned
+
+    def options(self) -> dict[str, str]:
+        """Those of `schemes.Hmac` that a valid form names, where its scheme has any."""
+        if self.cleaned_data["scheme"] != "hmac":
+            return {}
+        return self._named("signature_", _OPTIONS)
+
+    def expressions(self) -> dict[str, str]:
+        return self._named("event_", _FIELDS)
+
+    def _named(self, group: str, names: Sequence[str]) -> dict[str, str]:
+        return {name: self.cleaned_data[group + name] for name in names if self.cleaned_data[group + name]}
+
+    def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The fields behind the first three, for the page."""
+        return [
+            ("HMAC in a header", [self[f"signature_{name}"] for name in _OPTIONS]),
+            ("What becomes of a request", [self[f"event_{name}"] for name in _FIELDS]),
+        ]
+
+
+class SampleForm(forms.Form):
+    """A body to try the expressions on."""
+
+    sample = forms.CharField(required=False, max_length=256 * 1024, strip=False)
+
+    def clean_sample(self) -> Any:
+        try:
+            return strict_json.read(self.cleaned_data["sample"].encode("utf-8", "replace"))
+        except strict_json.Bad as error:
+            raise forms.ValidationError(f"This is not JSON: {error}") from None

@@ -1,0 +1,85 @@
+"""What of a webhook becomes an event, by expressions of JMESPath (jmespath.org). Pure.
+
+An expression is a person's: it may use few functions and make few copies, so that none costs more than its input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+from jmespath.parser import ParsedResult
+
+LONGEST = 500
+_MOST_NODES = 60
+_MOST_COPIES = 64
+_FUNCTIONS = {
+    *("abs", "avg", "ceil", "contains", "ends_with", "floor", "join", "keys", "length", "max", "min", "not_null"),
+    *("reverse", "sort", "starts_with", "sum", "to_number", "type", "values"),
+}
+
+
+class Invalid(ValueError):
+    """The expression cannot be used. The message is for its author."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Expressions over `{"headers", "body"}`, for the fields of an event. Empty ones take the default."""
+
+    type: str = ""
+    source: str = ""
+    data: str = ""
+    time: str = ""
+    id: str = ""
+
+
+def compiled(expression: str) -> ParsedResult:
+    """Raises Invalid."""
+    if len(expression) > LONGEST:
+        raise Invalid(f"This is {len(expression)} characters long; at most {LONGEST} fit.")
+    return _compiled(expression)
+
+
+@lru_cache(maxsize=1_000)
+def _compiled(expression: str) -> ParsedResult:
+    try:
+        found = jmespath.compile(expression)
+    except JMESPathError as error:
+        raise Invalid(f"This is no JMESPath expression: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise Invalid("This expression is nested too deeply.") from None
+    nodes = list(_nodes(found.parsed))
+    copies = 1
+    for node in nodes:
+        if node["type"] == "function_expression" and node["value"] not in _FUNCTIONS:
+            raise Invalid(
+                f"The function {node['value']}() is not available. There are {', '.join(sorted(_FUNCTIONS))}."
+            )
+        if node["type"] in ("multi_select_list", "multi_select_dict"):
+            copies *= max(1, len(node["children"]))
+    if len(nodes) > _MOST_NODES or copies > _MOST_COPIES:
+        raise Invalid("This expression is too complex. Make it shorter.")
+    return found
+
+
+def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += [child for child in one["children"] if isinstance(child, Mapping)]
+
+
+def find(expression: str, document: Any) -> Any:
+    """What the expression finds; None for nothing. Raises Invalid."""
+    try:
+        return compiled(expression).search(document)
+    except JMESPathError as error:
+        raise Invalid(str(error).splitlines()[0]) from None
+    except (RecursionError, TypeError, ValueError, ArithmeticError) as error:
+        raise Invalid(f"This cannot be evaluated here ({type(error).__name__}).") from None

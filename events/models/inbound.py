@@ -1,0 +1,90 @@
+"""Secret addresses to which other services post, and the last that they posted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+from common import encryption
+from common.uuid7 import uuid7
+from events import schemes
+from work.reasons import sentence
+
+if TYPE_CHECKING:
+    from people.models import User
+
+
+class InboundAddressQuerySet(models.QuerySet["InboundAddress"]):
+    def for_user(self, user: User) -> InboundAddressQuerySet:
+        return self.filter(user=user)
+
+
+class InboundAddress(models.Model):
+    """What is posted to it becomes events of its person.
+
+    `hashed` finds it by the secret part of its address; `sealed_secrets` holds that part (`token`) and the secret of
+    its scheme (`secret`). `options` are those of `schemes.Hmac`, `fields` the expressions of `mapping.Fields`.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="inbound_addresses", db_index=False
+    )
+    label = models.CharField(max_length=80)
+    hashed = models.CharField(max_length=64, unique=True, editable=False)
+    sealed_secrets = models.TextField(editable=False)
+    scheme = models.CharField(max_length=16, default="none")
+    options = models.JSONField(default=dict, blank=True)
+    fields = models.JSONField(default=dict, blank=True)
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager[InboundAddress]] = InboundAddressQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["user", "-id"], name="inbound_of_person")]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def scheme_label(self) -> str:
+        return schemes.SCHEMES[self.scheme][0] if self.scheme in schemes.SCHEMES else self.scheme
+
+    def secrets(self) -> dict[str, str]:
+        """Raises `encryption.Unreadable`."""
+        return encryption.unseal_secrets(self.sealed_secrets, self.id)
+
+
+class InboundRequest(models.Model):
+    """One of the last requests to an address, as it came, without the headers that hold secrets.
+
+    `event_keys` are the keys of the events that it became; `reason_code` why it was refused or not fully understood.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    address = models.ForeignKey(InboundAddress, on_delete=models.CASCADE, related_name="requests", db_index=False)
+    at = models.DateTimeField(db_default=Now(), editable=False)
+    status = models.PositiveSmallIntegerField()
+    headers = models.JSONField(default=dict)
+    body = models.TextField(blank=True)
+    event_keys = models.JSONField(default=list)
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
+
+    objects: ClassVar[models.Manager[InboundRequest]]
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["address", "-id"], name="inbound_request_of_address")]
+
+    def __str__(self) -> str:
+        return f"{self.status} at {self.at}"
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)

@@ -1,0 +1,156 @@
+"""The trace of a correlation id: the whole chain of events, notifications, deliveries and tries, in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Prefetch, Q
+
+from events.models import Effect, Event
+from notifications.models import Delivery, Notification
+from people.models import User
+from work.reasons import sentence
+
+MOST = 300
+"""Events, and deliveries, that are shown of a chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One attempt. `seconds` are since the first row's instant; `ended` likewise, None while it is under way."""
+
+    number: int
+    seconds: float
+    ended: float | None
+    worker: str
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An event or a delivery of the chain.
+
+    `seconds` since the first row. `source` is where it came from: what the producer says, or the rule or reminder of a
+    notification. `consumers` are the rules that an event reached, or a delivery's channel.
+    """
+
+    kind: str
+    id: UUID
+    at: datetime
+    queue: str
+    type: str
+    source: str
+    consumers: Sequence[str]
+    state: str
+    reason: str
+    tries: Sequence[Try]
+    notification_id: UUID | None = None
+    told: int | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """`rows` are oldest first; `more` says that the chain has others, which are not shown."""
+
+    correlation_id: UUID
+    rows: list[Row] = field(default_factory=list)
+    more: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return self.rows[-1].seconds if self.rows else 0.0
+
+
+def trace(correlation_id: UUID, user: User | None) -> Trace:
+    """What `user` owns of the chain; with None, all of it. Six statements, each on an index."""
+    events = Event.objects.filter(correlation_id=correlation_id)
+    if user is not None:
+        events = events.filter(user=user)
+    effects = Effect.objects.select_related("rule")
+    found = list(events.prefetch_related("history", Prefetch("effects", effects)).order_by("id")[: MOST + 1])
+    names = {
+        effect.notification_id: effect.rule.name
+        for event in found[:MOST]
+        for effect in event.effects.all()
+        if effect.notification_id is not None
+    }
+    notifications = Notification.objects.filter(Q(id__in=list(names)) | Q(batch_id=correlation_id))
+    if user is not None:
+        notifications = notifications.filter(user=user)
+    deliveries = list(
+        Delivery.objects.filter(notification__in=notifications)
+        .select_related("notification", "channel")
+        .prefetch_related("history")
+        .order_by("id")[: MOST + 1]
+    )
+    rows = [_event(one) for one in found[:MOST]] + [_delivery(one, names) for one in deliveries[:MOST]]
+    return Trace(correlation_id, _timed(rows), more=len(found) > MOST or len(deliveries) > MOST)
+
+
+def _event(event: Event) -> Row:
+    return Row(
+        kind="event",
+        id=event.key,
+        at=event.created_at,
+        queue="events",
+        type=event.type,
+        source=event.source,
+        consumers=[effect.rule.name for effect in event.effects.all() if effect.outcome != Effect.Outcome.SILENT],
+        state=event.state,
+        reason=event.reason,
+        tries=_tries(event.history.all(), event.created_at),
+        told=event.told if event.topic_id else None,
+    )
+
+
+def _delivery(delivery: Delivery, names: dict[UUID, str]) -> Row:
+    notification = delivery.notification
+    return Row(
+        kind="delivery",
+        id=delivery.id,
+        at=delivery.created_at,
+        queue=delivery.channel.provider_label,
+        type=notification.subject,
+        source=names.get(notification.id) or notification.get_origin_display(),
+        consumers=[delivery.channel.label],
+        state=delivery.state,
+        reason=delivery.reason,
+        tries=_tries(delivery.history.all(), delivery.created_at),
+        notification_id=notification.id,
+    )
+
+
+def _tries(attempts: Iterable[Any], begin: datetime) -> list[Try]:
+    """With seconds since `begin`, until `_timed` knows when the chain began."""
+    return [
+        Try(
+            number=one.number,
+            seconds=(one.started_at - begin).total_seconds(),
+            ended=None if one.finished_at is None else (one.finished_at - begin).total_seconds(),
+            worker=one.worker,
+            outcome=one.outcome,
+            reason=sentence(one.reason_code, one.reason_params),
+        )
+        for one in attempts
+    ]
+
+
+def _timed(rows: list[Row]) -> list[Row]:
+    if not rows:
+        return []
+    begin = min(row.at for row in rows)
+    timed = []
+    for row in sorted(rows, key=lambda row: row.at):
+        away = (row.at - begin).total_seconds()
+        tries = [
+            replace(one, seconds=one.seconds + away, ended=None if one.ended is None else one.ended + away)
+            for one in row.tries
+        ]
+        timed.append(replace(row, seconds=away, tries=tries))
+    return timed

@@ -1,0 +1,106 @@
+"""A person's events: what came, what followed from each, and handling one again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Prefetch, QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from common import paging
+from events import ledger, types
+from events.envelope import Envelope
+from events.matching import fits_pattern
+from events.models import Effect, Event, Rule
+from events.trace import trace
+from people.requests import PersonRequest
+
+_LATEST = 200
+
+
+@login_required
+@require_safe
+def event_list(request: PersonRequest) -> HttpResponse:
+    chosen = request.GET.get("type", "").strip().replace("\0", "")[:100]
+    mine = Event.objects.for_user(request.user)
+    page = paging.page(_with_effects(mine.filter(type=chosen) if chosen else mine), request.GET)
+    context = {"page": page, "chosen": chosen, "seen": _seen(request), "heard": _heard(request, page.rows)}
+    return render(request, "events/event_list.html", context)
+
+
+@login_required
+@require_safe
+def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
+    """By its producer's id."""
+    mine = _with_effects(Event.objects.for_user(request.user)).prefetch_related("history")
+    event = get_object_or_404(mine, key=event_id)
+    written = json.dumps(event.data, ensure_ascii=False, indent=2)
+    context = {"event": event, "data": written, "known": types.TYPES.get(event.type), "heard": _heard(request, [event])}
+    return render(request, "events/event_detail.html", context)
+
+
+@login_required
+@require_POST
+def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
+    """Handle it again, as a new event of the same chain with the same data."""
+    event = get_object_or_404(Event.objects.for_user(request.user), key=event_id)
+    again = Envelope(
+        type=event.type,
+        data=event.data,
+        source=event.source,
+        occurred_at=event.occurred_at,
+        correlation_id=event.correlation_id,
+        topic_id=event.topic_id,
+    )
+    ledger.record(request.user.pk, [again])
+    messages.success(request, "It is handled again, as this new event. Your rules ring for it as for any other.")
+    return redirect("events:event", again.key)
+
+
+@login_required
+@require_safe
+def trace_page(request: PersonRequest, correlation_id: UUID) -> HttpResponse:
+    """Of its owner; operators see the rows of everybody."""
+    found = trace(correlation_id, None if request.user.is_staff else request.user)
+    if not found.rows:
+        raise Http404
+    return render(request, "events/trace.html", {"trace": found})
+
+
+@login_required
+@require_safe
+def type_list(request: PersonRequest) -> HttpResponse:
+    """The types that Carillon knows, and those that came lately, with the person's rules for each."""
+    rules = list(Rule.objects.for_user(request.user).filter(enabled=True))
+    known = [
+        (one, [rule for rule in rules if fits_pattern(rule.type_pattern, one.name)]) for one in types.TYPES.values()
+    ]
+    others = [
+        (name, [rule for rule in rules if fits_pattern(rule.type_pattern, name)])
+        for name in _seen(request)
+        if name not in types.TYPES
+    ]
+    return render(request, "events/type_list.html", {"known": known, "others": others})
+
+
+def _with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
+    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule")))
+
+
+def _seen(request: PersonRequest) -> list[str]:
+    """The types of the person's latest events."""
+    latest = Event.objects.for_user(request.user).order_by("-id").values_list("type", flat=True)[:_LATEST]
+    return sorted(set(latest))
+
+
+def _heard(request: PersonRequest, events: Iterable[Event]) -> set[str]:
+    """Those of the events' types for which the person has a rule now."""
+    patterns = list(Rule.objects.for_user(request.user).filter(enabled=True).values_list("type_pattern", flat=True))
+    names = {event.type for event in events}
+    return {name for name in names if any(fits_pattern(pattern, name) for pattern in patterns)}

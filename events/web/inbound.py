@@ -1,0 +1,120 @@
+"""Pages of inbound addresses: make, change, look at the last requests, replay one."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from common import encryption, strict_json
+from events.inbound import addresses, receive
+from events.inbound.forms import InboundForm, SampleForm
+from events.models import InboundAddress, InboundRequest
+from people.requests import PersonRequest
+
+
+@login_required
+@require_safe
+def inbound_list(request: PersonRequest) -> HttpResponse:
+    found = InboundAddress.objects.for_user(request.user)
+    return render(request, "events/inbound_list.html", {"addresses": found})
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def inbound_new(request: PersonRequest) -> HttpResponse:
+    form = InboundForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            made = addresses.create(request.user, form)
+        except addresses.TooMany as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, f"“{made.label}” takes requests. Give its address to the sender.")
+            return redirect("events:inbound", made.id)
+    return render(request, "events/inbound_form.html", {"form": form})
+
+
+@login_required
+@require_safe
+def inbound(request: PersonRequest, address_id: UUID) -> HttpResponse:
+    address = _own(request, address_id)
+    try:
+        url = addresses.url(address)
+    except encryption.Unreadable:
+        url = ""
+    return render(request, "events/inbound_detail.html", {"address": address, "url": url})
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
+    """Save, or show what the last request would become by what is typed."""
+    address = _own(request, address_id)
+    form = InboundForm(request.POST if request.method == "POST" else None, address=address)
+    latest = address.requests.first()
+    sample = SampleForm(request.POST if "preview" in request.POST else None, initial={"sample": _text(latest)})
+    context = {"form": form, "address": address, "sample": sample}
+    if form.is_valid():
+        if "preview" not in request.POST:
+            addresses.change(address, form)
+            messages.success(request, f"“{address.label}” is saved.")
+            return redirect("events:inbound", address.id)
+        if sample.is_valid():
+            address.fields, headers = form.expressions(), latest.headers if latest else {}
+            envelope, reason = receive.event_of(address, headers, sample.cleaned_data["sample"])
+            data = json.dumps(envelope.data, ensure_ascii=False, indent=2)
+            context |= {"envelope": envelope, "reason": str(reason), "data": data}
+    return render(request, "events/inbound_form.html", context)
+
+
+@login_required
+@require_POST
+def inbound_replace(request: PersonRequest, address_id: UUID) -> HttpResponse:
+    address = _own(request, address_id)
+    addresses.replace(address)
+    messages.success(request, "It has a new address. The old one takes nothing any more.")
+    return redirect("events:inbound", address.id)
+
+
+@login_required
+@require_POST
+def inbound_remove(request: PersonRequest, address_id: UUID) -> HttpResponse:
+    address = _own(request, address_id)
+    address.delete()
+    messages.success(request, f"“{address.label}” is removed. Its events stay.")
+    return redirect("events:inbound-list")
+
+
+@login_required
+@require_POST
+def inbound_replay(request: PersonRequest, request_id: UUID) -> HttpResponse:
+    """Make a new event of a request that was kept."""
+    kept = get_object_or_404(
+        InboundRequest.objects.select_related("address"), id=request_id, address__user=request.user
+    )
+    answer = receive.replay(kept.address, kept, timezone.now())
+    if answer.keys:
+        return redirect("events:event", answer.keys[0])
+    messages.error(request, f"No event came of it. {answer.reason}")
+    return redirect("events:inbound", kept.address_id)
+
+
+def _own(request: PersonRequest, address_id: UUID) -> InboundAddress:
+    return get_object_or_404(InboundAddress.objects.for_user(request.user), id=address_id)
+
+
+def _text(kept: InboundRequest | None) -> str:
+    """The body of a request, indented where it is JSON."""
+    if kept is None:
+        return '{"action": "paid", "amount": 12}'
+    try:
+        return json.dumps(strict_json.read(kept.body.encode()), ensure_ascii=False, indent=2)
+    except strict_json.Bad:
+        return kept.body

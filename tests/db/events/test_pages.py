@@ -1,0 +1,73 @@
+"""Pages of events."""
+
+from __future__ import annotations
+
+import json
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from events.models import Event
+from events.types import TYPES
+from tests.db.events.test_handling import happen, make_rule
+from tests.make import make_user, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_list_says_what_followed_and_that_nobody_listens() -> None:
+    ada = make_user()
+    make_rule(ada)
+    happen(ada)
+    happen(ada, data={"amount": 3})
+    happen(ada, type="billing.failed")
+    page = signed_in(ada).get("/events/").content.decode()
+    assert "Rang" in page
+    assert "data.amount is 3" in page
+    assert "Nobody listens to billing.failed" in page
+    assert "billing.failed" not in signed_in(ada).get("/events/?type=order.paid").content.decode().split("<ul")[-1]
+
+
+def test_a_replay_is_a_new_event_of_the_same_chain() -> None:
+    ada, chain = make_user(), uuid4()
+    event = happen(ada, correlation_id=chain)
+    client = signed_in(ada)
+    answer = client.post(f"/events/{event.key}/replay")
+    again = Event.objects.exclude(id=event.id).get()
+    assert answer["Location"] == f"/events/{again.key}"
+    assert (again.type, again.data, again.correlation_id) == (event.type, event.data, chain)
+    assert client.get(answer["Location"]).status_code == 200
+
+
+def test_the_trace_page_is_for_its_owner_and_for_operators() -> None:
+    ada, chain = make_user(), uuid4()
+    make_rule(ada)
+    happen(ada, correlation_id=chain)
+    assert "Big orders" in signed_in(ada).get(f"/trace/{chain}").content.decode()
+    assert signed_in(make_user()).get(f"/trace/{chain}").status_code == 404
+
+
+def test_every_known_type_is_shown_and_fits_its_own_example() -> None:
+    page = signed_in(make_user()).get("/events/types").content.decode()
+    for name, known in TYPES.items():
+        assert name in page
+        known.schema.model_validate_json(json.dumps(known.example))
+        assert known.fields
+
+
+def test_a_page_costs_as_many_statements_for_many_events_as_for_few() -> None:
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            client.get("/events/")
+        return len(captured)
+
+    ada = make_user()
+    client = signed_in(ada)
+    make_rule(ada)
+    happen(ada)
+    few = statements()
+    for _ in range(9):
+        happen(ada)
+    assert statements() == few

@@ -1,0 +1,61 @@
+"""Expressions over webhooks: what they find, and what they may cost."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from events.inbound import mapping
+from events.inbound.mapping import Invalid
+
+DOCUMENT: dict[str, Any] = {
+    "headers": {"x-github-event": "push"},
+    "body": {"action": "opened", "items": [{"price": 3}, {"price": 4}], "n": "7"},
+}
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("body.action", "opened"),
+        ('headers."x-github-event"', "push"),
+        ("join('.', ['github', body.action])", "github.opened"),
+        ("{sum: sum(body.items[].price), n: to_number(body.n)}", {"sum": 7, "n": 7}),
+        ("body.items[?price > `3`].price | [0]", 4),
+        ("body.nothing", None),
+        ("'order.paid'", "order.paid"),
+    ],
+)
+def test_an_expression_finds_a_value(expression: str, found: Any) -> None:
+    assert mapping.find(expression, DOCUMENT) == found
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "body.",
+        "body[",
+        "to_string(body)",
+        "map(&x, body.items)",
+        "sort_by(body.items, &price)",
+        "unknown(body)",
+        "x" * 501,
+        "[" * 200 + "]" * 200,
+        "{a:@,b:@}" + "|{a:@,b:@}" * 30,
+        "[@,@][]" + "|[@,@][]" * 30,
+        "join('', [@,@])" + "|join('', [@,@])" * 20,
+        "a" + "|a" * 200,
+        "sum(body)",
+        "join('', body.items)",
+        "sort(body.items)",
+        "",
+    ],
+)
+def test_what_cannot_be_used_says_so_at_once(expression: str) -> None:
+    began = time.perf_counter()
+    with pytest.raises(Invalid) as refused:
+        mapping.find(expression, DOCUMENT)
+    assert str(refused.value)
+    assert time.perf_counter() - began < 1.0
