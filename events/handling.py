@@ -11,10 +11,8 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.db import DEFAULT_DB_ALIAS
-
 from common import fault_points
-from common.postgres import column, execute, query
+from common.postgres import column, columns, execute, instance, query
 from common.uuid7 import uuid7
 from events import matching
 from events.matching import Condition
@@ -79,10 +77,9 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
     fault_points.reach("recorded")
 
 
-_FIELDS = [field.attname for field in Rule._meta.concrete_fields]
 # Every event pays for it: its plan is kept, and Django does not write its text again.
 _RULES = f"""
-SELECT {", ".join(f"r.{name}" for name in _FIELDS)},
+SELECT {columns(Rule, "r")},
        ARRAY(SELECT ARRAY[c.id::text, c.provider] FROM events_rule_channels l JOIN notifications_channel c
                  ON c.id = l.channel_id WHERE l.rule_id = r.id AND c.removed_at IS NULL) AS sends_to
   FROM events_rule r
@@ -95,11 +92,10 @@ def rules_for(event: Claim) -> list[Rule]:
     """The enabled rules of the event's person whose type and source fit, with their channels prefetched."""
     found = []
     for row in execute(_RULES, {"user": event.user_id, "source": event.source}).fetchall():
-        if matching.fits_pattern(row.type_pattern, event.type):
-            *fields, channels = row
-            rule = Rule.from_db(DEFAULT_DB_ALIAS, _FIELDS, fields)
-            rule.conditions = json.loads(rule.conditions)
-            rule._prefetched_objects_cache = {"channels": [Channel(id=UUID(key), provider=p) for key, p in channels]}
+        rule = instance(Rule, row)
+        if matching.fits_pattern(rule.type_pattern, event.type):
+            channels = [Channel(id=UUID(key), provider=provider) for key, provider in row.sends_to]
+            rule._prefetched_objects_cache = {"channels": channels}  # type: ignore[attr-defined]
             found.append(rule)
     return found
 

@@ -55,7 +55,7 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
     queue = app.amqp.queues[name] if name else app.amqp.router.route({}, task)["queue"]
     route = {"exchange": "", "routing_key": queue.name}
     # Only where it is used: to make one costs as much as to publish a message.
-    events = app.events.Dispatcher(enabled=False) if message.sent_event else None
+    events: Any = app.events.Dispatcher(enabled=False) if message.sent_event else None
     now = app.now()
     producer.maybe_declare(queue)
     with producer.batch():
@@ -80,7 +80,7 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
                 **properties,
             )
             signals.after_task_publish.send(**told)
-            if events:
+            if message.sent_event:
                 event = message.sent_event | own | {"uuid": task_id, "args": shown, "queue": queue.name, **route}
                 events.publish("task-sent", event, producer)
         fault_points.reach("publishing")

@@ -26,9 +26,7 @@ def main() -> int:
     parser.add_argument("--cell", type=int, action="append", choices=range(1, 14))
     parser.add_argument("--deliveries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=20261120)
-    parser.add_argument(
-        "--mutation", default="", help="no-rescue, no-fence and others, see apps.py"
-    )
+    parser.add_argument("--mutation", default="", help="no-rescue, no-fence and others, see apps.py")
     parser.add_argument("--pool", choices=("threads", "prefork"), default="threads")
     parser.add_argument("--patience", type=float, default=90.0, help="seconds without progress until a cell ends")
     parser.add_argument("--json", action="store_true")

@@ -147,7 +147,7 @@ def _mutate(mutation: str) -> None:
             _wake_before_commit()
         case "no-event-id":
             record = ledger.record
-            ledger.record = lambda user_id, events: record(user_id, [replace(one, key=uuid7()) for one in events])
+            ledger.record = lambda user_id, envelopes: record(user_id, [replace(one, key=uuid7()) for one in envelopes])
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")
 
