@@ -30,6 +30,8 @@ _PAGES = [
     ("Notifications", "notifications.notification", "notifications"),
     ("Events", "events.event", "bolt"),
     ("Dead letters of events", "events.deadletter", "flash_off"),
+    ("Digests", "events.digest", "stacks"),
+    ("Dead letters of digests", "events.deaddigest", "layers_clear"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
     ("Channels", "notifications.channel", "hub"),
@@ -41,6 +43,7 @@ _PAGES = [
 _FIRST = {
     "notifications.deadletter": "admin:notifications_deadletter_causes",
     "events.deadletter": "admin:events_deadletter_causes",
+    "events.deaddigest": "admin:events_deaddigest_causes",
 }
 _MORE_PAGES = [
     ("Email addresses", "account.emailaddress", "alternate_email"),

@@ -72,13 +72,13 @@ def trace(correlation_id: UUID, user: User | None) -> Trace:
     events = Event.objects.filter(correlation_id=correlation_id)
     if user is not None:
         events = events.filter(user=user)
-    effects = Effect.objects.select_related("rule")
+    effects = Effect.objects.select_related("rule", "digest")
     found = list(events.prefetch_related("history", Prefetch("effects", effects)).order_by("id")[: MOST + 1])
     names = {
-        effect.notification_id: effect.rule.name
+        effect.told_in: effect.rule.name
         for event in found[:MOST]
         for effect in event.effects.all()
-        if effect.notification_id is not None
+        if effect.told_in is not None
     }
     notifications = Notification.objects.filter(Q(id__in=list(names)) | Q(batch_id=correlation_id))
     if user is not None:

@@ -90,7 +90,7 @@ def type_list(request: PersonRequest) -> HttpResponse:
 
 
 def _with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
-    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule")))
+    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule", "digest")))
 
 
 def _seen(request: PersonRequest) -> list[str]:

@@ -9,8 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events.models import Event
+from events.models import Event, Rule
 from events.types import TYPES
+from notifications.models import Notification
+from tests.db.events.test_digests import make_digest_rule, send
 from tests.db.events.test_handling import happen, make_rule
 from tests.make import make_user, signed_in
 
@@ -28,6 +30,24 @@ def test_the_list_says_what_followed_and_that_nobody_listens() -> None:
     assert "data.amount is 3" in page
     assert "Nobody listens to billing.failed" in page
     assert "billing.failed" not in signed_in(ada).get("/events/?type=order.paid").content.decode().split("<ul")[-1]
+
+
+def test_the_list_says_what_became_of_a_digest() -> None:
+    ada = make_user()
+    rule = make_digest_rule(ada)
+    browser = signed_in(ada)
+
+    def page() -> str:
+        return browser.get("/events/").content.decode()
+
+    happen(ada)
+    assert "Waits for the digest of “Big orders” until" in page()
+    send()
+    assert f'<a href="/history/{Notification.objects.get().id}/">In a digest</a>' in page()
+    happen(ada)
+    Rule.objects.filter(id=rule.id).update(enabled=False)
+    send()
+    assert "In no digest of “Big orders”: Its rule was switched off" in page()
 
 
 def test_a_replay_is_a_new_event_of_the_same_chain() -> None:
