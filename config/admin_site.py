@@ -34,6 +34,8 @@ _PAGES = [
     ("Dead letters of digests", "events.deaddigest", "layers_clear"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
+    ("Rules", "events.rule", "rule"),
+    ("Topics", "events.topic", "campaign"),
     ("Channels", "notifications.channel", "hub"),
     ("People", "people.user", "person"),
     ("Periodic tasks", "django_celery_beat.periodictask", "timer"),

@@ -68,6 +68,14 @@ def _parser() -> argparse.ArgumentParser:
 
     command("reminders", _reminders, "List the reminders, newest first.").add_argument("--search", metavar="TEXT")
 
+    publish = command("publish", _publish, "Publish an event, for which your rules ring.")
+    publish.add_argument("type", help="such as order.paid")
+    publish.add_argument("--data", metavar="JSON", default="{}", help="an object: '{\"order_id\": 7}'")
+    publish.add_argument("--source", default="", help="what it comes from")
+    publish.add_argument("--id", help="a UUID: the same id again is the same event")
+
+    command("rules", _rules, "List the rules, newest first.")
+
     letters = command("dead-letters", _dead_letters, "List what was not delivered.")
     letters.add_argument("--cause", help="only those of this cause")
     letters.add_argument("--replay", action="store_true", help="send them again, oldest first")
@@ -136,6 +144,24 @@ def _send(options: argparse.Namespace) -> None:
             options.title, channels, body=options.body, send_at=at, urgent=options.urgent, key=options.key
         )
     _print(options, sent, [f"{sent['id']}  accepted; channels: {len(sent['deliveries'])}"])
+
+
+def _publish(options: argparse.Namespace) -> None:
+    try:
+        data = json.loads(options.data)
+    except ValueError as error:
+        raise ValueError(f"--data is not JSON: {error}") from None
+    event = {"type": options.type, "data": data, "source": options.source, "id": options.id}
+    with _client() as client:
+        [published] = client.events.publish(event)
+    _print(options, {"id": published}, [f"{published}  published"])
+
+
+def _rules(options: argparse.Namespace) -> None:
+    with _client() as client:
+        found = list(client.rules.list())
+    lines = [f"{one['id']}  {one['name']}: {one['type_pattern']}; {'on' if one['enabled'] else 'off'}" for one in found]
+    _print(options, found, lines or ["No rules."])
 
 
 def _dead_letters(options: argparse.Namespace) -> None:

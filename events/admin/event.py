@@ -18,7 +18,13 @@ from work.admin.rows import WorkAdmin
 
 class EventRecord(WorkAdmin):
     kind = EVENT
-    about = (("type", "source"), ("person", "occurred"), ("correlation_id", "hops"), "data")
+    about = (
+        ("type", "source"),
+        ("person", "occurred"),
+        ("correlation_id", "hops"),
+        ("topic", "audience", "told", "reached"),
+        "data",
+    )
     list_select_related = ("user",)
     search_help_text = "A correlation id, or the event's own id here."
 

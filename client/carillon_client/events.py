@@ -1,0 +1,74 @@
+"""Events, and the rules that ring for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Unpack, cast
+
+from carillon_client.connection import Connection
+from carillon_client.documents import Event, Rule, RuleFields, RulePreview
+
+
+class Events:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def publish(self, *events: Mapping[str, Any], key: str | None = None) -> Sequence[str]:
+        """Up to 100, each with its `type`, and `id`, `source`, `time`, `data`, `delay` as wanted. Returns their ids."""
+        return cast("Sequence[str]", self._connection.post("/events", list(events), key=key)["ids"])
+
+    def list(self, type: str | None = None) -> Iterator[Event]:
+        """Newest first, with what followed from each."""
+        return self._connection.pages("/events", type=type)
+
+    def read(self, event_id: str) -> Event:
+        return cast(Event, self._connection.get(f"/events/{event_id}"))
+
+
+class Rules:
+    """`version` of a change is that of the document that you have read; a newer one is refused with a 412 problem."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> Iterator[Rule]:
+        """Newest first."""
+        return self._connection.pages("/rules")
+
+    def create(self, *, key: str | None = None, **fields: Unpack[RuleFields]) -> Rule:
+        """`key` is the Idempotency-Key: the same call with the same key makes one rule."""
+        return cast(Rule, self._connection.post("/rules", fields, key=key))
+
+    def preview(
+        self, *, event_id: str | None = None, event: Mapping[str, Any] | None = None, **fields: Unpack[RuleFields]
+    ) -> RulePreview:
+        """What it would make of a past event, or of one that is given. Nothing is saved or sent."""
+        body = {"rule": fields, "event_id": event_id, "event": event}
+        return cast(RulePreview, self._connection.post("/rules/preview", body))
+
+    def read(self, rule_id: str) -> Rule:
+        return cast(Rule, self._connection.get(f"/rules/{rule_id}"))
+
+    def replace(self, rule_id: str, version: int | str | None = None, **fields: Unpack[RuleFields]) -> Rule:
+        """What is not given gets its default."""
+        return cast(Rule, self._connection.change("PUT", f"/rules/{rule_id}", fields, version))
+
+    def change(self, rule_id: str, version: int | str | None = None, **fields: Unpack[RuleFields]) -> Rule:
+        """What is not given stays as it is."""
+        return cast(Rule, self._connection.change("PATCH", f"/rules/{rule_id}", fields, version))
+
+    def delete(self, rule_id: str, version: int | str | None = None) -> None:
+        self._connection.change("DELETE", f"/rules/{rule_id}", version=version)
+
+    def restore(self, rule_id: str) -> Rule:
+        return self._act(rule_id, "restore")
+
+    def enable(self, rule_id: str) -> Rule:
+        return self._act(rule_id, "enable")
+
+    def disable(self, rule_id: str) -> Rule:
+        """What it caused and is not sent yet is cancelled."""
+        return self._act(rule_id, "disable")
+
+    def _act(self, rule_id: str, verb: str) -> Rule:
+        return cast(Rule, self._connection.post(f"/rules/{rule_id}/{verb}"))
