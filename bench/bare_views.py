@@ -1,7 +1,8 @@
-"""The peers of `bench.api`: bare views that make the same read and the same insert, without token, limit or checks."""
+"""The peers of `bench.api` and `bench.intake`: bare views that make the same read or insert, without any checks."""
 
 from __future__ import annotations
 
+import json
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -12,12 +13,14 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest, JsonResponse
 from django.urls import path
+from django.utils import timezone
 
 django.setup()
 settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
 application = ASGIHandler()
 
 from common.uuid7 import uuid7  # noqa: E402
+from events.models import Event  # noqa: E402
 from schedules.models import Schedule  # noqa: E402
 
 _SHOWN = [field.attname for field in Schedule._meta.concrete_fields]
@@ -42,10 +45,28 @@ def create(request: HttpRequest, schedule_id: str) -> JsonResponse:
     return _show(schedule)
 
 
+def publish(request: HttpRequest) -> JsonResponse:
+    sent = json.loads(request.body)
+    event = Event(
+        id=uuid7(),
+        user_id=int(request.headers["X-User"]),
+        key=sent["id"],
+        correlation_id=sent["id"],
+        type=sent["type"],
+        source=sent["source"],
+        data=sent["data"],
+        occurred_at=timezone.now(),
+    )
+    event.save(force_insert=True)
+    response = JsonResponse({"ids": [event.key]}, status=202)
+    response["Content-Length"] = str(len(response.content))
+    return response
+
+
 def _show(schedule: Schedule) -> JsonResponse:
     response = JsonResponse({name: getattr(schedule, name) for name in _SHOWN})
     response["Content-Length"] = str(len(response.content))  # as CommonMiddleware does
     return response
 
 
-urlpatterns = [path("read/<uuid:schedule_id>", read), path("create/<uuid:schedule_id>", create)]
+urlpatterns = [path("read/<uuid:schedule_id>", read), path("create/<uuid:schedule_id>", create), path("event", publish)]

@@ -14,6 +14,7 @@ from http.client import HTTPConnection
 from typing import Any
 
 from bench.environment import children_environment, environment, report
+from bench.web import Web
 
 
 def main() -> None:
@@ -24,15 +25,13 @@ def main() -> None:
     options = parser.parse_args()
     with environment():
         from bench import rows
-        from bench.api import Web
-        from config.processes import web_command
         from people import tokens
 
         person = rows.make_user()
         queue = rows.make_channel(person, "queue")
         token = tokens.create(person, "Bench", ["queues"], None)[1]
         variables = children_environment() | {"API_REQUESTS_PER_MINUTE": "0", "LOG_LEVEL": "WARNING"}
-        web = Web(web_command, "config.asgi:application", variables)
+        web = Web("config.asgi:application", variables)
         found: dict[str, Any] = {}
         try:
             web.wait()

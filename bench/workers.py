@@ -50,9 +50,16 @@ class Sink:
 
 
 @contextmanager
-def worker(pool: str, concurrency: int, processes: int, sink: Sink, **settings_too: str) -> Iterator[list[Child]]:
+def worker(
+    pool: str,
+    concurrency: int,
+    processes: int,
+    sink: Sink,
+    queues: str = "deliveries,events,bulk,maintenance",
+    **settings_too: str,
+) -> Iterator[list[Child]]:
     """Workers with the settings of production and `settings_too`, on the database of the bench; ready at the start."""
-    options = ["-I", "bench.bare", "-Q", "deliveries,events,bulk,maintenance", "--pool", pool]
+    options = ["-I", "bench.bare", "-Q", queues, "--pool", pool]
     with _running("config", options, concurrency, processes, sink, settings_too) as children:
         yield children
 

@@ -52,7 +52,9 @@ class EventKind(Kind[Claim]):
             return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
         if claim.topic_id is not None and (later := fan_out.tell(claim, claim.topic_id)):
             return later
-        return Done(effect=partial(handling.handle, claim))
+        # Without an effect, events that are settled at the same moment share a commit.
+        rules = handling.rules_for(claim)
+        return Done(effect=partial(handling.handle, claim, rules) if rules else None)
 
     def policy(self, handler: str) -> Policy:
         return POLICY

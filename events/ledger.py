@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db import transaction
-
-from common.postgres import column, query
+from common.postgres import column, execute
 from common.uuid7 import uuid7
 from events.envelope import Envelope
 from work import wakes
@@ -43,23 +41,22 @@ def record_all(happened: Sequence[tuple[int, Envelope]]) -> set[tuple[int, UUID]
     if not happened:
         return set()
     users, envelopes = zip(*happened, strict=True)
-    with transaction.atomic():
-        rows = query(
-            _RECORD,
-            {
-                "users": column(users),
-                "ids": column(uuid7() for _ in envelopes),
-                "keys": column(one.key for one in envelopes),
-                "types": column(one.type for one in envelopes),
-                "sources": column(one.source for one in envelopes),
-                "times": column(one.occurred_at for one in envelopes),
-                "correlations": column(one.correlation_id or one.key for one in envelopes),
-                "hops": column(min(one.hops, 32_767) for one in envelopes),
-                "data": column(one.data_text for one in envelopes),
-                "topics": column(one.topic_id for one in envelopes),
-                "delays": column(float(one.delay) for one in envelopes),
-                **wakes.parameters(),
-            },
-        )
-        publish_after_commit(Wake(HANDLE, row.id, row.wait, row.user_id) for row in rows)
+    rows = execute(
+        _RECORD,
+        {
+            "users": column(users),
+            "ids": column(uuid7() for _ in envelopes),
+            "keys": column(one.key for one in envelopes),
+            "types": column(one.type for one in envelopes),
+            "sources": column(one.source for one in envelopes),
+            "times": column(one.occurred_at for one in envelopes),
+            "correlations": column(one.correlation_id or one.key for one in envelopes),
+            "hops": column(min(one.hops, 32_767) for one in envelopes),
+            "data": column(one.data_text for one in envelopes),
+            "topics": column(one.topic_id for one in envelopes),
+            "delays": column(float(one.delay) for one in envelopes),
+            **wakes.parameters(),
+        },
+    ).fetchall()
+    publish_after_commit(Wake(HANDLE, row.id, row.wait, row.user_id) for row in rows)
     return {(row.user_id, row.key) for row in rows}

@@ -7,7 +7,8 @@ wait stays in the table, and rescue publishes it just before it is over. So losi
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -15,8 +16,10 @@ from celery import current_app
 from django.db import transaction
 
 from common import fault_points, postgres
+from common.group_commit import Alone, Combiner
 from work import fair_queue, publisher
 from work.kinds import Kind
+from work.shared_connection import has_threads
 
 log = logging.getLogger(__name__)
 
@@ -105,6 +108,15 @@ def publish(due: Iterable[Wake]) -> bool:
     if not near:
         return True
     fault_points.reach("waking")
+    if not has_threads():
+        return _publish(near)
+    try:
+        return _together(near)
+    except Alone:
+        return _publish(near)  # a message twice does nothing
+
+
+def _publish(near: Sequence[Wake]) -> bool:
     queues: dict[tuple[str, str | None], list[tuple[UUID, float]]] = {}
     for wake in near:
         queue = fair_queue.QUEUE if wake.is_bulk else fair_queue.queue_for(wake.person_id)
@@ -116,6 +128,10 @@ def publish(due: Iterable[Wake]) -> bool:
         log.warning("The broker cannot be reached; %d messages wait for rescue: %s", len(near), error)
         return False
     return True
+
+
+# For threads together: they share one pipeline, which costs as much as several messages.
+_together: Combiner[Sequence[Wake], bool] = Combiner(lambda asked: [_publish(list(chain(*asked)))] * len(asked))
 
 
 def publish_after_commit(due: Iterable[Wake]) -> None:

@@ -1,7 +1,7 @@
 """`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--pool prefork] [--mutation NAME] [--json]`.
 
-What is lost and what arrives twice under faults, as shown in docs/reliability.md: twelve cells with real processes and
-engines. A full run takes about half an hour. Exit status 1 if a cell is red.
+What is lost and what arrives twice under faults, as shown in docs/reliability.md: thirteen cells with real processes
+and engines. A full run takes about half an hour. Exit status 1 if a cell is red.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired",
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
-    parser.add_argument("--cell", type=int, action="append", choices=range(1, 13))
+    parser.add_argument("--cell", type=int, action="append", choices=range(1, 14))
     parser.add_argument("--deliveries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=20261120)
-    parser.add_argument("--mutation", default="", help="no-rescue, no-fence, unconditional-claim or early-wake")
+    parser.add_argument("--mutation", default="", help="no-rescue, no-fence and others, see apps.py")
     parser.add_argument("--pool", choices=("threads", "prefork"), default="threads")
     parser.add_argument("--patience", type=float, default=90.0, help="seconds without progress until a cell ends")
     parser.add_argument("--json", action="store_true")
@@ -35,7 +35,7 @@ def main() -> int:
     from bench.faults.run import run  # not before Django is set up
 
     verdicts = []
-    for number in wished.cell or range(1, 13):
+    for number in wished.cell or range(1, 14):
         verdict = run(number, wished.deliveries, wished.seed + number, wished.pool, wished.mutation, wished.patience)
         verdicts.append(verdict)
         print(

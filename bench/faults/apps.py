@@ -7,6 +7,7 @@ import random
 import socket
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from django.apps import AppConfig
@@ -124,6 +125,8 @@ def _cut_connections() -> None:
 
 def _mutate(mutation: str) -> None:
     """Remove one guarantee. The matrix must turn red."""
+    from common.uuid7 import uuid7
+    from events import ledger
     from work import claim, rescue, settlement
 
     match mutation:
@@ -142,6 +145,9 @@ def _mutate(mutation: str) -> None:
                 setattr(claim, name, _without(statement, pending, "AND d.state IN ('pending', '$working')\n"))
         case "early-wake":
             _wake_before_commit()
+        case "no-event-id":
+            record = ledger.record
+            ledger.record = lambda user_id, envelopes: record(user_id, [replace(one, key=uuid7()) for one in envelopes])
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")
 

@@ -1,4 +1,4 @@
-"""The twelve cells: a fault and a load each."""
+"""The thirteen cells: a fault and a load each."""
 
 from __future__ import annotations
 
@@ -16,18 +16,23 @@ import psycopg
 from django.db import connection
 
 from bench.faults.cluster import Cluster
+from bench.faults.publisher import Publisher
 from bench.faults.workload import WEBHOOK_DEADLINE
 from common.fault_points import Point
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`seconds` of load; `full` for a long run; `problems` make the cell red, `notes` do not."""
+    """`seconds` of load; `full` for a long run; `problems` make the cell red, `notes` do not.
+
+    `publisher` has the events of a cell `over_http`.
+    """
 
     cluster: Cluster
     rng: random.Random
     seconds: float
     full: bool
+    publisher: Publisher | None = None
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -43,7 +48,8 @@ class Scene:
 class Cell:
     """`uncertain`: whether nobody may know how a try ended, so that it is held for a person, or repeated.
 
-    `seconds` of load at least.
+    `seconds` of load at least. One in `events_of` of the load is an event, not a reminder. `over_http`: the fault
+    publishes the events, see `publisher`; else they are there from the start, with a delay.
     """
 
     title: str
@@ -52,12 +58,14 @@ class Cell:
     environment: Mapping[str, str] = field(default_factory=dict)
     uncertain: bool = False
     seconds: float = 4.0
+    events_of: int = 4
+    over_http: bool = False
 
 
 def kill_workers(scene: Scene) -> None:
     """At each point, a child and a whole worker, which is the same with threads; then at random instants."""
     cluster = scene.cluster
-    points: list[Point] = ["claimed", "running", "ran", "settled"]
+    points: list[Point] = ["claimed", "running", "ran", "recorded", "waking", "publishing", "settled"]
     if cluster.pool == "threads":
         points += ["claims-committed", "settlements-committed"]
         orders = [(point, "kill-group") for point in points]
@@ -264,6 +272,20 @@ def restart_workers(scene: Scene) -> None:
         time.sleep(max(scene.seconds / times, 1.0))
 
 
+def cut_answers(scene: Scene) -> None:
+    """Every answer to an event is cut; SIGKILL of the web process after a commit, then at random instants."""
+    cluster, publisher = scene.cluster, scene.publisher
+    assert publisher
+    publisher.start()
+    points: tuple[Point, ...] = ("waking", "publishing")
+    for point in points:
+        cluster.order("web", point, "kill-group")
+        _wait_for(lambda point=point: not cluster.is_ordered("web", point))  # type: ignore[misc]
+    for _ in scene.moments(every=2.0):
+        cluster.kill(cluster.web)
+    publisher.finish()
+
+
 def only_load(scene: Scene) -> None:
     time.sleep(scene.seconds)
 
@@ -305,4 +327,5 @@ CELLS: dict[int, Cell] = {
         uncertain=True,
         seconds=10.0,
     ),
+    13: Cell("answers to events cut, web process killed", cut_answers, seconds=6.0, events_of=1, over_http=True),
 }

@@ -1,9 +1,13 @@
-"""Two workers, two beats, a sink, PostgreSQL and Redis. A child that dies is restarted, as by a service manager."""
+"""Two workers, two beats, a web process where wanted, a sink, PostgreSQL and Redis.
+
+A child that dies is restarted, as by a service manager.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,12 +19,13 @@ from typing import Self
 
 from redis import Redis
 
+from bench.environment import free_port
 from common.fault_points import POINTS, Point
 from config.embedded import var_dir
 from config.embedded.engine import Engine
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis as RedisEngine
-from config.processes import Child
+from config.processes import Child, web_command
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 # Without messages between workers, which take a second at each start.
@@ -34,7 +39,7 @@ _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
 class Cluster:
     """A context manager. `directory`: logs and fault points. `environment`: for workers and beats."""
 
-    def __init__(self, directory: Path, pool: str, **environment: str) -> None:
+    def __init__(self, directory: Path, pool: str, web: bool = False, **environment: str) -> None:
         self.directory, self.pool = directory, pool
         self._ordered: set[tuple[str, Point]] = set()
         self.postgres, self.redis = Postgres(var_dir()), RedisEngine(var_dir())
@@ -42,7 +47,10 @@ class Cluster:
             self._child(f"worker{n}", [*_WORKER, *_POOLS[pool], "-n", f"w{n}@%h"], environment) for n in (1, 2)
         ]
         self.beats = [self._child(f"beat{n}", _BEAT, environment) for n in (1, 2, 3)]
-        self._wanted: set[Child] = {*self.workers, *self.beats[:2]}
+        self.web_port = free_port()
+        self.web = self._child("web1", web_command("127.0.0.1", self.web_port), environment)
+        self._wanted: set[Child] = {*self.workers, *self.beats[:2], *([self.web] if web else [])}
+        self._children = (*self.beats, *self.workers, self.web)
         self._closing = threading.Event()
         self._supervisor = threading.Thread(target=self._supervise)
 
@@ -54,10 +62,17 @@ class Cluster:
             self._log.write(f"{time.time():.2f} {name} {line}\n")
 
         sign = ".> maintenance" if name.startswith("worker") else "beat: Starting..."
-        shared = "on" if name.startswith("worker") and self.pool == "threads" else "off"
+        check = self._answers if name.startswith("web") else None
+        shared = "on" if check or (name.startswith("worker") and self.pool == "threads") else "off"
         level = {"LOG_LEVEL": "WARNING", "DATABASE_POOL": shared, "CARILLON_FAULT_POINTS": str(fault_points)}
         level |= environment
-        return Child(name, command, ready_sign=sign, environment=level, on_line=on_line)
+        return Child(name, command, ready_sign=sign, ready_check=check, environment=level, on_line=on_line)
+
+    def _answers(self) -> bool:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.web_port), timeout=1).close()
+            return True
+        return False
 
     def __enter__(self) -> Self:
         self._log = (self.directory / "processes.log").open("a", buffering=1)
@@ -72,7 +87,7 @@ class Cluster:
         self.heal()
         self._closing.set()
         self._supervisor.join()
-        for child in (*self.beats, *self.workers):
+        for child in self._children:
             child.stop(0.0)
         self._sink.kill()
         self._sink.wait()
@@ -84,7 +99,7 @@ class Cluster:
     def _supervise(self) -> None:
         """Start all children in this thread: they get a signal when the thread that started them ends."""
         while not self._closing.wait(0.05):
-            for child in (*self.workers, *self.beats):
+            for child in self._children:
                 if child in self._wanted and (child.pid == 0 or child.exit_status() is not None):
                     if child.pid:
                         child.stop(0.0)  # its own children
@@ -126,7 +141,7 @@ class Cluster:
         return []
 
     def order(self, whom: str, point: Point, order: str) -> None:
-        """The next worker (`whom`: "worker" or "beat") that reaches `point` obeys `order` (see `fault_points`)."""
+        """The next one (`whom`: "worker", "beat", "web") that reaches `point` obeys `order` (see `fault_points`)."""
         if point not in POINTS:
             raise ValueError(f"The code has no fault point called “{point}”.")
         self._ordered.add((whom, point))
@@ -198,5 +213,5 @@ class Cluster:
         for engine in (self.postgres, self.redis):
             self.signal_engine(engine, signal.SIGCONT)
             self.signal_keeper(engine, signal.SIGCONT)
-        for child in (*self.workers, *self.beats):
+        for child in self._children:
             self.kill(child, signal.SIGCONT)

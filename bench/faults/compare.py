@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,19 @@ from django.db.models import Count
 from bench.faults.models import Entry
 from bench.faults.tasks import REFUSED
 from bench.faults.workload import Asked
+from events.envelope import Envelope
+from events.models import Event
 
 _ROWS = """
-SELECT n.subject, c.label, d.id::text, d.state, extract(epoch FROM d.settled_at - n.slot)::float,
+SELECT n.subject, c.label, d.id::text, d.state,
+       extract(epoch FROM d.settled_at - coalesce(n.slot, (n.data ->> 'time')::timestamptz))::float,
        count(a.id), count(a.id) FILTER (WHERE a.finished_at IS NULL),
        count(a.id) FILTER (WHERE a.outcome = 'delivered'), d.reason_code
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
   LEFT JOIN notifications_attempt a ON a.delivery_id = d.id
- WHERE n.origin = 'schedule'
+ WHERE n.origin <> 'notice'
  GROUP BY n.id, c.id, d.id
 """
 # Carillon's own words to owners, of channels that do not work: nobody has asked for them here.
@@ -34,7 +37,7 @@ SELECT d.id::text FROM notifications_delivery d JOIN notifications_notification 
 _OPEN = """
 SELECT count(*) FILTER (WHERE d.state IN ('pending', 'sending')), count(*)
   FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id
- WHERE n.origin = 'schedule'
+ WHERE n.origin <> 'notice'
 """
 
 
@@ -76,14 +79,15 @@ class Row:
 
 
 def unfinished(expected: int) -> int:
-    """How many have not come to an end: deliveries, those included that are not even recorded, and entries."""
+    """How many have not come to an end: deliveries, those included that are not even recorded, entries and events."""
     with connection.cursor() as cursor:
         cursor.execute(_OPEN)
         unsettled, recorded = cursor.fetchone()
-    return int(unsettled + expected - recorded + Entry.objects.filter(settled_at=None).count())
+    others = sum(model.objects.filter(settled_at=None).count() for model in (Entry, Event))
+    return int(unsettled + expected - recorded + others)
 
 
-def compare(asked: Iterable[Asked], arrivals: Path) -> Result:
+def compare(asked: Iterable[Asked], events: Collection[Envelope], arrivals: Path) -> Result:
     with connection.cursor() as cursor:
         cursor.execute(_ROWS)
         found = cursor.fetchall()
@@ -107,6 +111,7 @@ def compare(asked: Iterable[Asked], arrivals: Path) -> Result:
         sum_up.incoherent += 1
         sum_up.notes.append(f"{stranger} was never asked for")
     _judge_entries(sum_up)
+    _judge_events(events, sum_up)
     took = sorted(row.took for those in rows.values() for row in those if row.took is not None)
     sum_up.p99 = round(took[int(len(took) * 0.99)], 1) if took else 0.0
     return sum_up
@@ -122,6 +127,19 @@ def _judge_entries(sum_up: Result) -> None:
         sum_up.notes.append(f"entry {key}: {state}, {times} effects")
     # Each that was refused was a dead letter once.
     sum_up.incoherent += Entry.objects.filter(code=REFUSED).exclude(replays=1).count()
+
+
+def _judge_events(events: Collection[Envelope], sum_up: Result) -> None:
+    """Each is there once, is handled, and has one effect; what followed from that is judged with the deliveries."""
+    counted = Event.objects.filter(source="faults").annotate(times=Count("effects"))
+    found = {event.key: event for event in counted}
+    for key in found.keys() ^ {event.key for event in events}:
+        sum_up.incoherent += 1
+        sum_up.notes.append(f"event {key} was {'never asked for' if key in found else 'not taken'}")
+    for event in found.values():
+        if (event.state, event.times) != ("handled", 1):  # type: ignore[attr-defined]
+            sum_up.incoherent += 1
+            sum_up.notes.append(f"event {event.key}: {event.state}, {event.times} effects")  # type: ignore[attr-defined]
 
 
 def _judge(one: Asked, rows: list[Row], arrived: list[tuple[str, str]], sum_up: Result) -> None:

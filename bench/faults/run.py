@@ -11,9 +11,11 @@ from pathlib import Path
 from bench.faults.cells import CELLS, Scene
 from bench.faults.cluster import Cluster
 from bench.faults.compare import Result, compare, unfinished
+from bench.faults.publisher import Publisher
 from bench.faults.workload import Workload, clear, replay_refused
 from common.postgres import persist
 from config import embedded
+from events import ledger
 
 # From so many deliveries on, outages are long: a minute without Redis, two without a beat.
 FULL = 5_000
@@ -35,24 +37,27 @@ def run(
     """`pool` of the workers; `patience`: seconds without a settled delivery after the load, until the cell ends."""
     cell = CELLS[number]
     rng = random.Random(seed)
-    workload = Workload(seed, deliveries, dict(cell.kinds), least=cell.seconds)
+    workload = Workload(seed, deliveries, dict(cell.kinds), cell.events_of, least=cell.seconds)
     directory = Path(embedded.var_dir() / f"cell-{number}")
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     clear()
     started = time.monotonic()
-    with Cluster(directory, pool, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
+    with Cluster(directory, pool, cell.over_http, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
         cluster.flush_broker()
         cluster.wait_until_ready()
-        asked = workload.ask(cluster.sink_port)
-        scene = Scene(cluster, rng, workload.seconds, full=deliveries >= FULL)
+        asked, person, events = workload.ask(cluster.sink_port)
+        publisher = Publisher(person, events, cluster.web_port) if cell.over_http else None
+        if publisher is None:
+            ledger.record(person.pk, events)
+        scene = Scene(cluster, rng, workload.seconds, deliveries >= FULL, publisher)
         cell.fault(scene)
         cluster.heal()
         _wait_for_the_ends(len(asked), patience)
         persist(replay_refused)
         _wait_for_the_ends(len(asked), patience)
         cluster.check_points()
-    result = compare(asked, directory / "arrivals")
+    result = compare(asked, events, directory / "arrivals")
     result.notes[:0] = scene.notes
     red = [*_red(result, cell.uncertain), *scene.problems]
     return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, red)

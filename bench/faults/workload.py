@@ -1,7 +1,8 @@
-"""The load of a cell: one-time reminders over some seconds, each to two channels with different rules, and entries."""
+"""The load of a cell: one-time reminders and events over some seconds, each to two channels, and entries."""
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from datetime import UTC, timedelta
@@ -12,6 +13,8 @@ from django.utils import timezone
 from bench.faults.models import Entry
 from bench.faults.tasks import ENTRY, REFUSED
 from bench.rows import WEBHOOK_SECRET, make_channel, make_user
+from events.envelope import Envelope
+from events.models import Rule
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
@@ -50,11 +53,12 @@ class Asked:
 class Workload:
     """`kinds`: what the reminders are, by weight; a kind names the sink's behaviour, else it is accepted at once.
 
-    `least` seconds of load."""
+    One in `events_of` is an event instead, whose rule says the same. `least` seconds of load."""
 
     seed: int
     deliveries: int
     kinds: dict[str, int]
+    events_of: int = 4
     rate: int = 250
     least: float = 4.0
 
@@ -62,8 +66,11 @@ class Workload:
     def seconds(self) -> float:
         return max(self.least, self.deliveries / self.rate)
 
-    def ask(self, sink_port: int) -> set[Asked]:
-        """Write the schedules, due from a moment after now; returns what is to arrive."""
+    def ask(self, sink_port: int) -> tuple[set[Asked], User, list[Envelope]]:
+        """Write the schedules and rules, due from a moment after now.
+
+        Returns what is to arrive, and the events to publish for a person.
+        """
         rng = random.Random(self.seed)
         user = make_user()
         count = self.deliveries // len(RULES)
@@ -75,9 +82,14 @@ class Workload:
         titles[: len(self.kinds)] = [f"{kind}-{number}" for number, kind in enumerate(self.kinds)]
         channels = {path: _channel(user, path, sink_port) for kind in self.kinds for path in _paths(kind)}
         begin = timezone.now() + timedelta(seconds=1 + count / 1500)
-        schedules = {}
-        for title in titles:
+        schedules, events = {}, []
+        for number, title in enumerate(titles):
             slot = begin + timedelta(seconds=rng.uniform(0, self.seconds))
+            if number % self.events_of == 0 and not title.startswith("stale"):
+                delay = math.ceil((slot - timezone.now()).total_seconds())
+                due = timezone.now() + timedelta(seconds=delay)
+                events.append(Envelope(_event_type(title), {"title": title}, "faults", occurred_at=due, delay=delay))
+                continue
             schedules[title] = Schedule(
                 user=user,
                 title=title,
@@ -95,6 +107,9 @@ class Workload:
         with transaction.atomic():  # on a slow machine the first are due before the last are written
             Schedule.objects.bulk_create(schedules.values(), batch_size=1000)
             Schedule.channels.through.objects.bulk_create(links, batch_size=1000)
+            for kind in self.kinds:
+                rule = Rule.objects.create(user=user, name=kind, type_pattern=_event_type(kind), title="{data.title}")
+                rule.channels.set(channels[path] for path in _paths(kind))
         entries = [begin + timedelta(seconds=rng.uniform(0, self.seconds)) for _ in range(count // 2)]
         Entry.objects.bulk_create(
             [
@@ -103,7 +118,7 @@ class Workload:
             ],
             batch_size=1000,
         )
-        return {Asked(title, path) for title in schedules for path in _paths(_kind(title))}
+        return {Asked(title, path) for title in titles for path in _paths(_kind(title))}, user, events
 
 
 def replay_refused() -> None:
@@ -119,6 +134,10 @@ def clear() -> None:
 
 def _kind(title: str) -> str:
     return title.partition("-")[0]
+
+
+def _event_type(title: str) -> str:
+    return f"faults.{_kind(title)}"
 
 
 def _paths(kind: str) -> list[str]:

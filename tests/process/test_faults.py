@@ -25,10 +25,10 @@ DELIVERIES = 200
 ALL = os.environ.get("FAULTS") == "all"
 POOL = os.environ.get("FAULTS_POOL", "threads")
 # The sample leaves out faults of which other tests of processes have their own: beats, PostgreSQL, SIGTERM.
-CELLS = tuple(range(1, 13)) if ALL else (1, 4, 6, 8, 10, 11)
+CELLS = tuple(range(1, 14)) if ALL else (1, 13, 6, 4, 10, 8, 11)
 MUTATIONS = {"unconditional-claim": 7}
 if ALL:
-    MUTATIONS |= {"no-rescue": 4, "no-fence": 6}
+    MUTATIONS |= {"no-rescue": 4, "no-fence": 6, "no-event-id": 13}
 if ALL and POOL == "threads":  # processes share no commits
     MUTATIONS |= {"early-wake": 11}
 

@@ -56,6 +56,13 @@ def test_the_same_id_again_answers_the_same(api: Api) -> None:
     assert Event.objects.count() == 1
 
 
+def test_publishing_takes_one_statement_beside_that_of_the_token(api: Api) -> None:
+    api.post("/events", PAID)
+    with CaptureQueriesContext(connection) as captured:
+        api.post("/events", PAID)
+    assert len(captured) == 2
+
+
 def test_a_hundred_are_taken_in_order_with_their_own_delays(api: Api) -> None:
     events = [PAID | {"id": str(uuid4()), "delay": number * 864} for number in range(100)]
     with CaptureQueriesContext(connection) as captured:

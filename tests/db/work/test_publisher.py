@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +16,8 @@ from common.uuid7 import uuid7
 from config.celery import app
 from notifications import tasks
 from notifications.deliveries import outbox
-from work import publisher
+from work import publisher, wakes
+from work.wakes import Wake
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +86,28 @@ def test_every_call_has_its_own_message_in_order_and_with_its_own_time() -> None
     assert messages[0].headers["eta"] is None
     wait = datetime.fromisoformat(messages[1].headers["eta"]) - datetime.now(UTC)
     assert timedelta(seconds=55) < wait <= timedelta(seconds=60)
+
+
+def test_threads_that_publish_at_one_moment_share_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, gate, batches = publisher.publish, threading.Event(), []
+
+    def publish(app: Celery, task: str, calls: Any, queue: str | None = None) -> None:
+        batches.append(len(calls))
+        assert gate.wait(20)
+        real(app, task, calls, queue)
+
+    monkeypatch.setattr(publisher, "publish", publish)
+    monkeypatch.setattr(wakes, "has_threads", lambda: True)
+    ids = [uuid7() for _ in range(10)]
+    with ThreadPoolExecutor(10) as pool:
+        publishing = [pool.submit(wakes.publish, [Wake(outbox.DELIVER, key)]) for key in ids]
+        deadline = time.monotonic() + 20
+        while len(wakes._together._waiting) < 9 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        gate.set()
+        assert all(one.result(20) for one in publishing)
+    assert batches == [1, 9]
+    assert {UUID(message.payload[0][0]) for message in heard()} == set(ids)
 
 
 def test_a_broker_that_is_away_is_said_at_once() -> None:

@@ -1,0 +1,65 @@
+"""Events published over the API to a real web process, while it is killed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID, uuid4
+
+import pytest
+
+from events.models import Event
+from people import tokens
+from tests.make import make_user
+from tests.process.web import Answer, Web
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_an_event_that_was_answered_is_there_once_though_the_web_process_is_killed_three_times() -> None:
+    token = tokens.create(make_user(), "Test", ["events"], None)[1]
+    keys = [uuid4() for _ in range(1_000)]
+    answered: set[UUID] = set()
+    unanswered: set[UUID] = set()
+    running = threading.Event()
+
+    def post(web: Web, key: UUID) -> Answer:
+        return web.ask(
+            "POST",
+            "/api/v1/events",
+            json.dumps({"id": str(key), "type": "order.paid", "data": {"order_id": key.int % 1_000}}),
+            Authorization=f"Bearer {token}",
+            Content_Type="application/json",
+        )
+
+    with Web(API_REQUESTS_PER_MINUTE="0") as web, ThreadPoolExecutor(8) as pool:
+        running.set()
+
+        def publish(key: UUID) -> None:
+            while key not in answered:
+                running.wait()
+                try:
+                    answer = post(web, key)
+                except (OSError, http.client.HTTPException):
+                    unanswered.add(key)  # a program cannot know, and publishes it again
+                    continue
+                assert (answer.status, json.loads(answer.text)) == (202, {"ids": [str(key)]})
+                answered.add(key)
+
+        work = [pool.submit(publish, key) for key in keys]
+        for reached in (150, 400, 650):
+            web.wait_until(lambda reached=reached: len(answered) >= reached)  # type: ignore[misc]
+            web.kill()
+            running.clear()
+            # What was answered is there, whatever comes after.
+            known = set(answered)
+            assert Event.objects.filter(key__in=known).count() == len(known)
+            web.restart()
+            running.set()
+        for one in work:
+            one.result()
+    assert unanswered
+    assert sorted(Event.objects.values_list("key", flat=True)) == sorted(keys)
+    assert set(Event.objects.values_list("state", flat=True)) == {"pending"}
