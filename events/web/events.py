@@ -14,10 +14,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
-from events import ledger, types
-from events.envelope import Envelope
+from events import types
 from events.matching import fits_pattern
 from events.models import Effect, Event, Rule
+from events.replay import replay
 from events.trace import trace
 from people.requests import PersonRequest
 
@@ -48,19 +48,13 @@ def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
-    """Handle it again, as a new event of the same chain with the same data."""
     event = get_object_or_404(Event.objects.for_user(request.user), key=event_id)
-    again = Envelope(
-        type=event.type,
-        data=event.data,
-        source=event.source,
-        occurred_at=event.occurred_at,
-        correlation_id=event.correlation_id,
-        topic_id=event.topic_id,
-    )
-    ledger.record(request.user.pk, [again])
-    messages.success(request, "It is handled again, as this new event. Your rules ring for it as for any other.")
-    return redirect("events:event", again.key)
+    key = replay(event, request.user)
+    if key == event.key:
+        messages.success(request, "It is handled again.")
+    else:
+        messages.success(request, "It is handled again, as this new event. Your rules ring for it as for any other.")
+    return redirect("events:event", key)
 
 
 @login_required

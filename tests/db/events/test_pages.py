@@ -9,10 +9,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from events.envelope import MOST_HOPS
+from events.kind import EVENT
 from events.models import Event
 from events.types import TYPES
+from tests.db.api.conftest import Api
 from tests.db.events.test_handling import happen, make_rule
 from tests.make import make_user, signed_in
+from work import runner
+from work.models import Intervention
 
 pytestmark = pytest.mark.django_db
 
@@ -71,3 +76,24 @@ def test_a_page_costs_as_many_statements_for_many_events_as_for_few() -> None:
     for _ in range(9):
         happen(ada)
     assert statements() == few
+
+
+def test_a_dead_event_is_handled_again_itself_by_page_and_api() -> None:
+    ada = make_user()
+    event = happen(ada, hops=MOST_HOPS + 1)
+    assert signed_in(ada).post(f"/events/{event.key}/replay")["Location"] == f"/events/{event.key}"
+    event.refresh_from_db()
+    assert (event.state, event.replays, Event.objects.count()) == ("pending", 1, 1)
+    assert Intervention.objects.get().who == ada.email
+    runner.run(EVENT, event.id, "worker")
+    assert Api(ada).post(f"/events/{event.key}/replay").json() == {"ids": [str(event.key)]}
+    event.refresh_from_db()
+    assert (event.state, event.replays) == ("pending", 2)
+
+
+def test_the_api_handles_an_event_again_as_a_new_one_and_none_of_others() -> None:
+    ada = make_user()
+    event = happen(ada)
+    assert Api(make_user()).post(f"/events/{event.key}/replay").status_code == 404
+    [again] = Api(ada).post(f"/events/{event.key}/replay").json()["ids"]
+    assert Event.objects.get(key=again).data == event.data
