@@ -36,8 +36,8 @@ def handle(run: Run) -> Run:
             headers = verdict.headers
             if not verdict.allowed:
                 raise too_many(verdict)
-            if request.method == "POST" and (key := request.headers.get("Idempotency-Key")) is not None:
-                response = idempotency.once(token.user, key, request, lambda: run(request, *args, **kwargs))
+            if request.method == "POST" and (key := request.headers.get(idempotency.HEADER)) is not None:
+                response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
             else:
                 response = run(request, *args, **kwargs)
         except Exception as error:

@@ -7,7 +7,15 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    PlainSerializer,
+    StringConstraints,
+)
 from pydantic import WithJsonSchema as Shown
 
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
@@ -55,6 +63,9 @@ Instant = Annotated[
     Shown({"type": "string", "format": "date-time", "examples": ["2026-03-15T14:00:00Z"]}),
 ]
 """Read and written as RFC 3339; written in UTC, with `Z`."""
+
+Texts = Annotated[list[str], FailFast()]
+"""Only the first wrong item is named: a body has room for 100,000."""
 
 LARGEST_DATA = 16 * 1024
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.http import HttpRequest, HttpResponse
 
 from api.problems import Problem
 from common import encryption, postgres
-from people.models import User
+from people.models import ApiToken
 
+HEADER = "Idempotency-Key"
 _LONGEST = 255
 # Seconds that a request waits for the same one that is under way.
 _WAIT = 10
@@ -46,13 +48,14 @@ SELECT fingerprint, status, headers, body, sealed FROM api_storedanswer WHERE us
 _FORGET = "DELETE FROM api_storedanswer WHERE created_at < now() - interval '24 hours'"
 
 
-def once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
+def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     """Run the operation and keep its answer, or return the kept one. Raises problems 400, 409 and 422."""
     if not key or len(key) > _LONGEST or not key.isascii() or not key.isprintable():
         raise Problem(400, "bad-key", "This Idempotency-Key is not valid.", "Send 1 to 255 printable ASCII characters.")
-    asked = f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r}\n"
+    # With the scopes, which `run` checks: a token of fewer gets no answer of another one's.
+    asked = f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r} {sorted(token.scopes)}\n"
     fingerprint = hashlib.sha256(asked.encode() + request.body).hexdigest()
-    values = {"user": user.pk, "key": key, "fingerprint": fingerprint}
+    values = {"user": token.user_id, "key": key, "fingerprint": fingerprint}
     with transaction.atomic():
         if not _begin(values):
             return _kept(values)
@@ -68,8 +71,13 @@ def once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpRespo
             "body": encryption.seal(body) if sealed else body,
             "sealed": sealed,
         }
-        postgres.change(_KEEP, values | kept)
+        postgres.execute(_KEEP, values | kept)
     return response
+
+
+def transaction_of(request: HttpRequest) -> AbstractContextManager[None]:
+    """For the writes of a POST: the transaction of `once`, which every refusal rolls back; without a key a new one."""
+    return nullcontext() if HEADER in request.headers else transaction.atomic()
 
 
 def forget() -> int:
@@ -80,9 +88,7 @@ def forget() -> int:
 def _begin(values: dict[str, Any]) -> bool:
     """Take the key; False where it has been used. Waits for the same request, if it is under way."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(_BEGIN, values | {"wait": f"{_WAIT}s"})
-            return cursor.fetchone() is not None
+        return postgres.execute(_BEGIN, values | {"wait": f"{_WAIT}s"}).fetchone() is not None
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
             raise

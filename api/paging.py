@@ -11,7 +11,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from pydantic import BaseModel
 
-from api.answers import answer
+from api.answers import to_json
 from api.problems import FieldError, invalid
 
 T = TypeVar("T")
@@ -19,11 +19,12 @@ Row = TypeVar("Row", bound=Model)
 
 SIZE = 50
 LARGEST = 200
+_LONG_PAGE = 1024 * 1024
 _SALT = "api.cursor"
 
 
 class Page(BaseModel, Generic[T]):
-    """`next` is the cursor of the following page, null on the last one."""
+    """`next` is the cursor of the following page, null on the last one. A page of long items is short."""
 
     items: list[T]
     next: str | None = None
@@ -37,15 +38,25 @@ def answer_page(
     show: Callable[[Row], Any],
     key: str = "pk",
 ) -> HttpResponse:
-    """The rows after `cursor`, the greatest `key` first, which is unique among them; with the `Link` header."""
-    if cursor is not None:
-        rows = rows.filter(**{f"{key}__lt": read(cursor, request)})
-    found = list(rows.order_by(f"-{key}")[: limit + 1])
+    """The rows after `cursor`, the greatest `key` first, which is unique among them; with the `Link` header.
+
+    They are read in chunks. No further one is read once the page has `_LONG_PAGE` characters: an item can have 128 KiB.
+    """
+    last = None if cursor is None else read(cursor, request)
+    items: list[str] = []
+    more = True
+    while more and len(items) < limit and sum(map(len, items)) < _LONG_PAGE:
+        behind = rows if last is None else rows.filter(**{f"{key}__lt": last})
+        chunk = min(SIZE, limit - len(items))
+        found = list(behind.order_by(f"-{key}")[: chunk + 1])
+        more = len(found) > chunk
+        items += [to_json(show(row)) for row in found[:chunk]]
+        last = getattr(found[:chunk][-1], key) if found else None
     following = None
-    if len(found) > limit:
-        last = getattr(found[limit - 1], key)
+    if more:
         following = make(request, last.isoformat() if isinstance(last, datetime) else str(last))
-    return link(answer({"items": [show(row) for row in found[:limit]], "next": following}), request, following)
+    page = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
+    return link(HttpResponse(page, content_type="application/json"), request, following)
 
 
 def make(request: HttpRequest, key: str) -> str:

@@ -63,9 +63,15 @@ class Problem(Exception):
         return response
 
 
+# A body can have 100,000 wrong fields, and each error is longer than its field.
+_MOST_ERRORS = 50
+
+
 def invalid(*errors: FieldError, kept: bool = False) -> Problem:
     """The body or a parameter is wrong: each error names its field and the remedy."""
-    return Problem(422, "invalid", "Something in this request is not valid.", "See errors.", errors, kept=kept)
+    shown = errors[:_MOST_ERRORS]
+    detail = "See errors." if shown == errors else f"See errors: the first {_MOST_ERRORS} of {len(errors):,}."
+    return Problem(422, "invalid", "Something in this request is not valid.", detail, shown, kept=kept)
 
 
 def not_found() -> Problem:

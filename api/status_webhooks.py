@@ -13,13 +13,14 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
 from api.answers import answer, secret_answer
-from api.fields import Body, Instant, written
-from api.problems import FieldError, Problem, conflict, invalid, not_found
+from api.channels.actions import too_many
+from api.fields import Body, Instant, Texts, written
+from api.problems import FieldError, conflict, invalid, not_found
 from notifications import providers
 from notifications.change_types import STATUS
 from notifications.channels import changes, verification
@@ -31,7 +32,17 @@ from people.user_lock import lock_user
 
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
-Types = Annotated[list[str], Field(examples=[["delivery.dead", "schedule.*"]])]
+Types = Annotated[Texts, Field(examples=[["delivery.dead", "schedule.*"]])]
+
+
+def _one_line_each(headers: dict[str, str]) -> dict[str, str]:
+    """The form has them as lines, so a colon in a name or a line break in a value would make other headers."""
+    if any(":" in name or len(f"{name}.{value}.".splitlines()) > 1 for name, value in headers.items()):
+        raise ValueError("Write names without a colon, and values in one line.")
+    return headers
+
+
+Headers = Annotated[dict[str, str], AfterValidator(_one_line_each)]
 _EXAMPLE: dict[str, Any] = {"url": "https://example.org/carillon", "types": ["delivery.*", "notification.failed"]}
 
 
@@ -44,7 +55,7 @@ class StatusWebhookBody(Body):
     types: Types
     label: str = Field("", max_length=80)
     secret: str = Field("", max_length=200)
-    headers: dict[str, str] = Field(default={}, description="Headers that the receiver requires.")
+    headers: Headers = Field(default={}, description="Headers that the receiver requires.")
     everybody: bool = False
 
 
@@ -124,22 +135,23 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
 @router.get("/{uuid:webhook_id}", response=StatusWebhook, summary="Read a status webhook")
 def read_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """Without its secrets."""
-    found = _own(request).filter(id=webhook_id).first()
-    if found is None:
-        raise not_found()
-    return _show(found)
+    return _show(_find(request, webhook_id))
 
 
 @router.patch("/{uuid:webhook_id}", response=StatusWebhook, summary="Change a status webhook")
 def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWebhookPatch) -> HttpResponse:
     """Other types count from now on. A new `url` gets a code, and nothing else until it is verified."""
+    read = _find(request, webhook_id)
+    provider, stored = providers.get(STATUS), changes.readable_destination(read)
+    given = body.model_dump(exclude_unset=True)
+    typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
+    details, label = change_form(typed, provider, stored), LabelForm({"label": given.get("label", read.label)})
+    # Looks at the address, which takes time, so outside of the lock.
+    _check(request, details, label)
+    after = provider.update(stored, details.cleaned_data)
     with _changing(request, webhook_id) as channel:
-        provider, stored = providers.get(STATUS), changes.readable_destination(channel)
-        given = body.model_dump(exclude_unset=True)
-        typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
-        details, label = change_form(typed, provider, stored), LabelForm({"label": given.get("label", channel.label)})
-        _check(request, details, label)
-        after = provider.update(stored, details.cleaned_data)
+        if changes.fingerprint(channel) != changes.fingerprint(read):
+            raise conflict("It has changed meanwhile. See current.", current=document(channel))
         with _refusals():
             changed = changes.change(channel, changes.fingerprint(channel), after, label.cleaned_data["label"])
             if changed.verified_at is None and changed.link_id != channel.link_id:
@@ -219,6 +231,13 @@ def _own(request: ApiRequest) -> Any:
     return Channel.objects.for_user(request.auth.user).filter(provider=STATUS)
 
 
+def _find(request: ApiRequest, webhook_id: UUID) -> Channel:
+    found: Channel | None = _own(request).filter(id=webhook_id).first()
+    if found is None:
+        raise not_found()
+    return found
+
+
 @contextmanager
 def _changing(request: ApiRequest, webhook_id: UUID) -> Iterator[Channel]:
     """Lock it in a transaction, if it is as `If-Match` says. Raises problems 404 and 412."""
@@ -238,7 +257,9 @@ def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:
 
 
 def _check(request: ApiRequest, *forms: Form) -> None:
-    if not address_checks.are_valid(request.auth.user_id, *forms):
+    # The answer to an Idempotency-Key is kept in the transaction of the operation.
+    look = "Idempotency-Key" not in request.headers
+    if not address_checks.are_valid(request.auth.user_id, *forms, look=look):
         raise invalid(
             *(
                 FieldError("(body)" if name == "__all__" else name, str(error))
@@ -257,9 +278,7 @@ def _refusals() -> Iterator[None]:
     except (changes.Refused, verification.Refused) as refusal:
         raise conflict(str(refusal)) from None
     except (codes.TooSoon, verification.TooMany) as refusal:
-        raise Problem(
-            429, "too-many-codes", "Too many codes or tests.", str(refusal), headers={"Retry-After": "60"}
-        ) from None
+        raise too_many(refusal) from None
 
 
 def _etag(channel: Channel) -> str:

@@ -1,8 +1,9 @@
-"""`script/bench api [--seconds N] [--rounds N] [--clients N] [--json]`: reads and creates of schedules over the API.
+"""`script/bench api [--seconds N] [--rounds N] [--clients N] [--requests N] [--json]`: reads and creates of schedules.
 
-The peer is a web process of the same kind with bare Django views that make the same read and the same insert: no
-middleware, token, limit, idempotency key, form or mirror. Both run at once, and take turns. `MiB` is the resident
-memory of the web process at the end, `grown` how much of it came after the first round.
+The peer is a web process of stock Django with bare views that make the same read and the same insert: no middleware,
+token, limit, idempotency key, form or mirror. Both take turns; a ratio is the median over the rounds. `CPU ms` is that
+of the web process for each request. `--requests` instead makes so many requests of our API, half of them creates, and
+reports the resident memory of the web process at 10, 50 and 100 % of them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import argparse
 import asyncio
 import itertools
 import json
+import math
+import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,6 +33,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of each round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--requests", type=int, default=0, help="measure memory over so many requests, not the speed")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment():
@@ -55,7 +61,7 @@ def main() -> None:
             "LOG_LEVEL": "WARNING",
         }
         bare = f"X-User: {person.pk}\r\n"
-        requests: dict[str, dict[str, Callable[[], bytes]]] = {
+        requests: Requests = {
             "reads": {
                 "ours": lambda: _request("GET", f"/api/v1/schedules/{schedule.id}", head),
                 "bare view": lambda: _request("GET", f"/read/{schedule.id}", bare),
@@ -65,42 +71,73 @@ def main() -> None:
                 "bare view": lambda: _request("POST", f"/create/{schedule.id}", bare, body),
             },
         }
-        webs = {
-            "ours": Web(web_command, "config.asgi:application", variables),
-            "bare view": Web(web_command, "bench.bare_views:application", variables),
-        }
-        found: dict[str, dict[str, Any]] = {name: {} for name in webs}
+        ours = Web(web_command, "config.asgi:application", variables)
         try:
-            for web in webs.values():
-                web.wait()
-            for kind, made in requests.items():
-                rates: dict[str, list[float]] = {name: [] for name in webs}
-                times: dict[str, list[float]] = {name: [] for name in webs}
-                memory = {}
-                for number in range(options.rounds + 1):
-                    for name, web in webs.items():
-                        seconds = options.seconds if number else 1.0  # the first round warms up
-                        load = _load(web.port, made[name], options.clients, seconds)
-                        rate, took = uvloop.run(load)
-                        if number:
-                            rates[name].append(rate)
-                            times[name] += took
-                        else:
-                            memory[name] = web.memory()
-                for name, web in webs.items():
-                    found[name] |= {
-                        f"{kind} a second": round(statistics.median(rates[name])),
-                        f"{kind} p99 ms": round(statistics.quantiles(times[name], n=100)[98] * 1000, 1),
-                        f"{kind} MiB": round(web.memory()),
-                        f"{kind} grown": round(web.memory() - memory[name], 1),
-                    }
+            ours.wait()
+            if options.requests:
+                _report_memory(ours, requests, options)
+                return
+            bare_view = Web(web_command, "bench.bare_views:application", variables)
+            try:
+                bare_view.wait()
+                _report_speed({"ours": ours, "bare view": bare_view}, requests, options)
+            finally:
+                bare_view.child.stop(3.0)
         finally:
-            for web in webs.values():
-                web.child.stop(3.0)
-    own = found.pop("ours")
-    peer = found["bare view"]
-    ratios = {kind: round(own[f"{kind} a second"] / peer[f"{kind} a second"], 2) for kind in ("reads", "writes")}
-    report("api", 0, own, found, ratios)
+            ours.child.stop(3.0)
+
+
+Requests = dict[str, dict[str, Callable[[], bytes]]]
+
+
+def _report_speed(webs: dict[str, Web], requests: Requests, options: argparse.Namespace) -> None:
+    found: dict[str, dict[str, Any]] = {name: {} for name in webs}
+    ratios = {}
+    for kind, made in requests.items():
+        for name, web in webs.items():  # warm up
+            uvloop.run(_load(web.port, made[name], options.clients, seconds=1.0))
+        rounds: dict[str, list[Round]] = {name: [] for name in webs}
+        for _ in range(options.rounds):
+            for name, web in webs.items():
+                cpu = web.cpu()
+                rate, took = uvloop.run(_load(web.port, made[name], options.clients, options.seconds))
+                rounds[name].append(Round(rate, (web.cpu() - cpu) / len(took), took))
+        for name, each in rounds.items():
+            found[name] |= {
+                f"{kind} a second": round(statistics.median(one.rate for one in each)),
+                f"{kind} CPU ms": round(statistics.median(one.cpu for one in each) * 1000, 2),
+                f"{kind} p99 ms": round(_p99([took for one in each for took in one.took]) * 1000, 1),
+            }
+        pairs = list(zip(rounds["ours"], rounds["bare view"], strict=True))
+        ratios[kind] = round(statistics.median(own.rate / peer.rate for own, peer in pairs), 2)
+        ratios[f"{kind} CPU"] = round(statistics.median(peer.cpu / own.cpu for own, peer in pairs), 2)
+    report("api", 0, found.pop("ours"), found, ratios)
+
+
+def _report_memory(web: Web, requests: Requests, options: argparse.Namespace) -> None:
+    made = [kind["ours"] for kind in requests.values()]
+    turn = itertools.cycle(made)
+    found: dict[str, float] = {}
+    done = 0
+    for percent in (10, 50, 100):
+        count = options.requests * percent // 100 - done
+        rate, _ = uvloop.run(_load(web.port, lambda: next(turn)(), options.clients, count=count))
+        done += count
+        found |= {f"MiB at {percent} %": round(web.memory(), 1), f"a second to {percent} %": round(rate)}
+    report("api", 0, found, {}, {})
+
+
+def _p99(took: list[float]) -> float:
+    return statistics.quantiles(took, n=100)[98]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Requests a second, CPU seconds of the web process for each, and the seconds that each took."""
+
+    rate: float
+    cpu: float
+    took: list[float]
 
 
 class Web:
@@ -136,6 +173,11 @@ class Web:
         lines = Path(f"/proc/{self.child.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
+    def cpu(self) -> float:
+        """CPU seconds that it has used."""
+        fields = Path(f"/proc/{self.child.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 def _create(head: str, body: str) -> bytes:
     return _request("POST", "/api/v1/schedules", f"{head}Idempotency-Key: {uuid4().hex}\r\n", body)
@@ -146,14 +188,17 @@ def _request(method: str, path: str, head: str, body: str = "") -> bytes:
     return f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}{length}\r\n{body}".encode()
 
 
-async def _load(port: int, make: Callable[[], bytes], clients: int, seconds: float) -> tuple[float, list[float]]:
-    """Requests a second, and the seconds that each took."""
+async def _load(
+    port: int, make: Callable[[], bytes], clients: int, seconds: float = math.inf, count: int = sys.maxsize
+) -> tuple[float, list[float]]:
+    """Make requests for so many seconds, or so many. Returns how many a second, and the seconds that each took."""
     took: list[float] = []
     end = time.perf_counter() + seconds
+    numbers = iter(range(count))
 
     async def client() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        while (began := time.perf_counter()) < end:
+        while (began := time.perf_counter()) < end and next(numbers, None) is not None:
             writer.write(make())
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             if b"\r\ncontent-length:" not in head:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar, overload
 from uuid import UUID
@@ -20,6 +21,7 @@ from django.db import (
     connections,
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import JSONField, Model
 from psycopg.rows import class_row, namedtuple_row
 from psycopg.types.datetime import TimestamptzLoader
 
@@ -50,6 +52,7 @@ def column(values: Iterable[UUID | datetime | float | bool | str | None]) -> str
 
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 
 
 @overload
@@ -100,6 +103,21 @@ def execute(statement: str, values: Mapping[str, Any], on: BaseDatabaseWrapper |
     own.prepare_threshold, own.prepared_max = 0, _REMEMBERED
     with database.wrap_database_errors:
         return psycopg.Cursor(own, row_factory=namedtuple_row).execute(statement, values)
+
+
+def columns(model: type[Model], alias: str) -> str:
+    """The columns of `model` for a SELECT, as `instance` takes them."""
+    return ", ".join(f"{alias}.{field.column} AS {alias}_{field.column}" for field in model._meta.concrete_fields)
+
+
+def instance(model: type[M], values: Sequence[Any]) -> M:
+    """The instance of a row that begins with `columns`. Faster than a queryset, which writes its SQL each time."""
+    fields = model._meta.concrete_fields
+    read = [
+        json.loads(one) if isinstance(one, str) and type(field) is JSONField else one
+        for field, one in zip(fields, values, strict=False)
+    ]
+    return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in fields], read)
 
 
 # Survives a restart or failover. Shorter than the rest of a lease (90 s) after the longest send (60 s).

@@ -35,9 +35,11 @@ def read(raw: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Bad(f"The name “{twice[:80]}” is there twice.".encode("utf-8", "replace").decode())
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise Bad(f"The name “{name[:80]}” is there twice.".encode("utf-8", "replace").decode())
+            seen.add(name)
     return found
 
 

@@ -1,31 +1,65 @@
 """The web application. Its threads share a pool of database connections."""
 
+import asyncio
+import contextvars
 import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import IO, Any
 
 import django
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIHandler
-from django.http import HttpRequest, HttpResponseBase
+from django.core import signals
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.http import HttpResponseBase
+from django.urls import set_script_prefix
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
 from config import unavailable
-from config.body_limit import BodyLimit
+from config.body_limit import BodyLimit, Receive, Send
 from config.middleware import UTF8Request
+
+_THREADS = 64  # more than connections to the database: a few requests also wait for other hosts
 
 
 class Handler(ASGIHandler):
-    """Runs middleware and view in one thread, without a change to the event loop and back at each middleware."""
+    """Runs each request whole in one thread, which later ones use again.
+
+    Django starts a thread for each request and changes between it and the event loop three times. There are no
+    streaming responses.
+    """
 
     request_class = UTF8Request
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="request")
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async=False)
 
-    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        response: HttpResponseBase = await sync_to_async(self.get_response, thread_sensitive=True)(request)
-        return response
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise ValueError(f"Only HTTP is served, not {scope['type']}.")
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        # A copy, so that no request sees what an earlier one of its thread has set.
+        respond = partial(contextvars.copy_context().run, self._respond, scope, body)
+        await self.send_response(await asyncio.get_running_loop().run_in_executor(self._threads, respond), send)
+
+    def _respond(self, scope: dict[str, Any], body: IO[bytes]) -> HttpResponseBase:
+        with body:
+            set_script_prefix(get_script_prefix(scope))
+            signals.request_started.send(sender=self.__class__, scope=scope)
+            request, refusal = self.create_request(scope, body)
+            response = refusal if request is None else self.get_response(request)
+            assert response is not None  # noqa: S101  # either of both is there
+            response.close()  # returns the connection to the database
+            return response
 
 
 unavailable.wait_briefly()

@@ -55,20 +55,6 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIND_PROXY", False) else None
 SECURE_REDIRECT_EXEMPT = [r"^healthz(/(clock|queues))?$"]
-# Nothing inline, nothing from other hosts. `middleware.py` adds two exceptions for the admin.
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": ["'none'"],
-        "script-src": ["'self'"],
-        "style-src": ["'self'"],
-        "img-src": ["'self'", "data:"],
-        "font-src": ["'self'"],
-        "connect-src": ["'self'"],
-        "form-action": ["'self'"],
-        "base-uri": ["'none'"],
-        "frame-ancestors": ["'none'"],
-    }
-}
 # Forms report a text that is too long. Larger bodies are refused unread (see body_limit.py).
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
@@ -113,7 +99,6 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "pgtrigger",
-    "csp",
     "django_htmx",
     "django_celery_beat",
     "django_celery_results",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -38,12 +39,16 @@ class FactorFirst:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        code_forms = (reverse("mfa_authenticate"), reverse("mfa_reauthenticate"))
-        guarded = request.path.startswith(reverse("mfa_index")) or request.path == reverse("people:token-new")
-        if not guarded or request.path in code_forms:
+        guarded = request.path.startswith(_path("mfa_index")) or request.path == _path("people:token-new")
+        if not guarded or request.path in (_path("mfa_authenticate"), _path("mfa_reauthenticate")):
             return None
         if not request.user.is_authenticated:
             return None
         if not second_factor.is_set_up(request.user) or second_factor.was_shown(request, request.user):
             return None
         return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': request.path})}")
+
+
+@cache
+def _path(name: str) -> str:
+    return reverse(name)

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -37,10 +36,9 @@ _SHOWN = 6
 _USE_WRITTEN = timedelta(minutes=1)
 
 
-_TOKEN, _USER = ([field.attname for field in model._meta.concrete_fields] for model in (ApiToken, User))
 # Every call pays for it: its plan is kept, and Django does not write its text again.
 _FIND = f"""
-SELECT {", ".join(f"t.{name} AS t_{name}" for name in _TOKEN)}, {", ".join(f"u.{name} AS u_{name}" for name in _USER)}
+SELECT {postgres.columns(ApiToken, "t")}, {postgres.columns(User, "u")}
   FROM people_apitoken t JOIN people_user u ON u.id = t.user_id
  WHERE t.hashed = %(hashed)s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.is_active
 """  # noqa: S608  # names of columns
@@ -75,8 +73,8 @@ def find(token: str) -> ApiToken | None:
     row = postgres.execute(_FIND, {"hashed": _hash(token)}).fetchone()
     if row is None:
         return None
-    found = ApiToken.from_db(DEFAULT_DB_ALIAS, _TOKEN, row[: len(_TOKEN)])
-    found.user = User.from_db(DEFAULT_DB_ALIAS, _USER, row[len(_TOKEN) :])
+    found = postgres.instance(ApiToken, row)
+    found.user = postgres.instance(User, row[len(ApiToken._meta.concrete_fields) :])
     if settings.SECOND_FACTOR_FOR_STAFF and found.user.is_staff and not second_factor.is_set_up(found.user):
         return None
     return found

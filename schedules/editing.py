@@ -79,13 +79,13 @@ def limit_reached(user: User) -> bool:
     return Schedule.objects.filter(user=user, deleted_at=None).count() >= most
 
 
-@transaction.atomic
 def create(
     user: User, draft: Draft, now: datetime, schedule_id: UUID | None = None, by: User | None = None
 ) -> Schedule:
     """Create a schedule of `user`, whose time zone becomes theirs if they have none.
 
-    Raises IntegrityError if `schedule_id`, the id from a form, exists already.
+    The caller's transaction holds the person's lock. Raises IntegrityError if `schedule_id`, the id from a form, exists
+    already.
     """
     schedule = Schedule(user=user, id=schedule_id or uuid7())
     _apply(schedule, draft)

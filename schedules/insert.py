@@ -11,7 +11,7 @@ from django.db.models import Model
 from django.db.models.expressions import DatabaseDefault
 from django_celery_beat.models import PeriodicTask
 
-from common.postgres import column, query
+from common.postgres import column, execute
 from notifications.models import Channel
 from schedules import mirror
 from schedules.models import Schedule, ScheduleEvent
@@ -23,7 +23,7 @@ WITH {timing}, task AS (
                NULL::django_celery_beat_periodictask,
                %(task)s::jsonb || jsonb_build_object(
                    'id', nextval(pg_get_serial_sequence('django_celery_beat_periodictask', 'id')),
-                   'date_changed', now(), %(timing_column)s, timing.id
+                   'date_changed', now(), %(timing_column)s::text, timing.id
                )
            ) AS row
     RETURNING id
@@ -40,7 +40,7 @@ WITH {timing}, task AS (
     SELECT schedule.id, unnest(%(channels)s::uuid[]) FROM schedule
 ), event AS (
     INSERT INTO schedules_scheduleevent (schedule_id, what, at, by_id, version, detail)
-    SELECT schedule.id, %(what)s, %(at)s, %(by)s, %(version)s, %(detail)s::jsonb FROM schedule
+    SELECT schedule.id, %(what)s, %(at)s, %(by)s::bigint, %(version)s::int, %(detail)s::jsonb FROM schedule
 )
 SELECT periodic_task_id, created_at FROM schedule
 """
@@ -52,7 +52,7 @@ def insert(schedule: Schedule, channels: Sequence[Channel], event: ScheduleEvent
     shared, values = mirror.shared(timing)
     task = PeriodicTask(**mirror.fields(schedule))
     statement = _INSERT.format(timing=shared)
-    [row] = query(
+    row = execute(
         statement,
         values
         | {
@@ -66,7 +66,7 @@ def insert(schedule: Schedule, channels: Sequence[Channel], event: ScheduleEvent
             "version": event.version,
             "detail": json.dumps(event.detail),
         },
-    )
+    ).fetchone()
     schedule.periodic_task_id = row.periodic_task_id
     schedule.created_at = schedule.updated_at = row.created_at
     schedule._state.adding, schedule._state.db = False, "default"

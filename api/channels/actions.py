@@ -65,7 +65,7 @@ def send_code(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     try:
         verification.send_code(channel, timezone.now())
     except REFUSALS as refusal:
-        raise _too_many(str(refusal)) from None
+        raise too_many(refusal) from None
     return HttpResponse(status=202)
 
 
@@ -78,7 +78,7 @@ def test_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     try:
         delivery = Delivery.objects.get(id=changes.send_test(channel, timezone.now()))
     except verification.TooMany as refusal:
-        raise _too_many(str(refusal)) from None
+        raise too_many(refusal) from None
     sent = {"notification_id": str(delivery.notification_id), "delivery_id": str(delivery.id)}
     return answer(sent, 202, Location=reverse("api:read_notification", args=[delivery.notification_id]))
 
@@ -92,5 +92,8 @@ def enable_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     return show(Channel.objects.get(id=channel_id))
 
 
-def _too_many(detail: str) -> Problem:
-    return Problem(429, "too-many-messages", "No message was sent.", detail)
+def too_many(refusal: Exception) -> Problem:
+    """Only a pause has a `Retry-After`: a limit of a day is nothing to wait for."""
+    seconds = round(codes.PAUSE.total_seconds())
+    headers = {"Retry-After": str(seconds)} if isinstance(refusal, codes.TooSoon) else {}
+    return Problem(429, "too-many-messages", "No message was sent.", str(refusal), headers=headers)

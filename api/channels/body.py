@@ -26,7 +26,7 @@ Fields = dict[str, str | None]
 class NewChannel(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
 
-    kind: str = Field(description="One of those that `GET /channels/kinds` lists.")
+    kind: str = Field(max_length=100, description="One of those that `GET /channels/kinds` lists.")
     label: str = Field("", description="At most 80 characters; without one, the name of the kind.")
     fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
 
@@ -51,12 +51,12 @@ def provider_of(kind: str) -> Provider:
         raise invalid(FieldError("kind", str(error))) from None
 
 
-def cleaned(body: NewChannel, user: User) -> tuple[Mapping[str, Any], str]:
-    """The provider's cleaned data, and the label. Raises a 422 problem."""
+def cleaned(body: NewChannel, user: User, *, look: bool) -> tuple[Mapping[str, Any], str]:
+    """The provider's cleaned data, and the label; `look` as in `address_checks`. Raises a 422 problem."""
     provider = provider_of(body.kind)
     _refuse_unknown(body.fields, provider.form.base_fields)
     details, label = provider.form(body.fields), LabelForm({"label": body.label})
-    if not address_checks.are_valid(user.pk, details, label):
+    if not address_checks.are_valid(user.pk, details, label, look=look):
         raise invalid(*errors(details, "fields"), *errors(label))
     return details.cleaned_data, label.cleaned_data["label"]
 

@@ -77,7 +77,8 @@ def list_kinds(request: ApiRequest) -> HttpResponse:
 def add_channel(request: ApiRequest, body: NewChannel) -> HttpResponse:
     """Sends a code to it, unless it is yours already. Enter the code with `verify`; until then it gets nothing else."""
     user = request.auth.user
-    cleaned, label = bodies.cleaned(body, user)
+    # The answer to an Idempotency-Key is kept in the transaction of the operation.
+    cleaned, label = bodies.cleaned(body, user, look="Idempotency-Key" not in request.headers)
     try:
         channel = changes.add(user, body.kind, cleaned, label)
     except changes.SecondInbox:

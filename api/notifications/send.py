@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.access import ApiRequest
 from api.answers import answer
 from api.channels.body import errors
-from api.fields import Body, Data, Instant
+from api.fields import Body, Data, Instant, Texts
 from api.notifications.status import router
 from api.problems import FieldError, Problem, invalid
 from notifications.deliveries import send
@@ -42,7 +42,7 @@ class MessageBody(Body):
 
     title: str = Field(description="At most 200 characters, sent as they are.")
     body: str = Field("", description="At most 10,000 characters, sent as they are.")
-    channels: list[str] = Field(description="Ids of your channels. Each gets the message.")
+    channels: Texts = Field(description="Ids of your channels. Each gets the message.")
     send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
     category: str = Field("", description="A word of yours. Webhooks get it.")
@@ -66,9 +66,7 @@ class MessageForm(forms.Form):
         max_length=LONGEST_BODY,
         error_messages={"max_length": "This text is %(show_value)d characters long; at most %(limit_value)d are sent."},
     )
-    channels = ChannelsField(
-        queryset=Channel.objects.none(), error_messages=ReminderForm.base_fields["channels"].error_messages
-    )
+    channels = ChannelsField(error_messages=ReminderForm.base_fields["channels"].error_messages)
     category = forms.SlugField(
         required=False, max_length=50, error_messages=ReminderForm.base_fields["category"].error_messages
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, field_validator
 
-from api.fields import Body
+from api.fields import Body, Texts
 from api.problems import FieldError, Problem, invalid
 from api.schedules import document, timing
 from api.schedules.timing import Timing
@@ -39,7 +39,7 @@ class ScheduleBody(Body):
     body: str = Field("", description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.")
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
-    channels: list[str] = Field(description="Ids of your channels.")
+    channels: Texts = Field(description="Ids of your channels.")
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
         None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
@@ -47,7 +47,7 @@ class ScheduleBody(Body):
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
     starts_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires before it.")
     ends_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires after it.")
-    excluded: list[str] = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
+    excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
     max_count: int | None = Field(None, description="How often it fires at most.")
     misfire: str = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
     grace: int = Field(60, description="Seconds of delay that do not count as missed.")
@@ -72,7 +72,7 @@ class SchedulePatch(ScheduleBody):
 
     title: str = Field(None)  # type: ignore[assignment]  # absent, never null
     timing: Timing = Field(None)  # type: ignore[assignment]
-    channels: list[str] = Field(None)  # type: ignore[arg-type]
+    channels: Texts = Field(None)  # type: ignore[arg-type]
 
 
 def draft(body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None) -> Draft:

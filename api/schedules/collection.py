@@ -8,19 +8,18 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.http import HttpResponse
-from django.urls import reverse
 from ninja import Query, Router
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
-from api.answers import answer
 from api.fields import Instant, Search
+from api.idempotency import transaction_of
 from api.problems import not_found
 from api.schedules import body as bodies
-from api.schedules.access import changing, own, show
+from api.schedules.access import changing, show, show_own
 from api.schedules.body import ScheduleBody, SchedulePatch
 from api.schedules.document import ScheduleDocument, document
-from people.user_lock import lock_user
+from people.user_lock import lock_in_transaction, lock_user
 from schedules import editing, words
 from schedules.editing import Draft
 from schedules.firing import fire
@@ -55,19 +54,18 @@ def list_schedules(
 @router.post("", response={201: ScheduleDocument}, summary="Create a schedule")
 def create_schedule(request: ApiRequest, body: ScheduleBody) -> HttpResponse:
     """It fires from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
-    now = fire.read_clock().now
-    with lock_user(request.auth.user):
+    with transaction_of(request):
+        now = lock_in_transaction(request.auth.user)
         draft = bodies.draft(body, request.auth.user, now)
         schedule = editing.create(request.auth.user, draft, now)
-    shown = document(schedule, [channel.id for channel in draft.channels])
-    location = reverse("api:read_schedule", args=[schedule.id])
-    return answer(shown, 201, Location=location, ETag=versions.etag(schedule.version))
+    location = f"{request.path}/{schedule.id}"
+    return show(schedule, [channel.id for channel in draft.channels], 201, Location=location)
 
 
 @router.get("/{uuid:schedule_id}", response=ScheduleDocument, summary="Read a schedule")
 def read_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """`ETag` is its version: send it as `If-Match` with a change."""
-    return show(own(request, schedule_id))
+    return show_own(request, schedule_id)
 
 
 @router.put("/{uuid:schedule_id}", response=ScheduleDocument, summary="Replace a schedule")

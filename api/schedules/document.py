@@ -99,7 +99,7 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
     """`channels` are the ids of its channels, in order (None: read here)."""
     if channels is None:
         channels = [channel.id for channel in schedule.ordered_channels()]
-    return _timing(schedule) | {
+    return {
         "id": str(schedule.id),
         "type": "reminder",
         "state": schedule.state,
@@ -129,7 +129,7 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
         "error": schedule.error,
         "created": written(schedule.created_at),
         "updated": written(schedule.updated_at),
-    }
+    } | _timing(schedule)
 
 
 def _timing(schedule: Schedule) -> dict[str, Any]:

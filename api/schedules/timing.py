@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, FailFast, Field
 
 from api.fields import Body, Instant
 from api.problems import FieldError, Problem, invalid
@@ -43,7 +43,7 @@ class Daily(Body):
 
 
 class Weekly(Daily):
-    days: list[int] = Field(description="0 is Monday.", examples=[[0, 3]])
+    days: Annotated[list[int], FailFast()] = Field(description="0 is Monday.", examples=[[0, 3]])
 
 
 class Monthly(Daily):

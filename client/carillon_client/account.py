@@ -16,17 +16,20 @@ def file() -> Path:
 
 
 def read() -> tuple[str, str]:
-    """The URL and the token."""
+    """The URL and the token. The stored token goes to no other server than its own."""
     url, token = os.environ.get("CARILLON_URL"), os.environ.get("CARILLON_TOKEN")
     if url and token:
         return url, token
     try:
         kept = json.loads(file().read_text())
-        return url or str(kept["url"]), token or str(kept["token"])
+        there, stored = str(kept["url"]), str(kept["token"])
     except FileNotFoundError:
         raise CarillonError("You are not signed in. Run: carillon login URL") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CarillonError(f"{file()} cannot be read ({type(error).__name__}). Run: carillon login URL") from None
+    if url and not token and url.rstrip("/") != there.rstrip("/"):
+        raise CarillonError(f"You are signed in to {there}, not to {url}. Set CARILLON_TOKEN too, or sign in there.")
+    return url or there, token or stored
 
 
 def write(url: str, token: str) -> Path:

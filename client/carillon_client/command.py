@@ -84,6 +84,8 @@ def _add_channels(parser: argparse.ArgumentParser) -> None:
 
 
 def _login(options: argparse.Namespace) -> None:
+    if not options.url.startswith(("https://", "http://")):
+        raise ValueError(f"“{options.url}” is no address. Write it with https://, as https://carillon.example.org.")
     token = getpass.getpass("Token (from the settings page): ") if sys.stdin.isatty() else sys.stdin.readline()
     with Client(options.url, token.strip()) as client:
         me = client.me()
@@ -128,7 +130,7 @@ def _send(options: argparse.Namespace) -> None:
         sent = client.notifications.send(
             options.title, channels, body=options.body, send_at=at, urgent=options.urgent, key=options.key
         )
-    _print(options, sent, [f"{sent['id']}  accepted, for {len(sent['deliveries'])} channels"])
+    _print(options, sent, [f"{sent['id']}  accepted; channels: {len(sent['deliveries'])}"])
 
 
 def _dead_letters(options: argparse.Namespace) -> None:
@@ -146,7 +148,7 @@ def _replay(options: argparse.Namespace, client: Client) -> None:
     done = {
         cause: client.dead_letters.replay_all(cause=cause, per_minute=options.per_minute) for cause in sorted(causes)
     }
-    lines = [f"{cause}: {one['replayed']} are sent again, {one['stale']} are too old" for cause, one in done.items()]
+    lines = [f"{cause}: sent again {one['replayed']}, too old {one['stale']}" for cause, one in done.items()]
     _print(options, done, lines or ["No dead letters."])
 
 

@@ -126,7 +126,9 @@ def _text(value: Any) -> str:
 
 
 def _may_repeat(response: requests.Response) -> bool:
-    if response.status_code in (429, 503):
+    if response.status_code == 429:
+        return "Retry-After" in response.headers  # without it, a limit of a day
+    if response.status_code == 503:
         return True
     return response.status_code == 409 and "in-flight" in response.text
 

@@ -49,9 +49,11 @@ def is_refused(kind: str, address: object) -> bool:
 
 def send_code(channel: Channel, now: datetime) -> None:
     """Send a new code to `channel` and invalidate the last one. Raises `codes.TooSoon`, Refused, TooMany."""
-    if is_refused(channel.provider, channel.address.get("address")):
-        raise Refused(mailboxes.REFUSED)
     with lock_user(channel.user):
+        # Another request may have changed the address meanwhile: it is the new one's reader who gets the code.
+        channel.refresh_from_db()
+        if is_refused(channel.provider, channel.address.get("address")):
+            raise Refused(mailboxes.REFUSED)
         spend_test(channel.user, now)
         _pause(channel, now)
         codes.renew(channel.id, now)
@@ -117,15 +119,13 @@ def _recipient(channel: Channel) -> str:
 
 def confirm(channel: Channel, typed: str, now: datetime) -> bool:
     """Verify the channel if `typed` is the code that was sent; return whether it was. Raises `codes.Spent`."""
-    if not codes.check(channel.id, typed, now):
-        return False
-    accept(channel)
-    return True
+    return codes.check(channel.id, typed, now) and accept(channel)
 
 
-def accept(channel: Channel) -> None:
-    """Mark the channel as verified."""
-    Channel.objects.filter(id=channel.id, verified_at=None).update(verified_at=Now())
+def accept(channel: Channel) -> bool:
+    """Mark the channel as verified, unless its address has changed since it was read. Returns whether it was marked."""
+    unchanged = Channel.objects.filter(id=channel.id, link_id=channel.link_id, verified_at=None)
+    return unchanged.update(verified_at=Now()) == 1
 
 
 def spend_test(user: User, now: datetime) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.forms.widgets import Input
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
@@ -63,7 +63,8 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             made_as = form.cleaned_data["made_as"]
             try:
-                schedule = editing.create(owner, form.draft(), now, made_as, _operator(request))
+                with transaction.atomic():
+                    schedule = editing.create(owner, form.draft(), now, made_as, _operator(request))
             except IntegrityError:  # the same form, sent twice
                 return _to(get_object_or_404(Schedule, id=made_as, user=owner))
             model_admin.log_addition(request, schedule, "Added.")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -27,7 +27,8 @@ def new(request: PersonRequest) -> HttpResponse:
         return redirect("schedules:detail", made.id)
     if form.is_valid():
         try:
-            schedule = editing.create(request.user, form.draft(), now, form.cleaned_data["made_as"])
+            with transaction.atomic():
+                schedule = editing.create(request.user, form.draft(), now, form.cleaned_data["made_as"])
         except IntegrityError:  # the same form, sent twice at once
             return redirect("schedules:detail", form.cleaned_data["made_as"])
         messages.success(request, f"“{schedule.title}” is created.")

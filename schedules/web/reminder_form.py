@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from typing import Any, cast
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
-from django.db.models import Q
 from django.http import QueryDict
 from django.utils import timezone
 
+from common import postgres
 from common.uuid7 import is_recent, uuid7
 from notifications import text
+from notifications.change_types import STATUS
 from notifications.models import Channel
 from people.models import User
 from schedules import editing, words
@@ -46,12 +49,15 @@ class TextField(TemplateField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
-class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Some of the channels in `own`, which are read once, for the choices and the check."""
+class ChannelsField(forms.MultipleChoiceField):
+    """Some of the channels in `own`."""
 
     own: Sequence[Channel] = ()
 
-    def clean(self, value: Any) -> list[Channel]:  # type: ignore[override]  # Django's own gives a queryset
+    def offer(self, own: Sequence[Channel]) -> None:
+        self.own, self.choices = own, [(str(channel.id), str(channel)) for channel in own]
+
+    def clean(self, value: Any) -> list[Channel]:  # Django's own gives the ids
         chosen = {str(one).lower().replace("-", "") for one in value or ()}
         if not chosen:
             raise ValidationError(self.error_messages["required"], code="required")
@@ -59,6 +65,25 @@ class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
         if len(found) < len(chosen):
             raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
         return found
+
+
+# As `Channel.objects.for_user(…).for_messages()`, those that work or are in the schedule. And how many schedules there
+# are: without a channel, no form is valid anyway.
+_OFFERED = f"""
+SELECT {postgres.columns(Channel, "c")},
+       (SELECT count(*) FROM schedules_schedule WHERE user_id = %(user)s AND deleted_at IS NULL) AS schedules
+  FROM notifications_channel c
+ WHERE c.user_id = %(user)s AND c.removed_at IS NULL AND c.provider <> %(status)s
+   AND (c.verified_at IS NOT NULL AND c.disabled_at IS NULL OR c.id = ANY(%(attached)s::uuid[]))
+ ORDER BY c.id
+"""  # noqa: S608  # names of columns
+
+
+class SharedFields(dict[str, forms.Field]):
+    """Fields that all forms of a class share: Django copies each of them, with its widget, for every form."""
+
+    def __deepcopy__(self, memo: object) -> dict[str, forms.Field]:
+        return dict(self)
 
 
 class ReminderForm(OrderForm, LateForm, TimingForm):
@@ -84,7 +109,6 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
     )
     channels = ChannelsField(
         label="Channels",
-        queryset=Channel.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Choose at least one channel.",
@@ -110,26 +134,28 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
     def __init__(
         self, data: Mapping[str, Any] | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
     ) -> None:
-        usable = Q(verified_at__isnull=False, disabled_at=None)
         if schedule is None:
             initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
+            attached = []
         else:
-            attached = set(schedule.channels.values_list("id", flat=True))
-            usable |= Q(id__in=attached)
             initial = typed(schedule) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
             initial["one_by_one"] = "order" if schedule.channel_order else ""
-        own = Channel.objects.for_user(user).for_messages().filter(usable)
+            attached = list(schedule.channels.values_list("id", flat=True))
+        rows = postgres.execute(_OFFERED, {"user": user.pk, "status": STATUS, "attached": attached}).fetchall()
+        own = [postgres.instance(Channel, row) for row in rows]
         initial["channels"] = [channel.id for channel in own] if schedule is None else attached
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
-        self._user, self._is_new = user, schedule is None
+        self._is_new = schedule is None
+        self._limit_reached = bool(rows) and rows[0].schedules >= settings.MOST_SCHEDULES
         self._stored_data = None if schedule is None else schedule.data
-        field = cast(ChannelsField, self.fields["channels"])
-        field.queryset, field.own = own, list(own)
-        self.add_positions(list(own), [] if schedule is None else schedule.channel_order)
+        self.fields["channels"] = field = copy(cast(ChannelsField, self.fields["channels"]))
+        field.widget = copy(field.widget)
+        field.offer(own)
+        self.add_positions(own, [] if schedule is None else schedule.channel_order)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self._is_new and editing.limit_reached(self._user):
+        if self._is_new and self._limit_reached:
             self.add_error(None, words.limit_reached())
         if self._is_new and not self._is_fresh():
             self._retype("made_as", str(uuid7()))
@@ -177,3 +203,6 @@ class ReminderForm(OrderForm, LateForm, TimingForm):
             **{name: cleaned[name] for name in _PLAIN},
             data=self._stored_data,
         )
+
+
+ReminderForm.base_fields = SharedFields(ReminderForm.base_fields)

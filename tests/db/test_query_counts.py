@@ -15,7 +15,7 @@ from tests.make import make_channel, make_schedule
 PAGES = {
     "/reminders/": 8,
     "/reminders/?q=plants&state=active": 8,
-    "/reminders/new/": 7,
+    "/reminders/new/": 6,
     "/reminders/{schedule}/": 14,
     "/reminders/{schedule}/explain/": 13,
     "/channels/": 6,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from importlib import import_module
 
 import pytest
 from allauth.account.models import EmailAddress
 from asgiref.testing import ApplicationCommunicator
 from django.core import mail
+from django.core.signals import request_started
 from django.test import Client
 from pytest_django import Settings
 
@@ -112,6 +115,26 @@ def test_an_odd_charset_is_refused_and_breaks_nothing(ask: Ask, charset: str, ki
     for method in ("GET", "POST"):
         status, page = ask(method, f"{kind}; charset={charset}", body)
         assert (status, b"<html" in page) == (400, True)
+
+
+def test_requests_share_threads_and_none_sees_what_an_earlier_one_set(ask: Ask) -> None:
+    leftover: ContextVar[bool] = ContextVar("leftover", default=False)
+    seen: list[tuple[int, bool]] = []
+
+    def note(**_: object) -> None:
+        seen.append((threading.get_ident(), leftover.get()))
+        leftover.set(True)
+
+    request_started.connect(note)
+    try:
+        for _ in range(20):
+            ask("GET", FORM, b"")
+    finally:
+        request_started.disconnect(note)
+    threads = {thread for thread, _ in seen}
+    assert len(seen) == 20 > len(threads)
+    assert threading.get_ident() not in threads
+    assert not any(set_before for _, set_before in seen)
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "UTF-8", "utf8", "us-ascii", '"utf-8"'])

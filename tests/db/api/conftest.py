@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.http import HttpResponse
 from django.test import Client
 
+from api.schedules import collection
 from people import tokens
 from people.models import User
+from people.user_lock import lock_in_transaction
+from schedules.firing import fire
+from schedules.firing.fire import Clock
 
 EVERYTHING = tuple(tokens.SCOPES)
 
@@ -35,6 +42,21 @@ class Api:
 
     def post(self, path: str, body: Any = None, **headers: str) -> HttpResponse:
         return self("POST", path, body, **headers)
+
+
+@contextmanager
+def clock_at(instant: datetime) -> Iterator[None]:
+    """The database's clock shows `instant` to whoever creates or changes a schedule."""
+
+    def lock(user: User) -> datetime:
+        lock_in_transaction(user)
+        return instant
+
+    with (
+        patch.object(fire, "read_clock", lambda: Clock(instant, None)),
+        patch.object(collection, "lock_in_transaction", lock),
+    ):
+        yield
 
 
 @pytest.fixture

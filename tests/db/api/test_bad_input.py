@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -146,6 +147,31 @@ def test_a_wrong_field_of_a_patch_is_named_and_nothing_is_written(
     assert [one["field"] for one in errors] == [field]
     assert Schedule.objects.get().version == 1
     assert ScheduleEvent.objects.count() == 1
+
+
+def test_the_last_of_many_names_that_is_there_twice_is_found_at_once(api: Api) -> None:
+    names = [f'"{number:x}":0' for number in range(25_000)]
+    before = time.process_time()
+    detail = is_problem(api.post("/schedules", f"{{{','.join([*names, names[-1]])}}}".encode()), 400, "bad-json")[
+        "detail"
+    ]
+    assert f"{24_999:x}" in detail
+    assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize("field", ["channels", "excluded"])
+def test_only_the_first_of_very_many_wrong_items_is_named(api: Api, inbox: Channel, field: str) -> None:
+    body = body_of(channels=[str(inbox.id)]) | {field: [1] * 120_000}
+    answer = api.post("/schedules", json.dumps(body, separators=(",", ":")).encode())
+    assert [one["field"] for one in is_problem(answer, 422, "invalid")["errors"]] == [f"{field}.0"]
+
+
+def test_the_answer_to_very_many_wrong_fields_is_short(api: Api) -> None:
+    answer = api.post("/schedules", {f"{number:x}": 0 for number in range(20_000)})
+    problem = is_problem(answer, 422, "invalid")
+    assert len(problem["errors"]) == 50
+    assert "20,003" in problem["detail"]
+    assert len(answer.content) < 10_000
 
 
 def test_two_timings_are_refused_by_their_names(api: Api, inbox: Channel) -> None:

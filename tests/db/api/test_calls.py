@@ -87,3 +87,11 @@ def test_the_limit_fails_open_while_redis_is_away(api: Api, settings: Settings) 
 
 def test_an_unknown_path_is_a_404(api: Api) -> None:
     assert api.get("/nothing").status_code == 404
+
+
+def test_a_token_of_fewer_scopes_gets_no_answer_that_was_kept_for_another(api: Api, ada: User) -> None:
+    body = {"kind": "webhook", "fields": {"url": "https://example.org/"}}
+    made = api.post("/channels", body, Idempotency_Key="k")
+    assert (made.status_code, Api(ada).post("/channels", body, Idempotency_Key="k").content) == (201, made.content)
+    for scopes in ((), ("read",), ("read", "schedules")):
+        assert Api(ada, scopes).post("/channels", body, Idempotency_Key="k").json()["code"] == "key-reused"

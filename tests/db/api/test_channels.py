@@ -82,6 +82,7 @@ def test_a_second_code_within_a_minute_is_refused(api: Api) -> None:
     key = api.post("/channels", MAIL).json()["id"]
     refused = api.post(f"/channels/{key}/code")
     assert (refused.status_code, refused.json()["code"]) == (429, "too-many-messages")
+    assert refused["Retry-After"] == "60"
     assert Notification.objects.count() == 1
 
 

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from api.schedules.body import ScheduleBody, SchedulePatch
 from api.schedules.document import ScheduleDocument
+from api.v1 import api as api_of_v1
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.make import make_channel
@@ -55,3 +56,7 @@ def test_the_examples_are_valid(schema: dict[str, Any], api: Api, ada: User) -> 
     made = api.post("/schedules", body | {"channels": [str(make_channel(ada).id)]})
     assert made.status_code == 201
     assert made.json().keys() == examples["ScheduleDocument"][0].keys()
+
+
+def test_the_document_is_made_once() -> None:
+    assert api_of_v1.get_openapi_schema() is api_of_v1.get_openapi_schema()

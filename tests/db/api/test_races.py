@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.http import HttpResponse
 from pytest_django import Settings
 
@@ -65,3 +67,47 @@ def test_a_run_with_a_key_sends_once(api: Api, ada: User) -> None:
     made = make_schedule(ada, now=fire.read_clock().now)
     assert at_once(lambda: api.post(f"/schedules/{made.id}/run", Idempotency_Key="once")) == {202: AT_ONCE}
     assert Occurrence.objects.count() == 1
+
+
+@pytest.fixture
+def hanging(settings: Settings) -> Iterator[socket.socket]:
+    """A server that never answers the TLS handshake."""
+    settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(10)
+        yield listener
+
+
+def url_of(listener: socket.socket) -> str:
+    return f"https://127.0.0.1:{listener.getsockname()[1]}/"
+
+
+def test_a_change_that_waits_for_an_address_locks_nothing(api: Api, ada: User, hanging: socket.socket) -> None:
+    made = make_channel(ada, "status", address={"url": "https://example.org/", "types": ["delivery.*"]})
+
+    def change() -> int:
+        try:
+            return api("PATCH", f"/status-webhooks/{made.id}", {"url": url_of(hanging)}).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        changing = pool.submit(change)
+        with hanging.accept()[0], transaction.atomic():
+            assert User.objects.select_for_update(nowait=True).get(pk=ada.pk)
+            assert not changing.done()
+        assert changing.result() == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/channels", {"kind": "webhook", "fields": {}}), ("/status-webhooks", {"types": ["delivery.*"]})],
+)
+def test_a_create_with_a_key_waits_for_no_address(
+    api: Api, hanging: socket.socket, path: str, body: dict[str, Any]
+) -> None:
+    filled = {"fields": {"url": url_of(hanging)}} if "fields" in body else {"url": url_of(hanging)}
+    assert api.post(path, body | filled, Idempotency_Key="k").status_code == 201
+    hanging.settimeout(0)
+    with pytest.raises(BlockingIOError):
+        hanging.accept()

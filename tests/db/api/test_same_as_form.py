@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from django.test import Client
 
 from notifications.models import Channel
 from people.models import User
-from schedules.firing import fire
-from schedules.firing.fire import Clock
 from schedules.models import Schedule
-from tests.db.api.conftest import Api
+from tests.db.api.conftest import Api, clock_at
 from tests.db.api.inputs import FRIENDLY, FRIENDLY_REFUSED, REFUSED, TAKEN, daily
 from tests.make import NOON, make_channel
 
@@ -54,7 +51,7 @@ _COMPARED = (
 
 @pytest.fixture(autouse=True)
 def noon() -> Iterator[None]:
-    with patch.object(fire, "read_clock", lambda: Clock(NOON, None)):
+    with clock_at(NOON):
         yield
 
 

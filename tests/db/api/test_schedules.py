@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from django.db import connection
@@ -22,9 +21,8 @@ from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules import editing
 from schedules.firing import fire
-from schedules.firing.fire import Clock
 from schedules.models import Occurrence, Schedule
-from tests.db.api.conftest import Api
+from tests.db.api.conftest import Api, clock_at
 from tests.make import make_channel, make_schedule, make_user, try_once
 
 pytestmark = pytest.mark.django_db
@@ -50,13 +48,8 @@ def statements(captured: CaptureQueriesContext) -> list[str]:
     return [one["sql"] for one in captured.captured_queries if not one["sql"].startswith(bounds)]
 
 
-def at(instant: datetime) -> Any:
-    """The database's clock shows `instant`."""
-    return patch.object(fire, "read_clock", lambda: Clock(instant, None))
-
-
 def test_the_example_from_new_york_holds_across_the_change_of_the_clock(api: Api, inbox: Channel) -> None:
-    with at(datetime(2026, 3, 7, 15, tzinfo=UTC)):
+    with clock_at(datetime(2026, 3, 7, 15, tzinfo=UTC)):
         made = api.post("/schedules", body_of(inbox)).json()
         upcoming = api.get(f"/schedules/{made['id']}/upcoming?count=2").json()["items"]
     assert made["next_run"] == "2026-03-07T19:00:00Z"
@@ -79,21 +72,24 @@ def test_a_created_schedule_says_all_that_is_promised(api: Api, ada: User, inbox
     assert api.get(answer["Location"].removeprefix("/api/v1")).json() == made
 
 
-def test_a_list_costs_four_statements_and_a_new_schedule_six(api: Api, ada: User, inbox: Channel) -> None:
+def test_a_list_costs_four_statements_a_read_two_and_a_new_schedule_with_a_key_six(
+    api: Api, ada: User, inbox: Channel
+) -> None:
     others = [make_channel(ada, kind) for kind in ("email", "webhook", "webhook")]
     for _ in range(5):
-        make_schedule(ada, others)
+        schedule = make_schedule(ada, others)
     api.get("/me")  # the token's last use is written once a minute
     with CaptureQueriesContext(connection) as listed:
         assert len(api.get("/schedules?search=plants&state=active&limit=3").json()["items"]) == 3
     assert len(statements(listed)) <= 4, statements(listed)
+    with CaptureQueriesContext(connection) as read:
+        assert api.get(f"/schedules/{schedule.id}").status_code == 200
+    assert len(statements(read)) <= 2, statements(read)
     for timing in ({"cron": {"expression": "1 2 3 * *"}}, {"intervalMinutes": 7}, {"onceAt": "2999-01-01T00:00:00Z"}):
+        body = body_of(inbox, *others, timing=timing)
         with CaptureQueriesContext(connection) as created:
-            assert api.post("/schedules", body_of(inbox, *others, timing=timing)).status_code == 201
+            assert api.post("/schedules", body, Idempotency_Key=str(timing)).status_code == 201
         assert len(statements(created)) <= 6, statements(created)
-    with CaptureQueriesContext(connection) as created:
-        assert api.post("/schedules", body_of(inbox), Idempotency_Key="once").status_code == 201
-    assert len(statements(created)) <= 8, statements(created)  # the key, and its answer
 
 
 @pytest.fixture
@@ -256,6 +252,16 @@ def test_the_list_is_filtered_and_every_page_of_it_is_reached(api: Api, ada: Use
     assert found(f"due_before={written(now).replace('+', '%2B')}") == set()  # type: ignore[union-attr]
 
 
+def test_a_page_of_long_items_is_short_and_leads_to_the_rest(api: Api, ada: User, inbox: Channel) -> None:
+    now = fire.read_clock().now
+    made = {str(make_schedule(ada, [inbox], now, data={"text": "é" * 8_000}).id) for _ in range(160)}
+    first = api.get("/schedules?limit=200")
+    rest = api.get(f"/schedules?limit=200&cursor={first.json()['next']}")
+    assert 1_000_000 < len(first.content) < 3_500_000
+    listed = [one["id"] for page in (first, rest) for one in page.json()["items"]]
+    assert (len(listed), set(listed), rest.json()["next"]) == (160, made, None)
+
+
 def test_the_records_are_paged_by_their_slots(api: Api, made: Schedule) -> None:
     for day in range(5):
         fire.fire_due(made.next_fire_at + timedelta(days=day), made.id)  # type: ignore[operator]
@@ -276,7 +282,7 @@ def test_a_preview_saves_nothing_and_a_token_that_only_reads_may_ask_for_it(
 ) -> None:
     reading = call(ada, ("read",))
     timing = {"daily": {"time": "02:30"}}
-    with at(datetime(2026, 3, 28, 12, tzinfo=UTC)):
+    with clock_at(datetime(2026, 3, 28, 12, tzinfo=UTC)):
         body = body_of(inbox, title="Tea at {time}", timing=timing, time_zone="Europe/Berlin")
         answer = reading.post("/schedules/preview?count=2", body)
     assert answer.status_code == 200

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Event
+from typing import TypeVar
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -25,6 +27,8 @@ from tests.make import NOON, disabled, make_channel, make_delivery, make_schedul
 from work import manual
 
 pytestmark = pytest.mark.django_db
+
+T = TypeVar("T")
 
 NEW, OLD = "new@example.net", "old@example.net"
 
@@ -215,15 +219,14 @@ def test_of_two_at_once_one_is_saved_and_the_other_told() -> None:
     assert fresh(letters).address == {"address": "".join(saved)}
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() -> None:
-    letters = make_channel(make_user(), "email", address={"address": OLD})
+def beside(other: Callable[[], T], before: Callable[[], object], after: Callable[[], object] = lambda: None) -> T:
+    """The result of `other`, which begins after `before` and waits for `after`: one transaction of another thread."""
     held = Event()
 
-    def remove() -> None:
+    def hold() -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                changes.remove(letters)
+                before()
                 held.set()
                 for _ in range(500):  # until the other one waits for this
                     cursor.execute(
@@ -232,13 +235,44 @@ def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() ->
                     )
                     if cursor.fetchone() != (0,):
                         break
+                after()
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
-        removing = pool.submit(remove)
+        holding = pool.submit(hold)
         held.wait(10)
-        with pytest.raises(changes.Conflict):
-            to(letters)
-        removing.result(10)
+        try:
+            return other()
+        finally:
+            holding.result(10)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() -> None:
+    letters = make_channel(make_user(), "email", address={"address": OLD})
+    with pytest.raises(changes.Conflict):
+        beside(lambda: to(letters), before=lambda: changes.remove(letters))
     assert fresh(letters).removed_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_code_that_is_entered_while_the_address_changes_does_not_verify_the_new_one() -> None:
+    letters = make_channel(make_user(), "email", address={"address": OLD}, verified_at=None)
+    verification.send_code(letters, timezone.now())
+    send_all()
+    lock = Channel.objects.select_for_update().filter(id=letters.id)
+    assert not beside(
+        lambda: verification.confirm(letters, code_in(0), timezone.now()), before=lock.get, after=lambda: to(letters)
+    )
+    assert (fresh(letters).address, fresh(letters).verified_at) == ({"address": NEW}, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_code_that_is_asked_for_while_the_address_changes_counts_for_the_new_one() -> None:
+    letters = make_channel(make_user(), "email", address={"address": OLD}, verified_at=None)
+    while mailboxes.may_send(mailboxes.Purpose.CODE, NEW):
+        pass
+    with pytest.raises(verification.TooMany):
+        beside(lambda: verification.send_code(letters, timezone.now()), before=lambda: to(letters))
+    assert not Notification.objects.exists()

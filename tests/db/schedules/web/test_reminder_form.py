@@ -11,8 +11,9 @@ from django.test import Client
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
+from schedules.web.reminder_form import ReminderForm
 from tests.db.schedules.web.typed import typed
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import NOON, make_channel, make_schedule, make_user
 
 KINDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"kind": "once", "at": "2999-03-29T09:00"}, {"at": "2999-03-29T09:00:00"}),
@@ -52,6 +53,16 @@ def test_saving_an_edit_unchanged_changes_nothing(
     schedule = Schedule.objects.get(id=schedule.id)
     assert (schedule.title, schedule.body, schedule.rule, list(schedule.channels.all())) == before
     assert schedule.version == 2
+
+
+def test_a_form_offers_no_channel_of_another_one(ada: User) -> None:
+    own, foreign = make_channel(ada), make_channel(other := make_user())
+    forms = [ReminderForm(None, user=user, now=NOON) for user in (ada, other)]
+    offered = [[key for key, _ in form.fields["channels"].choices] for form in forms]  # type: ignore[attr-defined]
+    assert offered == [[str(own.id)], [str(foreign.id)]]
+    assert [name for name in forms[1].fields if name.startswith("position_")] == [f"position_{foreign.id.hex}"]
+    assert own.id.hex in str(forms[0]).replace("-", "")
+    assert foreign.id.hex not in str(forms[0]).replace("-", "")
 
 
 def test_a_calendar_rule_is_taken(browser: Client, ada: User) -> None:
