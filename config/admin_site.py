@@ -30,6 +30,7 @@ _PAGES = [
     ("Notifications", "notifications.notification", "notifications"),
     ("Events", "events.event", "bolt"),
     ("Dead letters of events", "events.deadletter", "flash_off"),
+    ("Inbound addresses", "events.inboundaddress", "move_to_inbox"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
     ("Channels", "notifications.channel", "hub"),
