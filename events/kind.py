@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from events import handling, types
 from events.envelope import MOST_HOPS
@@ -43,6 +44,9 @@ class EventKind(Kind[Claim]):
             data=json.loads(row.data),
             topic_id=row.topic_id,
         )
+
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        return claim.source, claim.correlation_id
 
     def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.hops > MOST_HOPS:

@@ -39,13 +39,15 @@ class Lease:
 class Claim(Lease):
     """A lease with all that a worker needs to run it without the database; a kind adds its own fields.
 
-    `person_id` is whose it is, None for nobody's. `released`: how often it was given back before it began. `claimed_at`
-    is on the database's clock. `left`: seconds until it is stale, None for never.
+    `person_id` is whose it is, None for nobody's. `released`: how often it was given back before it began. It was
+    due at `available_at` and claimed at `claimed_at`, on the database's clock. `left`: seconds until it is stale, None
+    for never.
     """
 
     person_id: int | None
     released: int
     replays: int
+    available_at: datetime
     claimed_at: datetime
     left: float | None
 
@@ -124,6 +126,10 @@ class Kind(Generic[C]):
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         """Whether it may be run again where nobody knows how a try ended."""
         return False
+
+    def origin(self, claim: C) -> tuple[str, UUID | None]:
+        """What caused it and its correlation id, for the log."""
+        return "", None
 
     def next_try(self, claim: C, wait: float, reason: Reason) -> Defer | Rejected:
         """When it is tried again after a try that failed for `reason`: in `wait` seconds, later, or not at all."""
