@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from ninja import NinjaAPI
@@ -32,10 +31,10 @@ def handle(run: Run) -> Run:
         headers: dict[str, str] = {}
         try:
             request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
-            verdict = request_limiter.check(f"token:{token.id}", settings.API_REQUESTS_PER_MINUTE)
+            verdict = request_limiter.check(f"token:{token.id}")
             headers = verdict.headers
             if not verdict.allowed:
-                raise too_many(verdict)
+                raise too_many(verdict, "This token")
             if request.method == "POST" and (key := request.headers.get(idempotency.HEADER)) is not None:
                 response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
             else:
@@ -49,13 +48,13 @@ def handle(run: Run) -> Run:
     return handled
 
 
-def too_many(verdict: request_limiter.Verdict) -> Problem:
+def too_many(verdict: request_limiter.Verdict, who: str) -> Problem:
     return Problem(
         429,
         "too-many-requests",
-        "This token has made too many requests.",
+        f"{who} has made too many requests.",
         f"At most {verdict.limit} a minute are allowed. Try again in {verdict.reset} s.",
-        headers=verdict.headers | {"Retry-After": str(max(1, verdict.reset))},
+        headers=verdict.headers,
         allowed=False,
         reset=verdict.reset,
     )

@@ -40,8 +40,17 @@ class Groups(BaseModel):
     items: list[GroupDocument]
 
 
+_ONE: Any = [
+    {"required": [name], "properties": {name: {"type": "string", "minLength": 1}}} for name in ("cause", "channel")
+]
+
+
 class Replay(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"cause": "webhook-http-404", "per_minute": 30}]})
+    """A cause, a channel, or both."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": _ONE, "examples": [{"cause": "webhook-http-404", "per_minute": 30}]}
+    )
 
     cause: str | None = None
     channel: UUID | None = Field(None, strict=False)
@@ -89,7 +98,7 @@ def list_causes(request: ApiRequest) -> HttpResponse:
 def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
     """All of a cause, of a channel, or both: oldest first, at a rate, under the same keys. Leaves out stale ones,
     tests, and those whose channel cannot be used."""
-    if body.cause is None and body.channel is None:
+    if not body.cause and body.channel is None:
         said = "Give a cause, a channel, or both. GET /dead-letters/causes lists them."
         raise invalid(FieldError("cause", said), FieldError("channel", said))
     user = request.auth.user

@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+from django import forms
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -29,6 +30,13 @@ class Body(BaseModel):
     """A JSON body: no unknown fields, and no value of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def limits(field: forms.Field) -> dict[str, Any]:
+    """What a form's field takes, for the document; the form itself validates."""
+    names = {"min_value": "minimum", "max_value": "maximum", "min_length": "minLength", "max_length": "maxLength"}
+    found = {named: getattr(field, name, None) for name, named in names.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def written(instant: datetime | None) -> str | None:
@@ -60,7 +68,14 @@ Instant = Annotated[
     datetime,
     BeforeValidator(_read),
     PlainSerializer(written),
-    Shown({"type": "string", "format": "date-time", "examples": ["2026-03-15T14:00:00Z"]}),
+    Shown(
+        {
+            "type": "string",
+            "format": "date-time",
+            "pattern": "^(19[0-9]{2}|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-",  # as `_read`
+            "examples": ["2026-03-15T14:00:00Z"],
+        }
+    ),
 ]
 """Read and written as RFC 3339; written in UTC, with `Z`."""
 

@@ -1,4 +1,4 @@
-"""Errors that arise before or beside an operation, such as an unknown path, as problem documents too."""
+"""What the API answers beside its operations: problem documents, and the limit of requests without a valid token."""
 
 from __future__ import annotations
 
@@ -6,20 +6,36 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from api.calls import too_many
 from api.problems import CONTENT_TYPE, of_status
+from common import request_limiter
 
 _KEPT = ("Allow", "Retry-After")
 
 
 class Problems:
+    """Answer errors that arise outside of an operation, such as an unknown path, with problem documents too."""
+
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if response.status_code < 400 or not request.path.startswith("/api/"):
+        if not request.path.startswith("/api/"):
             return response
-        if response["Content-Type"] == CONTENT_TYPE:
+        if response.status_code >= 400 and response["Content-Type"] != CONTENT_TYPE:
+            kept = {name: response[name] for name in _KEPT if name in response}
+            response = of_status(response.status_code, headers=kept).response()
+        if response.status_code >= 500 or "RateLimit-Limit" in response:
             return response
-        kept = {name: response[name] for name in _KEPT if name in response}
-        return of_status(response.status_code, headers=kept).response()
+        return _count_by_address(request, response)
+
+
+def _count_by_address(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """A request without a valid token. One with a valid token passes, whatever others at its address do."""
+    verdict = request_limiter.check(request_limiter.by_address(request))
+    if not verdict.allowed:
+        return too_many(verdict, "Your address").response()
+    for name, value in verdict.headers.items():
+        response[name] = value
+    return response

@@ -79,22 +79,24 @@ def not_found() -> Problem:
     return Problem(404, "not-found", "There is nothing here.", "It does not exist, or it is not yours.")
 
 
-# The codes of what has one in an operation too.
-_CODES = {413: "too-large", 500: "error", 503: "unavailable"}
-_REMEDIES = {
-    400: "Correct the request's headers and address.",
-    404: "Compare the address with /api/v1/openapi.json.",
-    405: "Use one of the methods in the Allow header.",
-    500: "It is in the server's log.",
-    503: "Try again.",
+# Errors that arise outside of an operation: what is wrong, and what to do.
+_OUTSIDE = {
+    400: ("bad-request", "This request could not be read.", "Correct its headers and its address."),
+    404: ("not-found", "The API has no such path.", "Choose one of those that /api/v1/docs lists."),
+    405: ("method-not-allowed", "This path does not take this method.", "Use one of those in the Allow header."),
+    408: ("request-timeout", "This request took too long to arrive.", "Send it again."),
+    413: ("too-large", "This request is too large.", "Send less."),
+    500: ("error", "This failed for a reason of ours.", "It is in the server's log."),
+    503: ("unavailable", "The server cannot answer now.", "Try again."),
 }
 
 
 def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Problem:
     """For an error that arose outside of an operation."""
     reason = HTTPStatus(status).phrase
-    code = _CODES.get(status) or reason.lower().replace(" ", "-")
-    return Problem(status, code, f"{reason}.", detail or _REMEDIES.get(status, ""), headers=headers)
+    otherwise = (reason.lower().replace(" ", "-"), f"{reason}.", "Compare the request with /api/v1/docs.")
+    code, title, remedy = _OUTSIDE.get(status, otherwise)
+    return Problem(status, code, title, detail or remedy, headers=headers)
 
 
 def conflict(detail: str, **more: Any) -> Problem:

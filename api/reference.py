@@ -11,11 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from api.v1 import api
 
 
+@csrf_exempt  # so that another method gets 405
 @require_safe
 def reference(request: HttpRequest) -> HttpResponse:
     return render(request, "api/reference.html", _content())
@@ -78,6 +80,7 @@ def _field(name: str, schema: dict[str, Any], required: bool) -> dict[str, Any]:
         "name": name,
         "required": required,
         "type": _type(schema),
+        "limits": _limits(schema),
         "default": None if default is None or required else json.dumps(default),
         "description": _prose(schema.get("description", "")),
     }
@@ -98,6 +101,15 @@ def _type(schema: dict[str, Any]) -> list[tuple[str, str]]:
     if schema.get("type") == "array":
         return [("list of", ""), *_type(schema.get("items", {}))]
     return [(str(schema.get("format") or schema.get("type") or "any"), "")]
+
+
+def _limits(schema: dict[str, Any]) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        return f"{least:,} to {most:,}"
+    if least is not None:
+        return f"at least {least:,}"
+    return f"at most {schema['maxLength']:,} characters" if "maxLength" in schema else ""
 
 
 def _title(name: str) -> str:

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import WithJsonSchema as Shown
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
@@ -22,7 +23,7 @@ from api.channels.actions import too_many
 from api.fields import Body, Instant, Texts, written
 from api.problems import FieldError, conflict, invalid, not_found
 from notifications import providers
-from notifications.change_types import STATUS
+from notifications.change_types import CHOICES, STATUS
 from notifications.channels import changes, verification
 from notifications.channels.forms import LabelForm, change_form
 from notifications.models import Channel
@@ -32,7 +33,8 @@ from people.user_lock import lock_user
 
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
-Types = Annotated[Texts, Field(examples=[["delivery.dead", "schedule.*"]])]
+_TYPES = {"type": "array", "items": {"type": "string", "enum": sorted(CHOICES)}, "minItems": 1}
+Types = Annotated[Texts, Shown(_TYPES | {"examples": [["delivery.dead", "schedule.*"]]})]
 
 
 def _one_line_each(headers: dict[str, str]) -> dict[str, str]:

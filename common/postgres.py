@@ -13,10 +13,10 @@ import psycopg
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import (
     DEFAULT_DB_ALIAS,
+    Error,
     InterfaceError,
     NotSupportedError,
     OperationalError,
-    ProgrammingError,
     connection,
     connections,
 )
@@ -150,16 +150,26 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-# A session that stood still in its transaction was ended, or the server became a read-only standby.
-_INVALID_TRANSACTION_STATE = "25"
+# Classes of SQLSTATE (PostgreSQL, appendix A): no connection, a session that stood still in its transaction or a
+# read-only standby, no resources left, shutting down or starting up. A connection that breaks has none.
+_OUTAGES = ("08", "25", "53", "57P")
+# A deadlock, a lock that is not available, a cancelled statement, a disk that fails, a schema that is not migrated.
+_NOBODYS = (*_OUTAGES, "40", "55", "57", "58", "0A", "42")
 
 
-def is_outage(error: Exception) -> bool:
-    """Whether no row is to blame: the database is down, read-only or not migrated, or this process must stop."""
-    state = getattr(error.__cause__, "sqlstate", None) or ""
-    return state.startswith(_INVALID_TRANSACTION_STATE) or isinstance(
-        error, OperationalError | InterfaceError | NotSupportedError | ProgrammingError | SoftTimeLimitExceeded
-    )
+def is_outage(error: BaseException | None) -> bool:
+    """Whether the database cannot be reached or used now."""
+    return _has_state(error, _OUTAGES)
+
+
+def blames_no_row(error: Exception) -> bool:
+    """Whether another row would fail too: an outage, a schema that is not migrated, a process that must stop."""
+    return isinstance(error, SoftTimeLimitExceeded) or _has_state(error, _NOBODYS)
+
+
+def _has_state(error: BaseException | None, classes: tuple[str, ...]) -> bool:
+    state = getattr(error.__cause__, "sqlstate", None) if isinstance(error, Error) else None
+    return isinstance(error, OperationalError | InterfaceError) if state is None else state.startswith(classes)
 
 
 def lend_connection() -> None:

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import logging
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from allauth.core.internal import httpkit, ratelimit
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
@@ -20,6 +25,9 @@ from redis.retry import Retry
 log = logging.getLogger(__name__)
 
 WINDOW = 60.0  # seconds
+# Seconds until a Redis that did not answer is asked again, so that not every request waits for it.
+_PAUSE = 5.0
+_away_until: dict[str, float] = {}  # by its address
 
 # A list of the instants of the requests that were allowed in the window, newest first. Redis' clock decides.
 _SCRIPT = """
@@ -54,25 +62,46 @@ class Verdict:
 
     @property
     def headers(self) -> dict[str, str]:
+        """None without a limit."""
+        if not self.limit:
+            return {}
         named = {"Limit": self.limit, "Remaining": self.remaining, "Reset": self.reset}
-        return {f"RateLimit-{name}": str(value) for name, value in named.items()}
+        headers = {f"RateLimit-{name}": str(value) for name, value in named.items()}
+        return headers if self.allowed else headers | {"Retry-After": str(max(1, self.reset))}
 
 
-def check(key: str, limit: int) -> Verdict:
-    """Count one request of `key`; at most `limit` in any minute. While Redis is down everything passes.
-
-    A limit of 0 means none.
-    """
+def check(key: str) -> Verdict:
+    """Count one request of `key`; `API_REQUESTS_PER_MINUTE` pass in any minute. While Redis is down everything does."""
+    limit: int = settings.API_REQUESTS_PER_MINUTE
     free = Verdict(True, limit, limit, 0)
-    if limit <= 0:
+    url = settings.CACHES["default"]["LOCATION"]
+    if not limit or time.monotonic() < _away_until.get(url, 0.0):
         return free
     try:
         name = f"{settings.CACHES['default']['KEY_PREFIX']}:requests:{key}"
-        allowed, remaining, reset = _script(settings.CACHES["default"]["LOCATION"])([name], [limit, WINDOW])
+        allowed, remaining, reset = _script(url)([name], [limit, WINDOW])
     except RedisError as error:
         log.warning("Redis does not answer (%s): requests are not limited", type(error).__name__)
+        _away_until[url] = time.monotonic() + _PAUSE
         return free
     return Verdict(bool(allowed), limit, int(remaining), math.ceil(float(reset)))
+
+
+def by_address(request: HttpRequest) -> str:
+    """The key of a client that has shown no valid token: its address, or its /64 network of IPv6.
+
+    The same address as for sign-in: X-Forwarded-For counts with BEHIND_PROXY only.
+    """
+    return f"address:{ratelimit.truncate_ip(httpkit.get_client_ip(request) or '')}"
+
+
+def limit_page(key: str, respond: Callable[[], HttpResponse]) -> HttpResponse:
+    """The response to one more request of `key`, or the page for 429; with the headers of the limit."""
+    verdict = check(key)
+    response = respond() if verdict.allowed else render(None, "429.html", status=429)
+    for name, value in verdict.headers.items():
+        response[name] = value
+    return response
 
 
 @cache

@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views import defaults
 
+from common.postgres import is_outage
 from config import env
 
 _RETRY_AFTER = 10  # seconds
-# Classes of SQLSTATE: no connection, too many connections, shutting down or starting up.
-_DOWN = ("08", "53", "57P")
 
 
 def wait_briefly() -> None:
@@ -31,16 +29,9 @@ def wait_briefly() -> None:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """The page for an uncaught error: 503 while the database is down, else 500."""
-    if not _is_down(sys.exc_info()[1]):
+    if not is_outage(sys.exc_info()[1]):
         return defaults.server_error(request)
     response = render(None, "503.html", status=503)
     response["Retry-After"] = str(_RETRY_AFTER)
     response["Cache-Control"] = "no-store"
     return response
-
-
-def _is_down(error: BaseException | None) -> bool:
-    if not isinstance(error, OperationalError | InterfaceError):
-        return False
-    state = getattr(error.__cause__, "sqlstate", None)
-    return state is None or state.startswith(_DOWN)

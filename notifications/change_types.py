@@ -14,7 +14,7 @@ TYPES = {
 """By noun; the type of a change is `delivery.delivered`."""
 
 NOUNS = [f"{noun}.*" for noun in TYPES]
-_CHOICES = {*NOUNS, *(f"{noun}.{verb}" for noun, verbs in TYPES.items() for verb in verbs)}
+CHOICES = {*NOUNS, *(f"{noun}.{verb}" for noun, verbs in TYPES.items() for verb in verbs)}
 
 STATUS = "status"
 """The provider and the origin of status webhooks. What is sent to them is no change, so that nothing repeats itself."""
@@ -27,7 +27,7 @@ class UnknownType(ValueError):
 def parse(text: str) -> list[str]:
     """The types in a list with spaces or commas, each once; `delivery.*` is all of a noun. Raises UnknownType."""
     given = list(dict.fromkeys(text.replace(",", " ").split()))
-    unknown = next((name for name in given if name not in _CHOICES), None)
+    unknown = next((name for name in given if name not in CHOICES), None)
     if unknown is not None or not given:
         said = f"There is no type “{unknown[:40]}”. " if unknown else ""
         verbs = "; ".join(f"{noun}.* ({', '.join(verbs)})" for noun, verbs in TYPES.items())

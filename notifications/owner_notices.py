@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from common.postgres import is_outage, query
+from common.postgres import blames_no_row, query
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people import quiet
@@ -78,7 +78,7 @@ def record(notices: Collection[Notice], now: datetime) -> list[Wake]:
     try:
         return _record(new, now)
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         log.warning("%d notices were refused (%s): recording them one by one", len(new), type(error).__name__)
     return [wake for notice in new for wake in _record_alone(notice, now)]
@@ -88,7 +88,7 @@ def _record_alone(notice: Notice, now: datetime) -> list[Wake]:
     try:
         return _record([notice], now)
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         log.error("A notice for person %s cannot be recorded: %s", notice.user_id, type(error).__name__)
         return []

@@ -51,9 +51,11 @@ class PersonManager(BaseUserManager["User"]):
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
         """Create an operator; the address counts as confirmed and need not receive email."""
         from allauth.account.models import EmailAddress
+        from allauth.account.signals import user_signed_up
 
         user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
         EmailAddress.objects.create(user=user, email=user.email, primary=True, verified=True)
+        user_signed_up.send(User, request=None, user=user)
         return user
 
 

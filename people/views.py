@@ -6,10 +6,11 @@ from allauth.account.models import EmailConfirmationHMAC
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from common.request_limiter import by_address, limit_page
 from people import mailboxes, tokens
 from people.forms import SettingsForm
 from people.requests import PersonRequest
@@ -42,8 +43,12 @@ def refuse_address(request: HttpRequest, key: str) -> HttpResponse:
     """
     confirmation = EmailConfirmationHMAC.from_key(key)
     if confirmation is None:
-        raise Http404
+        return limit_page(by_address(request), lambda: render(request, "404.html", status=404))
     email = confirmation.email_address.email
+    return limit_page(f"refuse:{confirmation.email_address.pk}", lambda: _refuse(request, email))
+
+
+def _refuse(request: HttpRequest, email: str) -> HttpResponse:
     if request.method == "POST":
         mailboxes.allow(email) if request.POST.get("act") == "allow" else mailboxes.refuse(email)
         return redirect(request.path)

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from common import fault_points, postgres
 from common.group_commit import Alone, Combiner
-from common.postgres import column, is_outage, persist
+from common.postgres import blames_no_row, column, persist
 from work.decision import Decision, give_back
 from work.kinds import C, Claim, Kind, Lease
 from work.reasons import Code, Reason
@@ -68,7 +68,7 @@ def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
         row = _claim(kind, work_id, token, worker)
         found = None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         log.error("%s %s cannot be read: %s", kind.task, work_id, type(error).__name__)
         _end_damaged(kind, work_id, token, error)

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from common import fault_points
-from common.postgres import is_outage, lend_connection
+from common.postgres import blames_no_row, lend_connection
 from work import load
 from work.answers import Answer, Cancel, Defer, NotStarted, OwnFault
 from work.claim import claim, seconds_until_available, unreadable
@@ -64,7 +64,7 @@ def _prepare(kind: Kind[C], claimed: C) -> Defer | Cancel | Answer | Callable[[]
     try:
         return kind.prepare(claimed)
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             release(kind, claimed, Reason(Code.DATABASE_AWAY))
             raise
         log.error("%s %s cannot be read: %s", kind.task, claimed.id, type(error).__name__)
@@ -106,7 +106,7 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
     try:
         settled = settle(kind, claimed, decision, answer)
     except Exception as error:
-        if isinstance(answer, OwnFault) or is_outage(error):
+        if isinstance(answer, OwnFault) or blames_no_row(error):
             raise
         # An effect that failed, or an answer that cannot be stored: nothing was written.
         finish(kind, claimed, _fault(kind, claimed, error), jitter)

@@ -1,4 +1,4 @@
-"""Verify, test and enable a channel."""
+"""Verify, test and enable a channel, and replace its signing secret."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from django.utils import timezone
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
+from api import versions
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.channels.body import errors
+from api.answers import answer, secret_answer
+from api.channels.body import errors, provider_of
 from api.channels.collection import REFUSALS, locked, own, show
 from api.channels.document import ChannelDocument
-from api.fields import Body
+from api.fields import Body, Instant, limits, written
 from api.problems import FieldError, Problem, conflict, invalid
+from common import encryption
 from notifications.channels import changes, verification
 from notifications.channels.forms import CodeForm
 from notifications.models import Channel, Delivery
@@ -28,7 +30,10 @@ router = Router(tags=["channels"], auth=Bearer("channels"))
 class CodeBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"code": "1234-5678"}]})
 
-    code: str = Field(description="The eight digits that were sent to the channel.")
+    code: str = Field(
+        description="The eight digits that were sent to the channel.",
+        json_schema_extra=limits(CodeForm.base_fields["code"]),
+    )
 
 
 class TestSent(BaseModel):
@@ -36,6 +41,13 @@ class TestSent(BaseModel):
 
     notification_id: UUID
     delivery_id: UUID
+
+
+class NewSecret(BaseModel):
+    """No other answer has the `secret`. Those before it sign too, beside it, until `old_until` at the latest."""
+
+    secret: str
+    old_until: Instant
 
 
 @router.post("/{uuid:channel_id}/verify", response=ChannelDocument, summary="Verify a channel")
@@ -90,6 +102,26 @@ def enable_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
         if channel.disabled_at is not None and not changes.enable_own(channel):
             raise conflict("An administrator disabled this channel and can enable it again.")
     return show(Channel.objects.get(id=channel_id))
+
+
+@router.post("/{uuid:channel_id}/secret", response=NewSecret, summary="Replace the signing secret")
+def replace_secret(request: ApiRequest, channel_id: UUID) -> HttpResponse:
+    """Of a webhook or a status webhook. The secret before it signs too for a day."""
+    with locked(request, channel_id) as channel:
+        provider, now = provider_of(channel.provider), timezone.now()
+        if not provider.revealed:
+            raise conflict("This kind of channel has no signing secret.")
+        try:
+            changes.replace_secret(channel.id, changes.secret_fingerprint(channel), request.auth.user, now)
+        except (changes.Refused, encryption.Unreadable) as refusal:
+            raise conflict(str(refusal)) from None
+    channel.refresh_from_db()
+    destination = channel.destination()
+    told = {
+        "secret": destination.secrets[provider.revealed],
+        "old_until": written(provider.overlap_ends(destination, now)[0]),
+    }
+    return secret_answer(told, ETag=versions.etag(changes.fingerprint(channel)))
 
 
 def too_many(refusal: Exception) -> Problem:

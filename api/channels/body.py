@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from pydantic import ConfigDict, Field
 
-from api.fields import Body
+from api.fields import Body, limits
 from api.problems import FieldError, invalid
 from notifications import providers
 from notifications.channels import changes
@@ -20,14 +20,19 @@ from notifications.providers.base import Provider
 from people.models import User
 
 _NEW: Any = {"kind": "webhook", "label": "Home server", "fields": {"url": "https://hooks.example.org/carillon"}}
+_LABEL: Any = limits(LabelForm.base_fields["label"])
 Fields = dict[str, str | None]
 
 
 class NewChannel(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
 
-    kind: str = Field(max_length=100, description="One of those that `GET /channels/kinds` lists.")
-    label: str = Field("", description="At most 80 characters; without one, the name of the kind.")
+    kind: str = Field(
+        max_length=100,
+        description="`GET /channels/kinds` describes each.",
+        json_schema_extra={"enum": [provider.kind for provider in providers.all()]},
+    )
+    label: str = Field("", description="Without one, the name of the kind.", json_schema_extra=_LABEL)
     fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
 
 
@@ -37,9 +42,17 @@ class ChannelPatch(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"label": "Phone", "on_unknown": "hold"}]})
 
     # Absent, never null.
-    label: str = Field(None)  # type: ignore[assignment]
-    on_unknown: str = Field(None, description="`retry`, `hold`, or empty: its kind's.")  # type: ignore[assignment]
-    give_up_after: int | None = Field(None, description="Seconds after the first try; null: its kind's own policy.")
+    label: str = Field(None, json_schema_extra={"minLength": 1, **_LABEL})  # type: ignore[assignment]
+    on_unknown: str = Field(
+        None,  # type: ignore[assignment]
+        description="`retry`, `hold`, or empty: its kind's.",
+        json_schema_extra={"enum": ["", *Channel.OnUnknown.values]},
+    )
+    give_up_after: int | None = Field(
+        None,
+        description="Seconds after the first try; null: its kind's own policy.",
+        json_schema_extra={"enum": [None, *Channel.GiveUp.values]},
+    )
     fields: Fields = Field(None, description="Null deletes an optional value.")  # type: ignore[arg-type]
 
 

@@ -38,7 +38,10 @@ def _small(data: dict[str, Any]) -> dict[str, Any]:
 class EventBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    type: Annotated[str, AfterValidator(_known_shape)] = Field(description="A noun and what happened: `order.paid`.")
+    type: Annotated[str, AfterValidator(_known_shape)] = Field(
+        description="A noun and what happened: `order.paid`.",
+        json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100},
+    )
     id: UUID | None = Field(
         None, strict=False, description="Yours. The same id again is the same event, and has no further effect."
     )
@@ -47,7 +50,7 @@ class EventBody(Body):
     correlation_id: UUID | None = Field(
         None, strict=False, description="The same through a chain of events. Without it, this event begins one."
     )
-    hops: int = Field(0, ge=0, description="How many steps it is behind the first event of its chain.")
+    hops: int = Field(0, ge=0, le=1_000, description="How many steps it is behind the first event of its chain.")
     data: Annotated[dict[str, Any], AfterValidator(_small)] = Field(
         default_factory=dict, description="At most 128 KiB. Ids rather than whole objects."
     )

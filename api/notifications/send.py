@@ -40,12 +40,18 @@ _EXAMPLE: Any = {
 class MessageBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    title: str = Field(description="At most 200 characters, sent as they are.")
-    body: str = Field("", description="At most 10,000 characters, sent as they are.")
-    channels: Texts = Field(description="Ids of your channels. Each gets the message.")
+    title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1, "maxLength": LONGEST_TITLE})
+    body: str = Field("", description="Sent as it is.", json_schema_extra={"maxLength": LONGEST_BODY})
+    channels: Texts = Field(
+        description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
+    )
     send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
-    category: str = Field("", description="A word of yours. Webhooks get it.")
+    category: str = Field(
+        "",
+        description="A word of yours. Webhooks get it.",
+        json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$", "maxLength": 50},
+    )
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 

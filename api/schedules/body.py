@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field
 
-from api.fields import Body, Texts
+from api.fields import Body, Data, Texts, limits
 from api.problems import FieldError, Problem, invalid
 from api.schedules import document, timing
 from api.schedules.timing import Timing
@@ -18,8 +17,7 @@ from people.models import User
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.reminder_form import ReminderForm
-
-LARGEST_DATA = 16 * 1024
+from schedules.web.text_preview import LONGEST_BODY
 
 _EXAMPLE: Any = {
     "title": "Water the plants",
@@ -32,37 +30,57 @@ _EXAMPLE: Any = {
 }
 
 
+def _limits(name: str) -> Any:
+    return limits(ReminderForm.base_fields[name])
+
+
 class ScheduleBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    title: str = Field(description="At most 200 characters. Placeholders as in `body`.")
-    body: str = Field("", description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.")
+    title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1, **_limits("title")})
+    body: str = Field(
+        "",
+        description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.",
+        json_schema_extra={"maxLength": LONGEST_BODY},
+    )
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
-    channels: Texts = Field(description="Ids of your channels.")
+    channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
-        None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
+        None,
+        description="With in_order: minutes without an acknowledgement until the next channel is tried.",
+        json_schema_extra=_limits("escalate_after"),
     )
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
     starts_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires before it.")
     ends_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires after it.")
     excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
-    max_count: int | None = Field(None, description="How often it fires at most.")
-    misfire: str = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
-    grace: int = Field(60, description="Seconds of delay that do not count as missed.")
-    spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")
-    stale_after: int | None = Field(None, description="Seconds after which it is not sent any more.")
-    category: str = Field("", description="A word of yours. Webhooks get it, and the list filters by it.")
-    data: dict[str, Any] | None = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
-
-    @field_validator("data")
-    @classmethod
-    def _is_small(cls, data: dict[str, Any] | None) -> dict[str, Any] | None:
-        size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
-        if size > LARGEST_DATA:
-            raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are kept. Send less.")
-        return data
+    max_count: int | None = Field(
+        None, description="How often it fires at most.", json_schema_extra=_limits("max_count")
+    )
+    misfire: str = Field(
+        "latest",
+        description="If it was missed, send the `latest`, `all`, or none (`skip`).",
+        json_schema_extra={"enum": [*Schedule.Misfire.values]},
+    )
+    grace: int = Field(
+        60, description="Seconds of delay that do not count as missed.", json_schema_extra=_limits("grace")
+    )
+    spread: int = Field(
+        0,
+        description="Maximum delay in seconds, so that not everything is sent at once.",
+        json_schema_extra=_limits("spread"),
+    )
+    stale_after: int | None = Field(
+        None, description="Seconds after which it is not sent any more.", json_schema_extra=_limits("stale_after")
+    )
+    category: str = Field(
+        "",
+        description="A word of yours. Webhooks get it, and the list filters by it.",
+        json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$", **_limits("category")},
+    )
+    data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
 class SchedulePatch(ScheduleBody):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from carillon_client.connection import Connection
-from carillon_client.documents import Channel, NewChannel, TestSent
+from carillon_client.documents import Channel, NewChannel, NewSecret, TestSent
 
 
 class Channels:
@@ -42,6 +42,10 @@ class Channels:
 
     def enable(self, channel_id: str) -> Channel:
         return cast(Channel, self._connection.post(f"/channels/{channel_id}/enable"))
+
+    def replace_secret(self, channel_id: str, *, key: str | None = None) -> NewSecret:
+        """Make a new signing secret for a webhook. The one before signs too for a day."""
+        return cast(NewSecret, self._connection.post(f"/channels/{channel_id}/secret", key=key))
 
     def test(self, channel_id: str) -> TestSent:
         """Send a message to it now."""

@@ -139,7 +139,7 @@ def _wait(response: requests.Response, otherwise: float) -> float:
 
 
 def _read(response: requests.Response) -> Any:
-    if response.status_code == 204:
+    if response.status_code in (202, 204) and not response.content:
         return None
     content_type = response.headers.get("Content-Type", "").partition(";")[0]
     try:

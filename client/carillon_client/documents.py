@@ -163,6 +163,13 @@ class NewChannel(Channel):
     detail: str
 
 
+class NewSecret(TypedDict):
+    """`secret` is told only here. Those before it sign too, until `old_until` at the latest."""
+
+    secret: str
+    old_until: str
+
+
 class TestSent(TypedDict):
     notification_id: str
     delivery_id: str

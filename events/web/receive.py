@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -19,12 +18,11 @@ LARGEST = 256 * 1024
 def post(request: HttpRequest, secret: str) -> HttpResponse:
     """202 and the ids of the events once they are stored; else why not, in words."""
     address = receive.find(secret)
+    verdict = request_limiter.check(request_limiter.by_address(request) if address is None else f"inbound:{address.id}")
+    if not verdict.allowed:
+        return JsonResponse({"allowed": False, "reset": verdict.reset}, status=429, headers=verdict.headers)
     if address is None:
         return JsonResponse({"detail": "There is no such address (any more)."}, status=404)
-    verdict = request_limiter.check(f"inbound:{address.id}", settings.API_REQUESTS_PER_MINUTE)
-    if not verdict.allowed:
-        headers = verdict.headers | {"Retry-After": str(max(1, verdict.reset))}
-        return JsonResponse({"allowed": False, "reset": verdict.reset}, status=429, headers=headers)
     if len(request.body) > LARGEST:
         return JsonResponse({"detail": f"This is larger than {LARGEST // 1024} KiB, the limit."}, status=413)
     answer = receive.receive(address, request.headers, request.body, timezone.now())

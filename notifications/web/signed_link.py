@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from common import request_limiter
 from notifications.links import SignedLink
 
 View = Callable[[HttpRequest, UUID], HttpResponse]
@@ -30,12 +31,19 @@ def signed_link_view(link: SignedLink) -> Callable[[View], Callable[[HttpRequest
         @require_http_methods(["GET", "HEAD", "POST"])
         @wraps(view)
         def checked(request: HttpRequest, token: str) -> HttpResponse:
-            try:
-                if (row_id := link.read(token)) is None:
-                    raise Http404
-                response = view(request, row_id)
-            except Http404:
-                response = render(request, "notifications/link_unknown.html", status=404)
+            row_id = link.read(token)
+
+            def respond() -> HttpResponse:
+                try:
+                    if row_id is None:
+                        raise Http404
+                    return view(request, row_id)
+                except Http404:
+                    return render(request, "notifications/link_unknown.html", status=404)
+
+            # Mail services press the buttons of many people from one address.
+            key = request_limiter.by_address(request) if row_id is None else f"link:{row_id}"
+            response = request_limiter.limit_page(key, respond)
             response["Referrer-Policy"] = "no-referrer"
             response["X-Robots-Tag"] = "noindex, nofollow"
             return response

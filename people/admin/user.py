@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.signals import user_signed_up
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin
 from django.contrib.auth.admin import UserAdmin as StockUserAdmin
@@ -67,6 +69,11 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         # Deleting would delete the person's history. Clear "active" instead.
         return False
+
+    def save_model(self, request: HttpRequest, obj: User, form: forms.Form, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            user_signed_up.send(User, request=request, user=obj)
 
     joined = columns.instant_column("joined", "date_joined")
 

@@ -19,7 +19,7 @@ from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
 
-from common.postgres import is_outage
+from common.postgres import blames_no_row
 from schedules import mirror
 from schedules.beat import stock_entries, zone_updates
 from schedules.beat.beat_log import BeatLog
@@ -85,7 +85,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
 
     def _disable(self, key: int, name: str, error: BaseException) -> None:
         """Disable an entry that cannot run, or restore it if the settings define it."""
-        if isinstance(error, Exception) and is_outage(error):
+        if isinstance(error, Exception) and blames_no_row(error):
             raise error
         log.error("The periodic task %r cannot run: %s", name, stock_entries.described(error))
         if (defined := self.app.conf.beat_schedule.get(name)) is not None:
@@ -124,7 +124,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         try:
             work()
         except Exception as error:
-            if is_outage(error):
+            if blames_no_row(error):
                 raise
             self._log.warn(warning, error)
 

@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db import transaction
 
 from common import zones
-from common.postgres import is_outage
+from common.postgres import blames_no_row
 from schedules import editing, mirror, slots
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
@@ -78,7 +78,7 @@ def _recompute_alone(schedule: Schedule, settled: Collection[datetime], now: dat
         with transaction.atomic():
             return _recompute(schedule, settled, now)
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         log.error("The next slot of schedule %s cannot be recomputed: %s", schedule.id, type(error).__name__)
         return None

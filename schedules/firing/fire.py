@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import transaction
 
 from common import fault_points, zones
-from common.postgres import change, column, is_outage, query
+from common.postgres import blames_no_row, change, column, query
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.deliveries import outbox
@@ -96,7 +96,7 @@ def fire_due(
             fault_points.reach("recorded")
             return len(taken)
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         if only is not None:
             return int(quarantine.quarantine(only, now, error))
@@ -108,7 +108,7 @@ def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | Non
     try:
         return fire_due(now, only=schedule_id, policy=policy)
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         log.error("Schedule %s can be neither fired nor quarantined: %s", schedule_id, type(error).__name__)
         return 0
@@ -171,7 +171,7 @@ def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
             one_off=schedule.kind == "once" and policy is None,
         )
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         return _broken(schedule, error)
     if not has_channels:

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
-from common.postgres import is_outage, query
+from common.postgres import blames_no_row, query
 from common.uuid7 import uuid7
 from notifications import owner_notices
 from notifications.owner_notices import Notice
@@ -101,7 +101,7 @@ def notify(found: Collection[Notice]) -> None:
         with transaction.atomic():
             publish_after_commit(owner_notices.record(found, datetime.now(UTC)))
     except Exception as error:
-        if is_outage(error):
+        if blames_no_row(error):
             raise
         log.error("%d notices could not be recorded: %s", len(found), type(error).__name__)
 

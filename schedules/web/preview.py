@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
+from common.request_limiter import limit_page
 from notifications.models import Channel
 from people.requests import PersonRequest
 from schedules import slots, words
@@ -30,6 +31,10 @@ _LOOK = 60
 @require_POST
 def preview(request: PersonRequest) -> HttpResponse:
     """Show the next firings; with `?of=<id>`, also those that the edit adds and removes. Empty fields are no errors."""
+    return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))
+
+
+def _preview(request: PersonRequest) -> HttpResponse:
     schedule = _edited(request)
     fired = 0 if schedule is None else schedule.fired_count
     form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)

@@ -30,6 +30,7 @@ PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
         f"/account/password/reset/key/3-{PLANTED}/",
         f"/account/confirm-email/MQ:1w:{PLANTED}/",
         f"/unsubscribe/eyJ:{PLANTED}/",
+        f"POST /in/{PLANTED} 202",
     ],
 )
 def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:

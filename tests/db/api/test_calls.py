@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -80,13 +82,58 @@ def test_calls_over_the_limit_wait_and_others_know_how_many_are_left(api: Api, a
     assert Api(ada).get("/me").status_code == 200
 
 
-def test_the_limit_fails_open_while_redis_is_away(api: Api, settings: Settings) -> None:
-    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
+@pytest.mark.parametrize(
+    ("path", "status"), [("me", 401), ("schedules", 401), ("nothing", 404), ("openapi.json", 200), ("docs", 200)]
+)
+def test_without_a_valid_token_requests_are_counted_by_address(settings: Settings, path: str, status: int) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 2
+
+    def ask(address: str = "192.0.2.1", **headers: str) -> HttpResponse:
+        return Client(REMOTE_ADDR=address).get(
+            f"/api/v1/{path}", headers={"Authorization": f"Bearer carillon_{uuid4().hex}", **headers}
+        )
+
+    answers = [ask() for _ in range(2)]
+    assert [(one.status_code, one["RateLimit-Remaining"]) for one in answers] == [(status, "1"), (status, "0")]
+    refused = ask(**{"X-Forwarded-For": "192.0.2.2"})
+    assert (refused.status_code, refused.json()["code"]) == (429, "too-many-requests")
+    assert 1 <= int(refused["Retry-After"]) <= 60
+    assert ask("192.0.2.2").status_code == status
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+    assert ask(**{"X-Forwarded-For": "192.0.2.2, 192.0.2.3"}).status_code == status
+
+
+def test_an_address_of_ipv6_counts_as_its_network(settings: Settings) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 1
+    told = [Client(REMOTE_ADDR=f"2001:db8:0:{net}::{host}").get("/api/v1/me") for net, host in ((1, 1), (1, 2), (2, 1))]
+    assert [answer.status_code for answer in told] == [401, 429, 401]
+
+
+def test_a_valid_token_passes_where_its_address_has_asked_too_much(api: Api, settings: Settings) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 1
+    assert [Client().get("/api/v1/me").status_code for _ in range(2)] == [401, 429]
     assert api.get("/me").status_code == 200
 
 
-def test_an_unknown_path_is_a_404(api: Api) -> None:
-    assert api.get("/nothing").status_code == 404
+def test_the_limit_fails_open_while_redis_is_away(api: Api, settings: Settings) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 1
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
+    assert {api.get("/me").status_code for _ in range(3)} == {200}
+    assert {Client().get("/api/v1/me").status_code for _ in range(3)} == {401}
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/schedules/", "/schedules/none", "/"])
+def test_an_unknown_path_says_where_the_known_ones_are(api: Api, path: str) -> None:
+    answer = api.get(path)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+    assert "/api/v1/docs" in answer.json()["detail"]
+
+
+def test_another_method_names_those_that_are_there(api: Api) -> None:
+    for path in ("/me", "/docs"):
+        answer = api("PUT", path)
+        assert (answer.status_code, answer["Content-Type"]) == (405, "application/problem+json")
+        assert "GET" in answer["Allow"]
 
 
 def test_a_token_of_fewer_scopes_gets_no_answer_that_was_kept_for_another(api: Api, ada: User) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.core import mail
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from api.models import StoredAnswer
 from notifications import providers
@@ -198,3 +201,39 @@ def test_a_token_without_the_scope_changes_no_channel(ada: User) -> None:
     assert reading("DELETE", f"/channels/{inbox.id}").status_code == 403
     assert reading.post("/channels", MAIL).status_code == 403
     assert Api(make_user()).post(f"/channels/{inbox.id}/test").status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["webhook", "status"])
+def test_a_signing_secret_is_replaced_and_told_once(api: Api, ada: User, kind: str) -> None:
+    old = "whsec_" + "c2VjcmV0" * 4
+    address = {"url": "https://example.org/hook", "types": ["delivery.*"]}
+    channel = make_channel(ada, kind, {"secret": old, "path": "/hook"}, address=address)
+    first, again = (api.post(f"/channels/{channel.id}/secret", Idempotency_Key="k") for _ in range(2))
+    assert (first.status_code, first.content) == (200, again.content)
+    stored = Channel.objects.get().destination().secrets
+    assert first.json()["secret"] == stored["secret"] != old
+    assert old in json.dumps(stored)
+    assert first.json()["secret"] not in StoredAnswer.objects.get().body
+    assert datetime.fromisoformat(first.json()["old_until"]) - timezone.now() > timedelta(hours=23)
+    read = api.get(f"/channels/{channel.id}")
+    assert first.json()["secret"] not in read.content.decode()
+    assert first["ETag"] == read["ETag"]
+    assert LogEntry.objects.get().user == ada
+
+
+def test_a_secret_is_not_replaced_unseen_nor_too_often_nor_where_there_is_none(api: Api, ada: User) -> None:
+    channel, inbox = make_channel(ada, "webhook"), make_channel(ada)
+    path = f"/channels/{channel.id}/secret"
+    seen = api.get(f"/channels/{channel.id}")["ETag"]
+    assert api.post(path, If_Match=seen).status_code == 200
+    assert api.post(path, If_Match=seen).status_code == 412
+    assert {api.post(path).status_code for _ in range(3)} == {200}
+    assert api.post(path).status_code == 409
+    assert api.post(f"/channels/{inbox.id}/secret").status_code == 409
+    assert api.post(f"/channels/{make_channel(make_user(), 'webhook').id}/secret").status_code == 404
+
+
+def test_a_secret_that_no_key_reads_is_not_replaced(api: Api, ada: User) -> None:
+    channel = make_channel(ada, "webhook")
+    Channel.objects.update(sealed_secrets="damaged")
+    assert api.post(f"/channels/{channel.id}/secret").status_code == 409

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from common import encryption
 from events.inbound import receive
@@ -206,3 +207,10 @@ def test_a_secret_that_cannot_be_read_is_said() -> None:
         sealed_secrets=encryption.seal_secrets({"secret": "x"}, uuid4())
     )
     assert post(ORDER).status_code == 503
+
+
+def test_guessing_addresses_and_posting_without_end_are_slowed_down(settings: Settings) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 3
+    make_address()
+    for token, answered in (("0" * 48, 404), (TOKEN, 202)):
+        assert [post(ORDER, token=token).status_code for _ in range(4)] == [answered] * 3 + [429]

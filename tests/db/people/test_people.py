@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from notifications.models import Channel
 from people.models import User
+from tests.make import signed_in
 
 ANNA = {"name": "Anna", "email": "anna@example.org", "password1": "bell-tower-42", "time_zone": "Europe/Rome"}
 
@@ -36,6 +37,14 @@ def test_signing_up_makes_a_person_with_a_zone_and_an_inbox(client: Client) -> N
     [inbox] = Channel.objects.for_user(anna)
     assert (inbox.provider, inbox.label) == ("inbox", "Inbox")
     assert client.get("/reminders/").status_code == 200
+
+
+def test_whoever_an_operator_makes_gets_an_inbox_too() -> None:
+    admin = User.objects.create_superuser(email="admin@localhost", password="bell-tower-42")
+    fields = {"email": "bo@example.org", "usable_password": "true", "password1": "bell-43-tower"}
+    signed_in(admin).post("/admin/people/user/add/", fields | {"password2": "bell-43-tower"})
+    bo = User.objects.get(email="bo@example.org")
+    assert [(one.user, one.provider) for one in Channel.objects.order_by("id")] == [(admin, "inbox"), (bo, "inbox")]
 
 
 @pytest.mark.parametrize(

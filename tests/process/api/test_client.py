@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from carillon_client import Client, Problem, Unreachable
@@ -18,10 +19,11 @@ from carillon_client.schedules import instant
 from django.utils import timezone
 
 from api.models import StoredAnswer
-from people import tokens
-from people.models import User
+from notifications.models import Channel, Notification
+from people import codes, tokens
+from people.models import Code, User
 from schedules.models import Schedule
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import disabled, make_channel, make_delivery, make_user
 from tests.process.web import Web
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -106,6 +108,39 @@ def test_messages_and_dead_letters(client: Client, ada: User) -> None:
     assert client.dead_letters.replay_all(cause=cause)["replayed"] + len(list(client.dead_letters.list())) == 1
 
 
+def test_a_dead_letter_is_sent_as_new_or_discarded_and_a_batch_cancelled(client: Client, ada: User) -> None:
+    first, second = (make_delivery(make_channel(ada, "webhook", label=f"Hook {n}"), state="dead") for n in range(2))
+    new = client.dead_letters.send_as_new(str(first.id))
+    assert (new["state"], new["id"] == str(first.id)) == ("pending", False)
+    assert client.dead_letters.discard(str(second.id), "Too late.")["reason"]["code"] == "discarded"
+    assert not list(client.dead_letters.list())
+    waiting = make_delivery(make_channel(ada))
+    assert client.batches.cancel(str(waiting.notification.batch_id))["dropped"] == 1
+
+
+def test_a_channel_is_verified_enabled_and_gets_a_new_secret(client: Client, ada: User) -> None:
+    fields = {"url": f"https://127.0.0.1:8443/{uuid4().hex}"}  # codes to one address are counted for a day
+    made = client.channels.add("webhook", fields, "Hook", key="hook")
+    assert client.channels.add("webhook", fields, "Hook", key="hook") == made
+    with pytest.raises(Problem) as caught:
+        client.channels.send_code(made["id"])
+    assert (caught.value.status, caught.value.code) == (429, "too-many-messages")
+    earlier = timezone.now() - timedelta(minutes=2)
+    Code.objects.update(made_at=earlier)
+    Notification.objects.update(created_at=earlier)
+    client.channels.send_code(made["id"])
+    code = Code.objects.get(subject=made["id"])
+    assert client.channels.verify(made["id"], codes.reveal(codes.MARK, code.subject, code.nonce))["state"] == "ready"
+    replaced = client.channels.replace_secret(made["id"], key="secret")
+    assert replaced["secret"] not in (made["secret"], None)
+    assert client.channels.replace_secret(made["id"], key="secret") == replaced
+    Channel.objects.update(
+        disabled_at=timezone.now(), failing_since=timezone.now(), **disabled("It answered 410 Gone.")
+    )
+    assert client.channels.read(made["id"])["state"] == "disabled"
+    assert client.channels.enable(made["id"])["state"] == "ready"
+
+
 def test_channels(client: Client, ada: User) -> None:
     assert "webhook" in {one["kind"] for one in client.channels.kinds()}
     inbox = client.channels.add("inbox", {}, "Mine")
@@ -120,6 +155,7 @@ def test_channels(client: Client, ada: User) -> None:
 def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     make_delivery(make_channel(ada, "webhook"), state="dead")
     make_channel(ada, label="Inbox")
+    other = make_channel(ada, "webhook", label="Phone")
 
     def run(*arguments: str) -> Any:
         known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
@@ -139,10 +175,37 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert run("reminders", "--search", "plants").count("\n") == 1
     sent = run("send", "Done", "--channel", "inbox", "--json")
     assert len(sent["deliveries"]) == 1
+    assert "for 2 channels" in run(
+        *("send", "Later", "--at", (timezone.now() + timedelta(days=1)).isoformat(), "--body", "Soon.", "--urgent"),
+        *("--channel", "Inbox", "--channel", str(other.id)),
+    )
+    later = Notification.objects.get(subject="Later")
+    assert (later.body, later.urgent) == ("Soon.", True)
     [letter] = run("dead-letters", "--json")
     assert letter["state"] == "dead"
     assert run("dead-letters", "--cause", "nothing").count("\n") == 1
     assert [one["replayed"] + one["stale"] for one in run("dead-letters", "--replay", "--json").values()] == [1]
+
+
+def test_a_command_names_the_channels_that_there_are(web: Web, token: str, ada: User, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    for channel, arguments in (("none", ["--channel", "Phone"]), ("Pager", []), ("Pager", ["--channel", "Phone"])):
+        if channel != "none" and not ada.channels.exists():
+            make_channel(ada, "webhook", label=channel)
+        refused = carillon("send", "Done", *arguments, home=tmp_path, **known)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert ("Pager" in refused.stderr) == (channel == "Pager")
+    assert carillon("reminders", home=tmp_path, **known).stdout == "No reminders.\n"
+
+
+def test_a_command_without_its_arguments_names_them(tmp_path: Path) -> None:
+    for arguments in ([], ["remind"], ["remind", "x"], ["remind", "x", "--cron", "0 9 * * *", "--once", "2090-01-01"]):
+        wrong = carillon(*arguments, home=tmp_path)
+        assert (wrong.returncode, wrong.stdout) == (2, "")
+        assert "usage: carillon" in wrong.stderr
+    shown = carillon("--help", home=tmp_path)
+    assert shown.returncode == 0
+    assert all(name in shown.stdout for name in ("login", "remind", "send", "reminders", "dead-letters"))
 
 
 def test_a_list_reads_the_pages_that_it_needs(client: Client, ada: User) -> None:
