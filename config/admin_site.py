@@ -21,6 +21,7 @@ from common import served_queues
 from people import second_factor
 from people.models import User
 from schedules.admin import upcoming
+from work.admin import health
 
 # (title, model, icon)
 _PAGES = [
@@ -121,7 +122,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _upcoming(), _outages()]},
+        {"items": [*(_item(*page) for page in _PAGES), _health(), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
@@ -133,6 +134,10 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
         "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
         "permission": _may_see(model),
     }
+
+
+def _health() -> dict[str, Any]:
+    return {"title": "Health", "icon": "monitor_heart", "link": reverse("work-health"), "permission": health.may_see}
 
 
 def _upcoming() -> dict[str, Any]:

@@ -28,6 +28,7 @@ class EventKind(Kind[Claim]):
     model, attempts = Event, EventAttempt
     handler = "type"
     person = "d.user_id"
+    source = "d.source"
     columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
        d.topic_id"""
 

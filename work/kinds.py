@@ -60,9 +60,9 @@ class Kind(Generic[C]):
 
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
     that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, and `person`
-    the SQL of whose it is, for the fair queue. `follow` is the SQL of what else a settlement writes, as CTEs that see
-    `asked` and `settled`; `follow_values` are the columns of `asked` that it needs beyond the engine's, with types, and
-    `follow_locks` the foreign keys to the rows that it writes to.
+    the SQL of whose it is, for the fair queue; `source` that of what it comes from, for operators. `follow` is the SQL
+    of what else a settlement writes, as CTEs that see `asked` and `settled`; `follow_values` are the columns of `asked`
+    that it needs beyond the engine's, with types, and `follow_locks` the foreign keys to the rows that it writes to.
     """
 
     task: ClassVar[str]
@@ -74,6 +74,7 @@ class Kind(Generic[C]):
     joins: ClassVar[str] = ""
     on_unknown: ClassVar[str] = "''"
     person: ClassVar[str] = "NULL::bigint"
+    source: ClassVar[str] = "''"
     follow: ClassVar[str] = ""
     follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_values: ClassVar[Mapping[str, str]] = {}
@@ -164,6 +165,7 @@ class Kind(Generic[C]):
             "handler": f"d.{self.handler}",
             "on_unknown": self.on_unknown,
             "person": self.person,
+            "source": self.source,
             "columns": f", {self.columns}" if self.columns else "",
             "joins": self.joins,
             "locked": self._joined(self.model.locks),
