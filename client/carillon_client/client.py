@@ -7,6 +7,7 @@ from typing import Self, cast
 from carillon_client.channels import Channels
 from carillon_client.connection import Connection
 from carillon_client.documents import Account
+from carillon_client.events import Events
 from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.schedules import Schedules
 
@@ -19,6 +20,7 @@ class Client:
         self.schedules = Schedules(self.connection)
         self.channels = Channels(self.connection)
         self.notifications = Notifications(self.connection)
+        self.events = Events(self.connection)
         self.batches = Batches(self.connection)
         self.dead_letters = DeadLetters(self.connection)
 

@@ -256,3 +256,58 @@ class Batch(TypedDict):
     dropped: int
     total: int
     percent: float
+
+
+class Effect(TypedDict):
+    rule: str
+    rule_name: str
+    outcome: Literal["notified", "digested", "silent"]
+    reason: Reason
+    notification_id: str | None
+
+
+class Event(TypedDict):
+    id: str
+    type: str
+    source: str
+    time: str
+    correlation_id: str
+    hops: int
+    data: dict[str, Any]
+    topic: str | None
+    state: str
+    reason: Reason
+    tries: int
+    received: str
+    effects: list[Effect]
+
+
+class TraceTry(TypedDict):
+    number: int
+    seconds: float
+    ended: float | None
+    worker: str
+    outcome: str
+    reason: str
+
+
+class TraceRow(TypedDict):
+    kind: Literal["event", "delivery"]
+    id: str
+    at: str
+    seconds: float
+    queue: str
+    type: str
+    source: str
+    consumers: list[str]
+    state: str
+    reason: str
+    tries: list[TraceTry]
+    notification_id: str | None
+    told: int | None
+
+
+class Trace(TypedDict):
+    correlation_id: str
+    rows: list[TraceRow]
+    more: bool
