@@ -31,6 +31,8 @@ _PAGES = [
     ("Notifications", "notifications.notification", "notifications"),
     ("Events", "events.event", "bolt"),
     ("Dead letters of events", "events.deadletter", "flash_off"),
+    ("Digests", "events.digest", "stacks"),
+    ("Dead letters of digests", "events.deaddigest", "layers_clear"),
     ("Inbound addresses", "events.inboundaddress", "move_to_inbox"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
@@ -43,6 +45,7 @@ _PAGES = [
 _FIRST = {
     "notifications.deadletter": "admin:notifications_deadletter_causes",
     "events.deadletter": "admin:events_deadletter_causes",
+    "events.deaddigest": "admin:events_deaddigest_causes",
 }
 _MORE_PAGES = [
     ("Email addresses", "account.emailaddress", "alternate_email"),

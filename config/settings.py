@@ -201,6 +201,9 @@ TESTS_A_DAY = env.integer("TESTS_A_DAY", 100)
 API_REQUESTS_PER_MINUTE = env.integer("API_REQUESTS_PER_MINUTE", 60)  # for each token; 0: no limit
 SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # without tests and inboxes
 
+# --- Retention -------------------------------------------------------------------------------------------------------
+EVENTS_KEPT_DAYS = env.integer("EVENTS_KEPT_DAYS", 7)
+
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
@@ -277,6 +280,17 @@ CELERY_BEAT_SCHEDULE = {
         "task": "notifications.send_changes",
         "schedule": 2.0,
         "options": {"expire_seconds": 10},
+    },
+    # Record changes for which somebody has a rule as events.
+    "record-changes": {
+        "task": "events.record_changes",
+        "schedule": 2.0,
+        "options": {"expire_seconds": 10},
+    },
+    "prune-events": {
+        "task": "events.prune",
+        "schedule": 3600.0,
+        "options": {"expire_seconds": 3600},
     },
     "prune-changes": {
         "task": "notifications.prune_changes",

@@ -1,4 +1,19 @@
 from django.apps import AppConfig
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+_LONGEST = 3_650  # days
+
+
+def _check_retention() -> None:
+    """A backup that is restored has the changes of the last days read again: their events must still be known then."""
+    from notifications.models.change import KEPT_DAYS
+
+    if not KEPT_DAYS <= settings.EVENTS_KEPT_DAYS <= _LONGEST:
+        raise ImproperlyConfigured(
+            f"EVENTS_KEPT_DAYS is {settings.EVENTS_KEPT_DAYS}, but must be from {KEPT_DAYS}, for which the changes that"
+            f" become events are kept, to {_LONGEST}, for example EVENTS_KEPT_DAYS={KEPT_DAYS}"
+        )
 
 
 class EventsConfig(AppConfig):
@@ -7,4 +22,6 @@ class EventsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from events import kind  # noqa: F401 - registers the events
+        """Register the kinds of work. Raises ImproperlyConfigured where events would be deleted too early."""
+        _check_retention()
+        from events import digest_kind, kind  # noqa: F401

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -34,3 +34,16 @@ class Envelope:
     @property
     def data_text(self) -> str:
         return json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
+
+
+def as_sent(event: Any) -> dict[str, Any]:
+    """An event, as its row or its claim, as rules and receivers see it."""
+    return {
+        "id": str(event.key),
+        "type": event.type,
+        "source": event.source,
+        "time": event.occurred_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "correlation_id": str(event.correlation_id),
+        "hops": event.hops,
+        "data": event.data,
+    }

@@ -6,23 +6,24 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from operator import itemgetter
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import QuerySet
 
 from common.postgres import column, query
 from common.uuid7 import uuid7
-from events import matching
+from events import digests, matching
+from events.envelope import as_sent
 from events.matching import Condition
 from events.models import Effect, Rule
 from events.reasons import Code
 from notifications import text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
-from notifications.models import Channel, Notification, sort_channels
+from notifications.models import Notification, sort_channels
 from work import kinds
 from work.reasons import Reason
 from work.wakes import publish_after_commit
@@ -44,46 +45,36 @@ class Claim(kinds.Claim):
     data: dict[str, Any]
     topic_id: UUID | None
 
-    @property
-    def envelope(self) -> dict[str, Any]:
-        """As rules and receivers see it."""
-        return {
-            "id": str(self.key),
-            "type": self.type,
-            "source": self.source,
-            "time": self.occurred_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-            "correlation_id": str(self.correlation_id),
-            "hops": self.hops,
-            "data": self.data,
-        }
-
 
 def handle(event: Claim) -> None:
     """Apply the rules of the event's person, in a number of statements that does not grow with them."""
-    envelope = event.envelope
+    envelope = as_sent(event)
     rules = [rule for rule in _rules(event) if matching.fits_pattern(rule.type_pattern, event.type)]
     if not rules:
         return
     rung = _rung_lately(rules)
-    effects, notifications = [], []
+    effects, gathered, notifications = [], [], []
     for rule in rules:
         effect = Effect(event_id=event.id, rule=rule)
         silent, said = _decide(rule, envelope, rung)
-        if silent is None:
-            effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
-            notifications.append(_notification(event, rule, said, effect.notification_id))
-        else:
+        if silent is not None:
             effect.outcome = Effect.Outcome.SILENT
             effect.reason_code, effect.reason_params = silent.code, silent.params
+        elif rule.digests:
+            effect.outcome = Effect.Outcome.DIGESTED
+            gathered.append(effect)
+        else:
+            effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
+            notifications.append(_notification(event, rule, said, effect.notification_id))
         effects.append(effect)
+    due = digests.add(gathered, event.user_id, envelope, event.claimed_at)
     Effect.objects.bulk_create(effects)
-    publish_after_commit(outbox.record(notifications))
+    publish_after_commit([*outbox.record(notifications), *due])
 
 
 def _rules(event: Claim) -> QuerySet[Rule]:
-    channels = Channel.objects.filter(removed_at=None)
     found = Rule.objects.filter(user_id=event.user_id, enabled=True, deleted_at=None, source__in=["", event.source])
-    return found.prefetch_related(Prefetch("channels", channels)).order_by("id")
+    return found.with_channels().order_by("id")
 
 
 _RUNG = """
@@ -105,7 +96,7 @@ def _rung_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
     throttled = [rule.id for rule in rules if rule.throttle_count is not None]
     if not throttled:
         return {}
-    list(Rule.objects.filter(id__in=throttled).order_by("id").select_for_update().values_list("id"))
+    list(Rule.objects.filter(id__in=throttled).order_by("id").select_for_update(no_key=True).values_list("id"))
     return {row.id: row.rung for row in query(_RUNG, [column(throttled)])}
 
 
@@ -138,19 +129,28 @@ def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
 
 def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNotification:
     """Its batch follows from the event and the rule, so that the same event rings once for the same rule."""
+    return new_notification(
+        rule,
+        said,
+        notification_id=key,
+        batch_id=uuid5(event.id, str(rule.id)),
+        correlation_id=event.correlation_id,
+        data=json.dumps(as_sent(event)),
+    )
+
+
+def new_notification(rule: Rule, said: text.Text, **fields: Any) -> NewNotification:
+    """What a rule with its channels says, sent as it wants it."""
     channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
     return NewNotification(
-        notification_id=key,
-        user_id=event.user_id,
+        user_id=rule.user_id,
         channels=sort_channels(rule.channel_order, channels, itemgetter(0)),
         subject=said.subject,
         body=said.body,
         origin=Notification.Origin.EVENT,
         origin_id=rule.id,
-        batch_id=uuid5(event.id, str(rule.id)),
-        correlation_id=event.correlation_id,
         urgent=rule.urgent,
         in_order=bool(rule.channel_order),
         escalate_after=rule.escalate_after if rule.channel_order else None,
-        data=json.dumps(event.envelope),
+        **fields,
     )

@@ -19,7 +19,7 @@ from work.kinds import Kind
 from work.reasons import Reason
 from work.retry import Policy
 
-_POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
 
 
 class EventKind(Kind[Claim]):
@@ -51,13 +51,14 @@ class EventKind(Kind[Claim]):
 
     def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.hops > MOST_HOPS:
-            return NotStarted(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
+            # No dead letter: nothing is broken, and nobody needs to act.
+            return Cancel(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
             return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
         return Done(effect=partial(handling.handle, claim))
 
     def policy(self, handler: str) -> Policy:
-        return _POLICY
+        return POLICY
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         return True  # what handling does commits with the settlement, or not at all

@@ -19,28 +19,35 @@ HANDLE = "events.handle"
 _RECORD = f"""
 INSERT INTO events_event (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id,
                           state, available_at, wake_at, wakes, tries, replays)
-SELECT id, %(user)s, key, type, source, coalesce(occurred_at, now()), correlation_id, hops, data::jsonb, topic_id,
+SELECT id, user_id, key, type, source, coalesce(occurred_at, now()), correlation_id, hops, data::jsonb, topic_id,
        'pending', now() + delay * interval '1 second', {wakes.wake_at("delay")}, 0, 0, 0
-  FROM unnest(%(ids)s::uuid[], %(keys)s::uuid[], %(types)s::text[], %(sources)s::text[], %(times)s::timestamptz[],
-              %(correlations)s::uuid[], %(hops)s::int[], %(data)s::text[], %(topics)s::uuid[], %(delays)s::float[])
-       AS e(id, key, type, source, occurred_at, correlation_id, hops, data, topic_id, delay)
+  FROM unnest(%(ids)s::uuid[], %(users)s::bigint[], %(keys)s::uuid[], %(types)s::text[], %(sources)s::text[],
+              %(times)s::timestamptz[], %(correlations)s::uuid[], %(hops)s::int[], %(data)s::text[], %(topics)s::uuid[],
+              %(delays)s::float[])
+       AS e(id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id, delay)
 ON CONFLICT (user_id, key) DO NOTHING
-RETURNING id, key, extract(epoch FROM available_at - now())::float AS wait
+RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS wait
 """  # noqa: S608 - constants only
 
 
 def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
-    """Record the events that are new to this person, and have them handled after the commit. Returns their keys.
+    """Record the events that are new to this person, and have them handled after the commit. Returns their keys."""
+    return {key for _, key in record_all([(user_id, envelope) for envelope in envelopes])}
+
+
+def record_all(happened: Sequence[tuple[int, Envelope]]) -> set[tuple[int, UUID]]:
+    """Like `record`, for events of several people: (person's id, event), and (person's id, key).
 
     One statement for all. The envelopes are valid.
     """
-    if not envelopes:
+    if not happened:
         return set()
+    users, envelopes = zip(*happened, strict=True)
     with transaction.atomic():
         rows = query(
             _RECORD,
             {
-                "user": user_id,
+                "users": column(users),
                 "ids": column(uuid7() for _ in envelopes),
                 "keys": column(one.key for one in envelopes),
                 "types": column(one.type for one in envelopes),
@@ -54,5 +61,5 @@ def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
                 **wakes.parameters(),
             },
         )
-        publish_after_commit(Wake(HANDLE, row.id, row.wait, user_id) for row in rows)
-    return {row.key for row in rows}
+        publish_after_commit(Wake(HANDLE, row.id, row.wait, row.user_id) for row in rows)
+    return {(row.user_id, row.key) for row in rows}

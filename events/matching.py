@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from events import types
 from events.reasons import Code
 from work.reasons import Reason
 
@@ -23,12 +24,14 @@ OPERATORS = {
 
 DEEPEST = 8
 PLACES = ("type", "source", "time", "id", "correlation_id")
+COUNT = "count"
+"""The placeholder of how many events are told; 1 outside of a digest."""
 _STEP = r"[A-Za-z0-9_-]{1,64}"
 PATH = re.compile(rf"data(?:\.{_STEP}){{1,{DEEPEST}}}")
 PATTERN = re.compile(r"\*|[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?", re.ASCII)
 TYPE = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", re.ASCII)
 
-_PLACEHOLDER = re.compile(rf"\{{({'|'.join(PLACES)}|{PATH.pattern})\}}")
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join((*PLACES, COUNT))}|{PATH.pattern})\}}")
 LIKE_A_PLACEHOLDER = re.compile(r"\{([A-Za-z][^{}\s]{0,400})\}")
 _LONGEST_VALUE = 1_000
 
@@ -50,10 +53,13 @@ class Condition:
 
 
 def fits_pattern(pattern: str, type: str) -> bool:
-    """`order.*` fits `order.paid` and `order.item.sold`, `*` everything."""
-    if pattern == "*" or pattern == type:
-        return True
-    return pattern.endswith(".*") and type.startswith(pattern[:-1])
+    """`order.*` fits `order.paid` and `order.item.sold`; `*` all types but Carillon's own.
+
+    Otherwise, each message of a rule for everything would cause the next ones.
+    """
+    if pattern == "*":
+        return not types.is_reserved(type)
+    return pattern == type or (pattern.endswith(".*") and type.startswith(pattern[:-1]))
 
 
 def find(envelope: Mapping[str, Any], path: str) -> Any:
@@ -131,9 +137,10 @@ def shown(value: Any) -> str:
 
 def fill(template: str, envelope: Mapping[str, Any]) -> str:
     """Fill in `{type}`, `{data.x}` and the like; “…” where the event has no such field, all else as typed."""
+    values = {COUNT: 1} | dict(envelope)
 
     def value(match: re.Match[str]) -> str:
-        found = find(envelope, match[1])
+        found = find(values, match[1])
         return "…" if found is MISSING else shown(found)[:_LONGEST_VALUE]
 
     return _PLACEHOLDER.sub(value, template)
@@ -144,12 +151,12 @@ def check(template: str) -> list[str]:
     problems = []
     for match in LIKE_A_PLACEHOLDER.finditer(template):
         word = match[1]
-        if word in PLACES or PATH.fullmatch(word):
+        if word in (*PLACES, COUNT) or PATH.fullmatch(word):
             continue
         if word.startswith("data."):
             problem = f"{{{word[:80]}}} cannot be read: use at most {DEEPEST} names of letters, digits, “_” and “-”."
         else:
-            known = ", ".join(f"{{{name}}}" for name in PLACES)
+            known = ", ".join(f"{{{name}}}" for name in (*PLACES, COUNT))
             problem = f"{{{word[:80]}}} is not a placeholder. Use {known}, or {{data.…}} for a field of its data."
         problems.append(problem)
     return problems[:10]

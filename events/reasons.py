@@ -20,6 +20,9 @@ class Code(Codes):
     # A rule does something.
     NOTIFIED = "notified", "It rang."
     DIGESTED = "digested", "It waits for the next digest."
+    # A digest is not sent.
+    RULE_DELETED = "rule-deleted", "Its rule was deleted before the digest was due."
+    RULE_OFF = "rule-off", "Its rule was switched off before the digest was due."
     # A webhook that came in is refused, or becomes another event than its address asks for.
     UNSIGNED = "unsigned", "It has no header {header}, which holds the signature."
     WRONG_SIGNATURE = "wrong-signature", "The signature in {header} is not that of this address' secret."

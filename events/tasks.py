@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from celery import shared_task
+
+from events import inside, retention
+from events.digest_kind import DIGEST
 from events.kind import EVENT
 from work.tasks import task_of
 
 handle = task_of(EVENT)
+send_digest = task_of(DIGEST)
+
+
+@shared_task(name="events.record_changes", ignore_result=True)
+def record_changes() -> None:
+    inside.record_changes()
+
+
+@shared_task(name="events.prune")
+def prune() -> int:
+    return retention.prune()

@@ -33,7 +33,7 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An event or a delivery of the chain.
+    """An event or a delivery of the chain, whose row is `work_id`.
 
     `seconds` since the first row. `source` is where it came from: what the producer says, or the rule or reminder of a
     notification. `consumers` are the rules that an event reached, or a delivery's channel.
@@ -41,6 +41,8 @@ class Row:
 
     kind: str
     id: UUID
+    work_id: UUID
+    owner_id: int
     at: datetime
     queue: str
     type: str
@@ -72,13 +74,13 @@ def trace(correlation_id: UUID, user: User | None) -> Trace:
     events = Event.objects.filter(correlation_id=correlation_id)
     if user is not None:
         events = events.filter(user=user)
-    effects = Effect.objects.select_related("rule")
+    effects = Effect.objects.select_related("rule", "digest")
     found = list(events.prefetch_related("history", Prefetch("effects", effects)).order_by("id")[: MOST + 1])
     names = {
-        effect.notification_id: effect.rule.name
+        effect.told_in: effect.rule.name
         for event in found[:MOST]
         for effect in event.effects.all()
-        if effect.notification_id is not None
+        if effect.told_in is not None
     }
     notifications = Notification.objects.filter(Q(id__in=list(names)) | Q(batch_id=correlation_id))
     if user is not None:
@@ -97,6 +99,8 @@ def _event(event: Event) -> Row:
     return Row(
         kind="event",
         id=event.key,
+        work_id=event.id,
+        owner_id=event.user_id,
         at=event.created_at,
         queue="events",
         type=event.type,
@@ -114,6 +118,8 @@ def _delivery(delivery: Delivery, names: dict[UUID, str]) -> Row:
     return Row(
         kind="delivery",
         id=delivery.id,
+        work_id=delivery.id,
+        owner_id=notification.user_id,
         at=delivery.created_at,
         queue=delivery.channel.provider_label,
         type=notification.subject,

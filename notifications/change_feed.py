@@ -1,4 +1,4 @@
-"""Read and prune the feed of changes.
+"""Read, process and prune the feed of changes.
 
 A change is read once no transaction that is still running can have an older one: so whoever goes on after the last
 change that they have read misses nothing, however late a transaction commits.
@@ -7,11 +7,13 @@ change that they have read misses nothing, however late a transaction commits.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
+
+from django.db import transaction
 
 from common import postgres
 from notifications.models.change import KEPT_DAYS
@@ -90,6 +92,56 @@ def read(user_id: int, after: Position, limit: int, types: Sequence[str] | None 
     if len(found) > limit:
         return Page(changes, Position(changes[-1].xact, changes[-1].id), more=True)
     return Page(changes, max(after, Position(horizon, _FIRST_ID)), more=False)
+
+
+CHUNK = 500  # changes that a task processes in a transaction
+
+_BEGIN = "INSERT INTO notifications_feedposition (reader, xact, change_id) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+# A position in the future is of another database, such as the one that a backup was restored into this one from.
+_TAKE = """
+SELECT CASE WHEN xact <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN xact ELSE 0 END AS xact, change_id
+  FROM notifications_feedposition WHERE reader = %s FOR UPDATE SKIP LOCKED
+"""
+_MOVE = "UPDATE notifications_feedposition SET xact = %s, change_id = %s WHERE reader = %s"
+_CHANGES = f"""
+WITH page AS MATERIALIZED (
+    SELECT c.* FROM notifications_change c
+     WHERE (c.xact, c.id) > (%(xact)s, %(id)s) AND c.xact < {HORIZON}
+     ORDER BY c.xact, c.id LIMIT %(limit)s
+)
+SELECT c.xact, c.id, c.user_id, c.type, c.at, c.data::text AS data, found.*
+  FROM page c LEFT JOIN LATERAL ($found) found ON true
+ ORDER BY c.xact, c.id
+"""  # noqa: S608 - constants only
+
+
+def process(reader: str, found: str, write: Callable[[Sequence[Any]], object]) -> int:
+    """Give `write` all changes that are new to `reader`, in chunks. Returns how many.
+
+    Its position moves in the transaction of `write`, so each change is processed once. `found` is the SQL of what is
+    joined to a change `c`; `write` gets a row for each result, or one with nulls. Does nothing while another process
+    does it.
+    """
+    statement, seen = _CHANGES.replace("$found", found), 0
+    while True:
+        taken = postgres.persist(lambda: _process_chunk(reader, statement, write))
+        seen += taken
+        if taken < CHUNK:
+            return seen
+
+
+@transaction.atomic
+def _process_chunk(reader: str, statement: str, write: Callable[[Sequence[Any]], object]) -> int:
+    postgres.change(_BEGIN, [reader, *START])
+    position = postgres.query(_TAKE, [reader])
+    if not position:
+        return 0
+    rows = postgres.query(statement, {"xact": position[0].xact, "id": position[0].change_id, "limit": CHUNK})
+    if not rows:
+        return 0
+    write(rows)
+    postgres.change(_MOVE, [rows[-1].xact, rows[-1].id, reader])
+    return len({row.id for row in rows})
 
 
 # By the oldest transactions, which are the first of the index.

@@ -54,7 +54,7 @@ def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
 
 
 def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
-    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule")))
+    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule", "digest")))
 
 
 @router.get("", response=paging.Page[EventDocument], summary="List events")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields import Instant, written
 from api.notifications.document import ReasonDocument, reason
-from events.models import Effect, Event
+from events.models import Digest, Effect, Event
 
 _EFFECT: Any = {
     "rule": "01890a5d-ac96-774b-bcce-b302099a8057",
@@ -17,6 +17,13 @@ _EFFECT: Any = {
     "outcome": "notified",
     "reason": {"code": "", "params": {}, "text": ""},
     "notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f",
+    "digest": None,
+}
+_DIGEST: Any = {
+    "state": "pending",
+    "due": "2026-03-30T07:00:00Z",
+    "count": 3,
+    "reason": {"code": "", "params": {}, "text": ""},
 }
 _EXAMPLE: Any = {
     "id": "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71",
@@ -35,6 +42,17 @@ _EXAMPLE: Any = {
 }
 
 
+class DigestDocument(BaseModel):
+    """That in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_DIGEST]})
+
+    state: str = Field(description="pending, sending, sent, dead, unknown or cancelled.")
+    due: Instant
+    count: int = Field(description="How many events it has.")
+    reason: ReasonDocument
+
+
 class EffectDocument(BaseModel):
     """What a rule made of it; `reason` says why, where it stayed silent."""
 
@@ -42,7 +60,8 @@ class EffectDocument(BaseModel):
     rule_name: str
     outcome: str = Field(description="notified, digested or silent.")
     reason: ReasonDocument
-    notification_id: UUID | None
+    notification_id: UUID | None = Field(description="What told of it, also in a digest; null if nothing did yet.")
+    digest: DigestDocument | None
 
 
 class EventDocument(BaseModel):
@@ -66,7 +85,7 @@ class EventDocument(BaseModel):
 
 
 def document(event: Event) -> dict[str, Any]:
-    """Its effects must be prefetched with their rules."""
+    """Its effects must be prefetched with their rules and digests."""
     return {
         "id": str(event.key),
         "type": event.type,
@@ -90,5 +109,15 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "rule_name": effect.rule.name,
         "outcome": effect.outcome,
         "reason": reason(effect.reason_code, effect.reason_params),
-        "notification_id": effect.notification_id and str(effect.notification_id),
+        "notification_id": effect.told_in and str(effect.told_in),
+        "digest": effect.digest and _digest(effect.digest),
+    }
+
+
+def _digest(digest: Digest) -> dict[str, Any]:
+    return {
+        "state": digest.state,
+        "due": written(digest.available_at),
+        "count": digest.gathered,
+        "reason": reason(digest.reason_code, digest.reason_params),
     }

@@ -25,7 +25,7 @@ class EffectInline(ReadOnlyInline):
     hide_title = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("rule")
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("rule", "digest")
         return rows
 
     rule_name = columns.column("rule", "rule.name")
@@ -33,7 +33,7 @@ class EffectInline(ReadOnlyInline):
 
     @admin.display(description="notification")
     def notification(self, effect: Effect) -> SafeString:
-        return columns.to_row("notifications.notification", effect.notification_id, "notification")
+        return columns.to_row("notifications.notification", effect.told_in, "notification")
 
 
 class EventRecord(WorkAdmin):

@@ -1,12 +1,16 @@
 """The tables of events."""
 
+from events.models.digest import DeadDigest, Digest, DigestAttempt
 from events.models.event import DeadLetter, Effect, Event, EventAttempt
 from events.models.inbound import InboundAddress, InboundRequest
 from events.models.rule import Rule
 from events.models.topic import Subscription, Topic
 
 __all__ = [
+    "DeadDigest",
     "DeadLetter",
+    "Digest",
+    "DigestAttempt",
     "Effect",
     "Event",
     "EventAttempt",

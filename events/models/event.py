@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
@@ -10,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
+from events.models.digest import Digest
 from events.models.rule import Rule
 from events.models.topic import Topic
 from people.models import READABLE
@@ -103,8 +105,9 @@ class Effect(models.Model):
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     reason_code = models.CharField(max_length=32, db_default="", blank=True)
     reason_params = models.JSONField(default=dict, db_default={}, blank=True)
-    # Without a constraint: a notification may be pruned before the event is.
+    # Its own, or none: what a digest tells has that one's. Without a constraint: it may be pruned before the event is.
     notification_id = models.UUIDField(null=True, editable=False)
+    digest = models.ForeignKey(Digest, on_delete=models.CASCADE, null=True, related_name="entries", db_index=False)
     at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Effect]]
@@ -120,11 +123,25 @@ class Effect(models.Model):
             models.Index(
                 fields=["notification_id"], condition=Q(notification_id__isnull=False), name="effect_of_notification"
             ),
+            # the first entries of a digest
+            models.Index(fields=["digest", "id"], condition=Q(digest__isnull=False), name="effect_of_digest"),
         ]
-        constraints = [models.UniqueConstraint(fields=["event", "rule"], name="effect_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["event", "rule"], name="effect_once"),
+            # With the one above: each event that a rule gathers is in exactly one digest.
+            models.CheckConstraint(
+                condition=Q(outcome="digested", digest__isnull=False) | (~Q(outcome="digested") & Q(digest=None)),
+                name="effect_in_one_digest",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.outcome
+
+    @property
+    def told_in(self) -> UUID | None:
+        """The notification that tells of the event, its own or that of its digest, if it was sent."""
+        return self.digest.notification_id if self.digest else self.notification_id
 
     @property
     def reason(self) -> str:

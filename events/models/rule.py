@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import time
 from typing import TYPE_CHECKING, ClassVar
 
+import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from common.triggers import update_of
 from common.uuid7 import uuid7
+from events import types
 from notifications.models import Channel
 
 if TYPE_CHECKING:
@@ -22,15 +26,27 @@ class RuleQuerySet(models.QuerySet["Rule"]):
         """The rules that `user` sees: their own, less those deleted."""
         return self.filter(user=user, deleted_at=None)
 
+    def with_channels(self) -> RuleQuerySet:
+        """With the channels to which each sends, less those removed."""
+        return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
+
+
+def is_for(rule: str, type: str) -> str:
+    """The SQL of whether a rule is for Carillon's own events of a type, by a row and a text in SQL."""
+    pattern = f"{rule}.type_pattern"
+    return f"""({rule}.enabled AND {rule}.deleted_at IS NULL AND {rule}.source IN ('', '{types.SOURCE}')
+        AND ({pattern} = {type} OR (right({pattern}, 2) = '.*' AND starts_with({type}, left({pattern}, -1)))))"""
+
 
 class Rule(models.Model):
     """When an event of `type_pattern` (and `source`, if any) fulfils all `conditions`, say `title` and `body`.
 
-    The pattern is a type, or its beginning before `.*`, or `*`. A condition is `{"field", "operator", "value"}`, see
-    `matching`. The texts may hold `{data.x}`. With `throttle_count`, it rings at most so often in `throttle_seconds`.
-    With `digest_seconds` or `digest_at` (on the wall clock of its person), events are gathered, apart for each value of
-    the field `digest_key` if there is one, and told together after so long, at that hour, or once there are
-    `digest_count`. Deleting is soft. `version` grows with every edit.
+    The pattern is a type, or its beginning before `.*`, or `*` for all but Carillon's own. A condition is `{"field",
+    "operator", "value"}`, see `matching`. The texts may hold `{data.x}`. With `throttle_count`, it rings at most so
+    often in `throttle_seconds`. With `digest_seconds` or `digest_at` (on the wall clock of its person), events are
+    gathered, apart for each value of the field `digest_key` if there is one, and told together after so long, at that
+    hour, or once there are `digest_count`; a throttle does not count them. Deleting is soft. `version` grows with every
+    edit.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -70,6 +86,32 @@ class Rule(models.Model):
                 name="rule_throttle_whole",
             ),
             models.CheckConstraint(condition=Q(digest_seconds=None) | Q(digest_at=None), name="rule_one_digest"),
+            # Python cannot read PostgreSQL's 24:00; such a row would stop all rules of its person.
+            models.CheckConstraint(
+                condition=Q(digest_at=None) | Q(digest_at__lte=time.max), name="rule_readable_digest_at"
+            ),
+        ]
+        triggers = [
+            # Changes of states are recorded for those who have a rule for them; see `followed`.
+            pgtrigger.Trigger(
+                name="rule_follows_changes",
+                when=pgtrigger.After,
+                operation=pgtrigger.Insert
+                | update_of("type_pattern", "source", "enabled", "deleted_at")
+                | pgtrigger.Delete,
+                func=f"""
+                IF TG_OP <> 'INSERT' THEN
+                    DELETE FROM notifications_follower WHERE id = OLD.id;
+                END IF;
+                IF TG_OP <> 'DELETE' THEN
+                    INSERT INTO notifications_follower (id, user_id)
+                    SELECT NEW.id, NEW.user_id
+                     WHERE EXISTS (SELECT FROM unnest('{{{",".join(types.INSIDE)}}}'::text[]) AS type
+                                    WHERE {is_for("NEW", "type")});
+                END IF;
+                RETURN NULL;
+                """,  # noqa: S608 - constants only
+            )
         ]
 
     def __str__(self) -> str:

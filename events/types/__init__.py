@@ -12,12 +12,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from events.types import alert, channel, delivery, notification, schedule
-from events.types.base import EventType
+from events.types.base import SOURCE, EventType
+
+__all__ = ["INSIDE", "SOURCE", "TYPES", "EventType", "Problem", "is_reserved", "problem"]
 
 TYPES: dict[str, EventType] = {
     type.name: type for group in (schedule, notification, delivery, channel, alert) for type in group.TYPES
 }
 """By name."""
+
+INSIDE = [type.name for type in TYPES.values() if type.is_inside]
+"""What only Carillon emits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +48,4 @@ def problem(name: str, data: dict[str, Any]) -> Problem | None:
 
 def is_reserved(name: str) -> bool:
     """Whether only Carillon itself emits events of this type."""
-    return name in TYPES and TYPES[name].is_inside
+    return name in INSIDE

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+SOURCE = "carillon"
+"""The source of the events that only Carillon emits."""
+
 
 class Schema(BaseModel):
     """The data of a type: no other fields, and no value of another JSON type."""

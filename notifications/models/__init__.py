@@ -4,7 +4,7 @@ Every change of a delivery's state is a verb in `deliveries/`; nothing else writ
 """
 
 from notifications.models.attempt import Attempt
-from notifications.models.change import Change, StatusPosition
+from notifications.models.change import Change, FeedPosition, Follower
 from notifications.models.channel import Channel, sort_channels
 from notifications.models.delivery import Delivery
 from notifications.models.notification import Notification
@@ -14,7 +14,8 @@ __all__ = [
     "Change",
     "Channel",
     "Delivery",
+    "FeedPosition",
+    "Follower",
     "Notification",
-    "StatusPosition",
     "sort_channels",
 ]

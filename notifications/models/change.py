@@ -38,15 +38,25 @@ class Change(models.Model):
         return self.type
 
 
-class StatusPosition(models.Model):
-    """How far the feed has been sent to status webhooks; one row. See `status_webhooks`."""
+class FeedPosition(models.Model):
+    """How far a task, named by `reader`, has read the feed. See `change_feed.process`."""
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    reader = models.CharField(max_length=16, primary_key=True)
     xact = models.BigIntegerField()
     change_id = models.UUIDField()
 
     def __str__(self) -> str:
-        return f"{self.xact} {self.change_id}"
+        return f"{self.reader}: {self.xact} {self.change_id}"
+
+
+class Follower(models.Model):
+    """Something of another app, by its id, for which a person's changes are recorded. That app writes these rows."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+
+    def __str__(self) -> str:
+        return str(self.id)
 
 
 # In the order of their being written, as `common.uuid7` makes them; the twelve bits behind the milliseconds hold their
@@ -61,13 +71,14 @@ _XACT = "pg_current_xact_id()::text::bigint"
 
 
 def followed(user: str) -> str:
-    """The SQL of whether a program may read the person's changes: others pay for no row.
+    """The SQL of whether a program may read the person's changes, or a rule of theirs may: others pay for no row.
 
     A token counts until `KEPT_DAYS` after its end, so that its successor misses nothing.
     """
     return f"""(
         EXISTS (SELECT FROM people_apitoken t WHERE t.user_id = {user}
                    AND coalesce(least(t.revoked_at, t.expires_at), 'infinity') > now() - interval '{KEPT_DAYS} days')
+     OR EXISTS (SELECT FROM notifications_follower f WHERE f.user_id = {user})
      OR EXISTS (SELECT FROM notifications_channel w
                  WHERE w.user_id = {user} AND w.provider = '{STATUS}' AND w.removed_at IS NULL)
      OR EXISTS (SELECT FROM notifications_channel w

@@ -13,6 +13,7 @@ from events.kind import EVENT
 from events.models import Event, Topic
 from people.models import User
 from tests.db.api.conftest import Api
+from tests.db.events.test_digests import make_digest_rule, send
 from tests.db.events.test_handling import happen, make_rule
 from tests.make import make_user
 from work import runner
@@ -34,6 +35,18 @@ def test_an_event_is_taken_and_shows_what_followed(api: Api, ada: User) -> None:
     assert (effect["rule"], effect["outcome"]) == (str(rule.id), "notified")
     assert api.get(f"/notifications/{effect['notification_id']}").json()["title"] == "Order 7"
     assert [one["id"] for one in api.get("/events?type=order.paid").json()["items"]] == [key]
+
+
+def test_an_event_that_waits_in_a_digest_says_until_when(api: Api, ada: User) -> None:
+    make_digest_rule(ada)
+    key = str(happen(ada).key)
+    [effect] = api.get(f"/events/{key}").json()["effects"]
+    assert (effect["outcome"], effect["notification_id"]) == ("digested", None)
+    assert (effect["digest"]["state"], effect["digest"]["count"]) == ("pending", 1)
+    send()
+    [effect] = api.get(f"/events/{key}").json()["effects"]
+    assert effect["digest"]["state"] == "sent"
+    assert api.get(f"/notifications/{effect['notification_id']}").json()["title"] == "Order 7"
 
 
 def test_the_same_id_again_answers_the_same(api: Api) -> None:

@@ -9,9 +9,9 @@ from django.test import Client
 from django.utils import timezone
 
 from common import served_queues
-from events.envelope import MOST_HOPS
-from events.models import Event
+from events.models import Digest, Effect, Event
 from people.models import User
+from tests.db.events.test_digests import make_digest_rule, send
 from tests.db.events.test_handling import happen
 from tests.make import make_channel, make_delivery, make_user, signed_in
 from work import operator_summary
@@ -22,7 +22,7 @@ CAUSES = "/admin/events/deadletter/causes/"
 
 @pytest.fixture
 def dead(ada: User) -> Event:
-    event = happen(ada, hops=MOST_HOPS + 1)
+    event = happen(ada, type="channel.disabled", data={})
     assert event.state == "dead"
     return event
 
@@ -37,6 +37,22 @@ def test_a_dead_event_is_listed_by_cause_and_replayed(operator: Client, dead: Ev
     kept = Intervention.objects.get()
     assert (kept.kind, kept.what, kept.cause, kept.count) == ("event", "replayed", dead.cause, 1)
     assert f"{kept.pk}/" in operator.get(f"/admin/events/event/{dead.pk}/change/").content.decode()
+
+
+def test_a_dead_digest_is_listed_by_cause_and_replayed(operator: Client, ada: User) -> None:
+    rule = make_digest_rule(ada)
+    happen(ada)
+    Effect.objects.update(digest=None, outcome="silent")  # damaged
+    send()
+    digest = Digest.objects.get()
+    assert digest.state == "dead"
+    causes = "/admin/events/deaddigest/causes/"
+    assert f'href="{causes}{digest.cause}/"' in operator.get(causes).content.decode()
+    for page in ("digest/", f"digest/{digest.pk}/change/", "deaddigest/"):
+        assert rule.name in operator.get(f"/admin/events/{page}").content.decode()
+    operator.post(f"{causes}{digest.cause}/replay/", {"per_minute": "60"})
+    digest.refresh_from_db()
+    assert (digest.state, digest.replays) == ("pending", 1)
 
 
 def test_the_operators_email_has_the_dead_letters_of_each_kind(operator: Client, dead: Event) -> None:

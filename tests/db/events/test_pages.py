@@ -6,14 +6,16 @@ import json
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events.envelope import MOST_HOPS
 from events.kind import EVENT
-from events.models import Event
+from events.models import Effect, Event, Rule
 from events.types import TYPES
+from notifications.models import Notification
 from tests.db.api.conftest import Api
+from tests.db.events.test_digests import make_digest_rule, send
 from tests.db.events.test_handling import happen, make_rule
 from tests.make import make_user, signed_in
 from work import runner
@@ -35,6 +37,24 @@ def test_the_list_says_what_followed_and_that_nobody_listens() -> None:
     assert "billing.failed" not in signed_in(ada).get("/events/?type=order.paid").content.decode().split("<ul")[-1]
 
 
+def test_the_list_says_what_became_of_a_digest() -> None:
+    ada = make_user()
+    rule = make_digest_rule(ada)
+    browser = signed_in(ada)
+
+    def page() -> str:
+        return browser.get("/events/").content.decode()
+
+    happen(ada)
+    assert "Waits for the digest of “Big orders” until" in page()
+    send()
+    assert f'<a href="/history/{Notification.objects.get().id}/">In a digest</a>' in page()
+    happen(ada)
+    Rule.objects.filter(id=rule.id).update(enabled=False)
+    send()
+    assert "In no digest of “Big orders”: Its rule was switched off" in page()
+
+
 def test_a_replay_is_a_new_event_of_the_same_chain() -> None:
     ada, chain = make_user(), uuid4()
     event = happen(ada, correlation_id=chain)
@@ -52,6 +72,13 @@ def test_the_trace_page_is_for_its_owner_and_for_operators() -> None:
     happen(ada, correlation_id=chain)
     assert "Big orders" in signed_in(ada).get(f"/trace/{chain}").content.decode()
     assert signed_in(make_user()).get(f"/trace/{chain}").status_code == 404
+    staff = make_user(is_staff=True)
+    assert signed_in(staff).get(f"/trace/{chain}").status_code == 404
+    seen = Permission.objects.filter(codename__in=["view_event", "view_delivery"])
+    staff.user_permissions.add(*seen)
+    page = signed_in(staff).get(f"/trace/{chain}").content.decode()
+    assert "/admin/events/event/" in page and "/admin/notifications/delivery/" in page
+    assert f"/history/{Effect.objects.get().notification_id}/" not in page
 
 
 def test_every_known_type_is_shown_and_fits_its_own_example() -> None:
@@ -80,7 +107,7 @@ def test_a_page_costs_as_many_statements_for_many_events_as_for_few() -> None:
 
 def test_a_dead_event_is_handled_again_itself_by_page_and_api() -> None:
     ada = make_user()
-    event = happen(ada, hops=MOST_HOPS + 1)
+    event = happen(ada, type="channel.disabled", data={})
     assert signed_in(ada).post(f"/events/{event.key}/replay")["Location"] == f"/events/{event.key}"
     event.refresh_from_db()
     assert (event.state, event.replays, Event.objects.count()) == ("pending", 1, 1)

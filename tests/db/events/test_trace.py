@@ -12,6 +12,7 @@ from events.trace import trace
 from notifications.models import Delivery
 from schedules.firing import fire
 from tests.db.api.conftest import Api
+from tests.db.events.test_digests import make_digest_rule, send
 from tests.db.events.test_handling import happen, make_rule
 from tests.make import NINE, make_channel, make_schedule, make_user, send_now
 
@@ -30,12 +31,22 @@ def test_a_chain_shows_events_deliveries_and_tries_in_their_order() -> None:
     assert [(row.kind, row.type, row.state, list(row.consumers)) for row in rows] == [
         ("event", "order.paid", "handled", ["Big orders"]),
         ("delivery", "Order 7", "delivered", ["Phone"]),
-        ("event", "order.sent", "dead", []),
+        ("event", "order.sent", "cancelled", []),
     ]
     assert (rows[0].id, rows[0].seconds, rows[1].source) == (first.key, 0.0, "Big orders")
     assert [len(row.tries) for row in rows] == [1, 1, 1]
     assert 0 < rows[1].tries[0].seconds < rows[2].seconds
     assert rows[2].reason
+
+
+def test_a_digest_is_in_the_chains_of_its_events() -> None:
+    ada, chain = make_user(), uuid4()
+    make_digest_rule(ada)
+    happen(ada, correlation_id=chain)
+    happen(ada)
+    send()
+    rows = trace(chain, ada).rows
+    assert [(row.kind, row.source) for row in rows] == [("event", "shop"), ("delivery", "Big orders")]
 
 
 def test_nobody_sees_rows_of_others_and_operators_see_all() -> None:

@@ -21,6 +21,8 @@ ORDER: dict[str, Any] = {
     ("pattern", "type", "fits"),
     [
         ("*", "order.paid", True),
+        ("*", "delivery.dead", False),
+        ("delivery.*", "delivery.dead", True),
         ("order.*", "order.paid", True),
         ("order.*", "order.item.sold", True),
         ("order.paid", "order.paid", True),

@@ -50,7 +50,7 @@ def send_until_current() -> None:
     while time.monotonic() < deadline:
         status_webhooks.send_changes()
         with connection.cursor() as cursor:
-            cursor.execute("SELECT xact >= %s FROM notifications_statusposition", [last.xact])
+            cursor.execute("SELECT xact >= %s FROM notifications_feedposition WHERE reader = 'status'", [last.xact])
             if cursor.fetchone()[0]:
                 return
     raise AssertionError("the changes were held back")
@@ -187,7 +187,7 @@ def test_a_position_of_another_database_starts_afresh_and_repeats_nothing(ada: U
     finish(make_channel(ada, "email"))
     send_until_current()
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE notifications_statusposition SET xact = %s", [2**62])
+        cursor.execute("UPDATE notifications_feedposition SET xact = %s", [2**62])
     status_webhooks.send_changes()
     assert sent(webhook) == ["delivery.delivered"]
 

@@ -1,0 +1,74 @@
+"""Carillon's own events: the changes of states that a rule of their person is for."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+from common.postgres import column, query
+from events import ledger, types
+from events.envelope import Envelope
+from events.models.rule import is_for
+from notifications import change_feed
+
+log = logging.getLogger(__name__)
+
+_WANTED = f"""
+    SELECT EXISTS (SELECT FROM events_rule r
+                    WHERE r.user_id = c.user_id AND r.created_at <= c.at AND {is_for("r", "c.type")}) AS wanted
+"""  # noqa: S608 - constants only
+
+
+def record_changes() -> int:
+    """Record each new change that a rule is for as an event. Returns how many changes were looked at."""
+    return change_feed.process("events", _WANTED, _record)
+
+
+def _record(rows: Sequence[Any]) -> None:
+    wanted = [(row, json.loads(row.data)) for row in rows if row.wanted and types.is_reserved(row.type)]
+    found = [(row, data) for row, data in wanted if _fits(row, data)]
+    hops = _hops(data["notification_id"] for _, data in found if "notification_id" in data)
+    ledger.record_all([(row.user_id, _envelope(row, data, hops)) for row, data in found])
+
+
+def _fits(row: Any, data: Any) -> bool:
+    """Whether the data fits the schema of its type; else it does not go out."""
+    problem = types.problem(row.type, data)
+    if problem:
+        log.error("The change %s does not fit its type %s: %s: %s", row.id, row.type, problem.field, problem.text)
+    return problem is None
+
+
+def _envelope(row: Any, data: Mapping[str, Any], hops: Mapping[str, int]) -> Envelope:
+    """Its id follows from the change, so that a change is one event, however often it is read."""
+    correlation_id = data.get("correlation_id")
+    return Envelope(
+        type=row.type,
+        data=dict(data),
+        source=types.SOURCE,
+        key=uuid5(row.id, types.SOURCE),
+        occurred_at=row.at,
+        correlation_id=None if correlation_id is None else UUID(correlation_id),
+        hops=hops.get(data.get("notification_id", ""), 0),
+    )
+
+
+# That of the event, or of the digest, whose rule caused the notification.
+_HOPS = """
+SELECT asked.id::text AS id, 1 + coalesce(
+           (SELECT e.hops FROM events_effect f JOIN events_event e ON e.id = f.event_id
+             WHERE f.notification_id = asked.id LIMIT 1),
+           (SELECT d.hops FROM events_digest d WHERE d.notification_id = asked.id LIMIT 1),
+           -1
+       ) AS hops
+  FROM unnest(%s::uuid[]) AS asked(id)
+"""
+
+
+def _hops(notification_ids: Iterable[str]) -> dict[str, int]:
+    """How many steps what follows from these notifications is behind its first cause."""
+    asked = column(set(notification_ids))
+    return {} if asked == "{}" else {row.id: row.hops for row in query(_HOPS, [asked])}

@@ -1,0 +1,83 @@
+"""Workers that are killed while they gather events and send digests, in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.models.functions import Now
+
+from events import ledger
+from events.digest_kind import DIGEST
+from events.envelope import Envelope
+from events.kind import EVENT
+from events.models import Digest, Effect, Event
+from notifications.models import Delivery, Notification
+from tests.db.events.test_digests import make_digest_rule
+from tests.make import NOON, make_channel, make_user
+from tests.process.notifications.conftest import environment
+from work import rescue, runner
+from work.kinds import Kind
+
+# "writing" is within the transaction, once all is written.
+_RUN = """
+import os, signal, sys, uuid, django
+django.setup()
+from events import digest_kind, handling
+from work import runner
+from work.kinds import KINDS
+if sys.argv[3] == "writing":
+    def die(*_): os.kill(os.getpid(), signal.SIGKILL)
+    handling.publish_after_commit = digest_kind.publish_after_commit = die
+runner.run(KINDS[sys.argv[1]], uuid.UUID(sys.argv[2]), "doomed")
+"""
+
+
+def run_and_die(kind: Kind[Any], work_id: object, point: str, folder: Path) -> None:
+    (folder / point).write_text("kill")
+    ended = subprocess.run(
+        [sys.executable, "-c", _RUN, kind.name, str(work_id), point],
+        env=os.environ | environment(CARILLON_FAULT_POINTS=str(folder)),
+        cwd=settings.BASE_DIR,
+        check=False,
+        capture_output=True,
+        timeout=60,
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("broker")
+@pytest.mark.parametrize("point", ["claimed", "writing", "waking", "settled"])
+def test_workers_killed_at_each_point_lose_no_event_and_tell_none_twice(point: str, tmp_path: Path) -> None:
+    ada = make_user()
+    make_digest_rule(ada, channels=[make_channel(ada)], digest_seconds=5)
+    ledger.record(ada.pk, [Envelope("order.paid", {"order_id": number}) for number in range(3)])
+    first, *others = Event.objects.order_by("id").values_list("id", flat=True)
+    run_and_die(EVENT, first, point, tmp_path)
+    for event_id in others:
+        runner.run(EVENT, event_id, "worker")
+    Event.objects.filter(state="handling").update(lease_until=NOON)
+    rescue.rescue()
+    for event_id in (first, *others):
+        runner.run(EVENT, event_id, "worker")
+    assert Effect.objects.filter(outcome="digested").count() == 3
+    assert Digest.objects.get().gathered == 3
+
+    Digest.objects.update(available_at=Now())
+    digest_id = Digest.objects.get().id
+    run_and_die(DIGEST, digest_id, point, tmp_path)
+    assert Notification.objects.count() == (point in ("waking", "settled"))
+    Digest.objects.filter(state="sending").update(lease_until=NOON)
+    rescue.rescue()
+    for _ in range(4):
+        runner.run(DIGEST, digest_id, "worker")
+    assert Digest.objects.get().state == "sent"
+    assert Notification.objects.get().data["count"] == 3
+    assert Delivery.objects.count() == 1
