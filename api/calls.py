@@ -31,11 +31,13 @@ def handle(run: Run) -> Run:
         headers: dict[str, str] = {}
         try:
             request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
-            verdict = request_limiter.check(f"token:{token.id}")
+            # A call that waits comes here again (config.asgi), and counts once.
+            verdict = getattr(request, "verdict", None) or request_limiter.check(f"token:{token.id}")
+            request.verdict = verdict  # type: ignore[attr-defined]
             headers = verdict.headers
             if not verdict.allowed:
                 raise too_many(verdict, "This token")
-            if request.method == "POST" and (key := request.headers.get(idempotency.HEADER)) is not None:
+            if (key := _key(request)) is not None:
                 response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
             else:
                 response = run(request, *args, **kwargs)
@@ -46,6 +48,13 @@ def handle(run: Run) -> Run:
         return response
 
     return handled
+
+
+def _key(request: HttpRequest) -> str | None:
+    match = request.resolver_match
+    if request.method != "POST" or (match and str(match.url_name) in idempotency.WITHOUT_KEY):
+        return None
+    return request.headers.get(idempotency.HEADER)
 
 
 def too_many(verdict: request_limiter.Verdict, who: str) -> Problem:

@@ -21,6 +21,9 @@ from common import encryption, postgres
 from people.models import ApiToken
 
 HEADER = "Idempotency-Key"
+# Operations that keep no answer: a repeated pull gets other messages, and acknowledging twice does nothing.
+WITHOUT_KEY = frozenset({"pull_messages", "settle_messages"})
+
 _LONGEST = 255
 # Seconds that a request waits for the same one that is under way.
 _WAIT = 10

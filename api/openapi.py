@@ -9,6 +9,7 @@ from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
+from api.idempotency import WITHOUT_KEY
 from api.problems import CONTENT_TYPE
 
 _PROBLEM = {
@@ -98,8 +99,9 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
     if is_one:
         statuses.add("404")
     if method == "post":
-        operation["parameters"].append(_KEY)
         statuses |= {"400", "409", "422"}
+        if operation["operationId"] not in WITHOUT_KEY:
+            operation["parameters"].append(_KEY)
     if is_one and method != "get" and _WITH_VERSION & set(operation["tags"]):
         operation["parameters"].append(_MATCH)
         statuses |= {"400", "409", "412"}

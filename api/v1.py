@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from api import batches, calls, changes, dead_letters, me, paging, status_webhooks
+from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks
 from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
@@ -42,3 +42,4 @@ api.add_router("/trace", trace.router)
 api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)
+api.add_router("/queues", queues.router)

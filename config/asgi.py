@@ -3,15 +3,15 @@
 import asyncio
 import contextvars
 import os
+from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import IO, Any
 
 import django
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
-from django.http import HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import set_script_prefix
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -48,18 +48,38 @@ class Handler(ASGIHandler):
         except RequestAborted:
             return
         # A copy, so that no request sees what an earlier one of its thread has set.
-        respond = partial(contextvars.copy_context().run, self._respond, scope, body)
-        await self.send_response(await asyncio.get_running_loop().run_in_executor(self._threads, respond), send)
-
-    def _respond(self, scope: dict[str, Any], body: IO[bytes]) -> HttpResponseBase:
+        run, in_thread = contextvars.copy_context().run, asyncio.get_running_loop().run_in_executor
         with body:
-            set_script_prefix(get_script_prefix(scope))
-            signals.request_started.send(sender=self.__class__, scope=scope)
+            request, response = await in_thread(self._threads, run, self._respond, scope, body, None)
+        # A long poll (api/queues.py) holds no thread while it waits, and ends when its client goes.
+        while (wait := getattr(response, "wait", None)) and await _outlasts(wait(), receive):
+            request, response = await in_thread(self._threads, run, self._respond, scope, body, request)
+        await self.send_response(response, send)
+
+    def _respond(
+        self, scope: dict[str, Any], body: IO[bytes], request: HttpRequest | None
+    ) -> tuple[HttpRequest | None, HttpResponseBase]:
+        """Answer a new request, or `request` again, whose body has been read."""
+        set_script_prefix(get_script_prefix(scope))
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        refusal = None
+        if request is None:
             request, refusal = self.create_request(scope, body)
-            response = refusal if request is None else self.get_response(request)
-            assert response is not None  # noqa: S101  # either of both is there
-            response.close()  # returns the connection to the database
-            return response
+        response = refusal if request is None else self.get_response(request)
+        assert response is not None  # noqa: S101  # either of both is there
+        response.close()  # returns the connection to the database
+        return request, response
+
+
+async def _outlasts(wait: Awaitable[None], receive: Receive) -> bool:
+    """Whether the client is still there after the wait."""
+    waiting, gone = asyncio.ensure_future(wait), asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait((waiting, gone), return_when=asyncio.FIRST_COMPLETED)
+        return not gone.done()
+    finally:
+        waiting.cancel()
+        gone.cancel()
 
 
 unavailable.wait_briefly()

@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from common.postgres import blames_no_row, query
+from notifications import providers
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people import quiet
@@ -142,8 +143,10 @@ def _disabled() -> Iterable[Notice]:
 
 def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
     """The working channels of each of these people, the inbox last."""
-    working = Channel.objects.for_messages().filter(
-        user__in=user_ids, removed_at=None, disabled_at=None, verified_at__isnull=False, failing_since=None
+    working = (
+        Channel.objects.for_messages()
+        .exclude(provider__in=providers.pulled())  # a notice is for a person
+        .filter(user__in=user_ids, removed_at=None, disabled_at=None, verified_at__isnull=False, failing_since=None)
     )
     found = defaultdict(list)
     for channel in sorted(

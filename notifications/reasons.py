@@ -75,6 +75,10 @@ class Code(Codes):
     PROXY = "proxy", "The outgoing proxy refused the connection: it answered {answer}."
     PRIVATE = "private-network", "The address leads into a private network. Carillon does not post to private networks."
     FORBIDDEN = "forbidden-address", "Carillon does not post to this address: it is not a public web address."
+    # A program pulled it.
+    PULLED = "pulled", "Programs pull this queue; no worker sends to it."
+    RETURNED = "returned", "The program returned it for another try."
+    NOT_ACKED = "not-acked", "The program did not acknowledge it before its lease ended."
     # The delivery cannot be sent.
     NOT_A_REQUEST = "not-a-request", "This cannot be written as an HTTP request."
     NOT_AN_EMAIL = "not-an-email", "This cannot be written as an email: {error}."

@@ -23,6 +23,7 @@ SCOPES = {
     "schedules": "Make and change reminders",
     "channels": "Add and change channels",
     "notifications": "Send messages, cancel them, and send failed ones again",
+    "queues": "Pull messages from queues, and acknowledge them",
     "events": "Publish events, and make rules and topics",
     "tokens": "Revoke tokens",
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
 from functools import cache, partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -34,7 +34,7 @@ WITH asked AS (
            lease_until = now() + %(lease)s * interval '1 second'
       FROM asked
      WHERE d.id = asked.id AND d.state = 'pending' AND d.available_at <= now()
-       AND (d.expires_at IS NULL OR d.expires_at > now())
+       AND (d.expires_at IS NULL OR d.expires_at > now()) AND num_nulls(d.wake_at) = %(pulled)s
  RETURNING d.*
 ), opened AS (
     INSERT INTO $attempt ($key, replay, number, token, worker, started_at, outcome)
@@ -64,17 +64,48 @@ def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
     A damaged row ends as dead, without being run.
     """
     token = uuid4()
+    found = _read(kind, Lease(id=work_id, token=token), partial(_claim, kind, work_id, token, worker))
+    fault_points.reach("claimed")
+    return found
+
+
+def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str) -> list[Any]:
+    """pending -> working for work that programs pull: lease those of `ids` that are due for so many seconds.
+
+    Returns their rows in the order of `ids`, to `read` once the caller's transaction is committed. A damaged row ends
+    as dead, alone.
+    """
+    asked = [(work_id, uuid4(), worker) for work_id in ids]
+    if not asked:
+        return []
+    values = _values(asked) | {"lease": seconds, "pulled": 1}
     try:
-        row = _claim(kind, work_id, token, worker)
-        found = None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
+        with transaction.atomic():
+            rows = {row.id: row for row in postgres.execute(kind.sql(_CLAIM), values).fetchall()}
     except Exception as error:
         if blames_no_row(error):
             raise
-        log.error("%s %s cannot be read: %s", kind.task, work_id, type(error).__name__)
-        _end_damaged(kind, work_id, token, error)
+        if len(asked) > 1:
+            return [row for work_id, _, _ in asked for row in claim_pulled(kind, [work_id], seconds, worker)]
+        _end_damaged(kind, Lease(id=asked[0][0], token=asked[0][1]), error)
+        return []
+    return [rows[work_id] for work_id, _, _ in asked if work_id in rows]
+
+
+def read(kind: Kind[C], row: Any) -> C | None:
+    """What was claimed. None for a damaged row, which ends as dead."""
+    return _read(kind, Lease(id=row.id, token=row.token), lambda: row)
+
+
+def _read(kind: Kind[C], lease: Lease, load: Callable[[], Any]) -> C | None:
+    try:
+        row = load()
+        return None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
+    except Exception as error:
+        if blames_no_row(error):
+            raise
+        _end_damaged(kind, lease, error)
         return None
-    fault_points.reach("claimed")
-    return found
 
 
 # The claim may have been committed before it could not be read, or it failed: its attempt cannot be written.
@@ -86,11 +117,11 @@ RETURNING $handler AS handler
 
 
 @transaction.atomic
-def _end_damaged(kind: Kind[Any], work_id: UUID, token: UUID, error: Exception) -> None:
+def _end_damaged(kind: Kind[Any], lease: Lease, error: Exception) -> None:
     """pending, working under this token -> dead."""
-    for row in postgres.query(kind.sql(_HOLD), {"id": work_id, "token": token}):
-        lease = Lease(id=work_id, token=token, handler=row.handler)
-        settle(kind, lease, Decision("dead", "rejected", unreadable(error)))
+    log.error("%s %s cannot be read: %s", kind.task, lease.id, type(error).__name__)
+    for row in postgres.query(kind.sql(_HOLD), {"id": lease.id, "token": lease.token}):
+        settle(kind, replace(lease, handler=row.handler), Decision("dead", "rejected", unreadable(error)))
 
 
 def unreadable(error: Exception) -> Reason:
@@ -152,4 +183,4 @@ def _together(kind: Kind[Any]) -> Combiner[tuple[UUID, UUID, str], Any]:
 def _values(asked: Sequence[tuple[UUID, UUID, str]]) -> dict[str, Any]:
     """Of one process."""
     ids, tokens, workers = zip(*asked, strict=True)
-    return {"ids": column(ids), "tokens": column(tokens), "lease": LEASE, "worker": workers[0][:120]}
+    return {"ids": column(ids), "tokens": column(tokens), "lease": LEASE, "worker": workers[0][:120], "pulled": 0}

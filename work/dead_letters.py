@@ -143,7 +143,10 @@ def replay(
     stale_ones = 0 if skip is None else rows.filter(skip).count()
     changed = set(manual.replay(kind.model, held, 60 / per_minute if per_minute else 0.0))
     again = [key for key in held if key in changed]
-    publish_after_commit(Wake(kind.task, key) for key in again[: 1 if per_minute else PUBLISHED_AT_ONCE])
+    pulled = set(kind.model._default_manager.filter(pk__in=again, wake_at=None).values_list("pk", flat=True))
+    kind.pulled_again(pulled)
+    sent = again[: 1 if per_minute else PUBLISHED_AT_ONCE]
+    publish_after_commit(Wake(kind.task, key) for key in sent if key not in pulled)
     made = Intervention(what=what, which=which, cause=cause, per_minute=per_minute)
     return Done(again, stale_ones, record(made, who, kind, again))
 

@@ -8,7 +8,7 @@ from typing import Any
 from work import wakes
 from work.answers import Ambiguous, Answer, Done, Rejected, Retryable
 from work.kinds import C, Kind, Lease
-from work.reasons import Code, Reason
+from work.reasons import Reason
 from work.retry import next_wait
 
 
@@ -49,12 +49,12 @@ def decide(kind: Kind[C], claim: C, answer: Answer, random: float) -> Decision:
     return Decision("pending", outcome, following.reason, following.wait, wakes.wake_in(following.wait))
 
 
-def decide_lost(kind: Kind[Any], lease: Lease) -> Decision:
-    """Return what follows the loss of a worker: nobody knows how its try ended."""
-    reason = Reason(Code.LOST)
+def decide_lost(kind: Kind[Any], lease: Lease, most_tries: int | None) -> Decision:
+    """Return what follows a lease that expired: nobody knows how its try ended. `most_tries`: None for the policy's."""
+    reason = kind.lost(lease.handler)
     if not kind.may_repeat(lease.handler, lease.on_unknown):
         return Decision("unknown", "lost", reason)
-    if lease.tries >= kind.policy(lease.handler).tries:
+    if lease.tries >= (kind.policy(lease.handler).tries if most_tries is None else most_tries):
         return Decision("dead", "lost", reason)
     return Decision("pending", "lost", reason, 0.0, 0.0)
 

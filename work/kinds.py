@@ -6,7 +6,7 @@ See docs/adding-a-kind-of-work.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,7 @@ from uuid import UUID
 
 from work.answers import Answer, Cancel, Defer, Rejected
 from work.models import Attempt, Work
-from work.reasons import Reason
+from work.reasons import Code, Reason
 from work.retry import Policy
 
 
@@ -59,10 +59,11 @@ class Kind(Generic[C]):
     """The class attributes with a value are optional.
 
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
-    that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, and `person`
-    the SQL of whose it is, for the fair queue; `source` that of what it comes from, for operators. `follow` is the SQL
-    of what else a settlement writes, as CTEs that see `asked` and `settled`; `follow_values` are the columns of `asked`
-    that it needs beyond the engine's, with types, and `follow_locks` the foreign keys to the rows that it writes to.
+    that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
+    the SQL of the tries that they allow (NULL: as many as the policy), and `person` the SQL of whose it is, for the
+    fair queue; `source` that of what it comes from, for operators. `follow` is the SQL of what else a settlement
+    writes, as CTEs that see `asked` and `settled`; `follow_values` are the columns of `asked` that it needs beyond the
+    engine's, with types, and `follow_locks` the foreign keys to the rows that it writes to.
     """
 
     task: ClassVar[str]
@@ -73,6 +74,7 @@ class Kind(Generic[C]):
     columns: ClassVar[str] = ""
     joins: ClassVar[str] = ""
     on_unknown: ClassVar[str] = "''"
+    most_tries: ClassVar[str] = "NULL::int"
     person: ClassVar[str] = "NULL::bigint"
     source: ClassVar[str] = "''"
     follow: ClassVar[str] = ""
@@ -132,6 +134,10 @@ class Kind(Generic[C]):
         """What caused it and its correlation id, for the log."""
         return "", None
 
+    def lost(self, handler: str) -> Reason:
+        """Why a try is over whose lease expired."""
+        return Reason(Code.LOST)
+
     def next_try(self, claim: C, wait: float, reason: Reason) -> Defer | Rejected:
         """When it is tried again after a try that failed for `reason`: in `wait` seconds, later, or not at all."""
         return Defer(wait, reason)
@@ -142,6 +148,9 @@ class Kind(Generic[C]):
 
     def after(self, claim: C, answer: Answer) -> None:
         """What follows an end that is committed."""
+
+    def pulled_again(self, ids: Collection[UUID]) -> None:
+        """What follows a replay, in its transaction, for work that programs pull."""
 
     def rescue(self) -> int:
         """What rescue does for this kind besides, every few seconds. Returns how many rows."""
@@ -164,6 +173,7 @@ class Kind(Generic[C]):
             "key": f"{self.words.key}_id",
             "handler": f"d.{self.handler}",
             "on_unknown": self.on_unknown,
+            "most_tries": self.most_tries,
             "person": self.person,
             "source": self.source,
             "columns": f", {self.columns}" if self.columns else "",

@@ -28,8 +28,11 @@ def cancel(model: type[Work], ids: Iterable[UUID], reason: Reason) -> int:
 _REPLAY = """
 UPDATE {} d
    SET state = 'pending', available_at = now() + (chosen.place - 1) * %(gap)s * interval '1 second',
-       wake_at = now() + greatest((chosen.place - 1) * %(gap)s::float - %(early)s, 0) * interval '1 second', wakes = 0,
-       tries = 0, released = 0, replays = replays + 1, reason_code = '', reason_params = '{{}}', settled_at = NULL,
+       wake_at = CASE WHEN wake_at IS NOT NULL
+                      THEN now() + greatest((chosen.place - 1) * %(gap)s::float - %(early)s, 0) * interval '1 second'
+                 END,
+       wakes = 0, tries = 0, released = 0, replays = replays + 1,
+       reason_code = '', reason_params = '{{}}', settled_at = NULL,
        expires_at = CASE WHEN expires_at > now() THEN expires_at END
   FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS chosen(id, place)
  WHERE d.id = chosen.id AND d.state IN ('dead', 'unknown')

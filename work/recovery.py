@@ -9,6 +9,7 @@ write to is locked too, and no row is waited for, so they cannot deadlock.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -36,11 +37,19 @@ def expire(kind: Kind[Any], limit: int) -> int:
 
 
 _LOST = """
-SELECT d.id, d.lease_token AS token, $handler AS handler, $on_unknown AS on_unknown, d.tries
+SELECT d.id, d.lease_token AS token, $handler AS handler, $on_unknown AS on_unknown, d.tries,
+       $most_tries AS most_tries
   FROM $work d $locked
  WHERE d.state = '$working' AND d.lease_until <= now()
  ORDER BY d.lease_until LIMIT %s $lock SKIP LOCKED
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lost(Lease):
+    most_tries: int | None
+
+
 _FOUND = {"pending": "again", "unknown": "held", "dead": "dead"}
 
 
@@ -51,7 +60,8 @@ def recover(kind: Kind[Any], limit: int) -> Counter[str]:
     Work that has used up its tries this way (a payload that kills every worker) is dead. Returns how many are done
     again, are held for a person, and are dead.
     """
-    lost = [(lease, decide_lost(kind, lease)) for lease in postgres.query(kind.sql(_LOST), [limit], Lease)]
+    found = postgres.query(kind.sql(_LOST), [limit], _Lost)
+    lost = [(lease, decide_lost(kind, lease, lease.most_tries)) for lease in found]
     if lost:
         write(kind, [settlement(kind, lease, decision) for lease, decision in lost])
     return Counter(_FOUND[decision.state] for _, decision in lost)

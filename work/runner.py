@@ -46,18 +46,26 @@ def run(kind: Kind[Any], work_id: UUID, worker: str) -> None:
         if wait:  # the message came before its time: clocks differ, or the row waits since
             publish([Wake(kind.task, work_id, wait)])
         return
+    call = begin(kind, claimed)
+    if call is not None:
+        lend_connection()
+        finish(kind, claimed, _call(kind, claimed, call))
+
+
+def begin(kind: Kind[C], claimed: C) -> Callable[[], Answer] | None:
+    """The call that runs it; None where it is not run now, which is settled. Raises `TryAgain` as `finish` does."""
     match prepared := _prepare(kind, claimed):
         case Cancel(reason):
             _withdraw(kind, claimed, reason)
         case Defer(wait, reason):
             fault_points.reach("deferring")
             if defer(kind, claimed, wait, reason) and is_published(wait):
-                publish([Wake(kind.task, work_id, wait, claimed.person_id)])
+                publish([Wake(kind.task, claimed.id, wait, claimed.person_id)])
         case _ if callable(prepared):
-            lend_connection()
-            finish(kind, claimed, _call(kind, claimed, prepared))
+            return prepared
         case _:
             finish(kind, claimed, prepared)
+    return None
 
 
 def _prepare(kind: Kind[C], claimed: C) -> Defer | Cancel | Answer | Callable[[], Answer]:

@@ -45,7 +45,8 @@ WITH asked AS (
            lease_token = NULL, lease_until = NULL,
            settled_at = CASE WHEN asked.state <> 'pending' THEN now() END,
            available_at = coalesce(now() + wait * interval '1 second', available_at),
-           wake_at = coalesce(now() + wake * interval '1 second', wake_at), wakes = 0
+           wake_at = CASE WHEN wake_at IS NOT NULL THEN coalesce(now() + wake * interval '1 second', wake_at) END,
+           wakes = 0
       FROM asked
      WHERE d.id = asked.id AND d.state = '$working' AND d.lease_token = asked.token
  RETURNING d.*

@@ -21,7 +21,7 @@ from people.models import User
 
 _NEW: Any = {"kind": "webhook", "label": "Home server", "fields": {"url": "https://hooks.example.org/carillon"}}
 _LABEL: Any = limits(LabelForm.base_fields["label"])
-Fields = dict[str, str | None]
+Fields = dict[str, str | int | None]
 
 
 class NewChannel(Body):
@@ -33,7 +33,7 @@ class NewChannel(Body):
         json_schema_extra={"enum": [provider.kind for provider in providers.all()]},
     )
     label: str = Field("", description="Without one, the name of the kind.", json_schema_extra=_LABEL)
-    fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
+    fields: dict[str, str | int] = Field({}, description="The fields of its kind, secrets among them.")
 
 
 class ChannelPatch(Body):
@@ -78,7 +78,11 @@ def settings_of(body: ChannelPatch, channel: Channel) -> ChannelForm:
     """The form of the settings, with the stored values where the body has none."""
     provider = provider_of(channel.provider)
     stored = {name: getattr(channel, name) for name in ("label", "on_unknown", "give_up_after")}
-    return ChannelForm(stored | body.model_dump(exclude_unset=True, include={*stored}), channel, provider)
+    given = body.model_dump(exclude_unset=True, include={*stored})
+    form = ChannelForm(stored | given, channel, provider)
+    if unknown := sorted(given.keys() - form.fields.keys()):
+        raise invalid(*(FieldError(name, f"A channel of the kind “{provider.kind}” has none.") for name in unknown))
+    return form
 
 
 def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destination | None, Mapping[str, Any]]:
@@ -93,7 +97,7 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     _refuse_unknown(body.fields, {name for name in offered.fields if name in provider.form.base_fields})
     typed: dict[str, Any] = dict(offered.initial)
     for name, value in body.fields.items():
-        typed[name] = value or ""
+        typed[name] = "" if value is None else value
         # An empty secret is kept; a separate field deletes it.
         if value is None and f"drop_{name}" in offered.fields:
             typed[f"drop_{name}"] = True

@@ -21,7 +21,7 @@ class Channels:
         """The kinds that there are, each with its fields."""
         return self._connection.get("/channels/kinds")["items"]
 
-    def add(self, kind: str, fields: Mapping[str, str], label: str = "", *, key: str | None = None) -> NewChannel:
+    def add(self, kind: str, fields: Mapping[str, str | int], label: str = "", *, key: str | None = None) -> NewChannel:
         """Unless it is yours already, a code is sent to it: see `verify`."""
         body = {"kind": kind, "label": label, "fields": dict(fields)}
         return cast(NewChannel, self._connection.post("/channels", body, key=key))

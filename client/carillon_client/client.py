@@ -9,6 +9,7 @@ from carillon_client.connection import Connection
 from carillon_client.documents import Account
 from carillon_client.events import Events
 from carillon_client.notifications import Batches, DeadLetters, Notifications
+from carillon_client.queues import Queues
 from carillon_client.schedules import Schedules
 
 
@@ -23,6 +24,7 @@ class Client:
         self.events = Events(self.connection)
         self.batches = Batches(self.connection)
         self.dead_letters = DeadLetters(self.connection)
+        self.queues = Queues(self.connection)
 
     def me(self) -> Account:
         """Whose token it is, and what it may do."""

@@ -86,6 +86,11 @@ def _parser() -> argparse.ArgumentParser:
     letters.add_argument("--cause", help="only those of this cause")
     letters.add_argument("--replay", action="store_true", help="send them again, oldest first")
     letters.add_argument("--per-minute", type=int, default=60, metavar="N", help="with --replay: how fast (60)")
+
+    pull = command("pull", _pull, "Print the messages of a queue, a line of JSON each, and acknowledge them.")
+    pull.add_argument("queue", help="label or id of the channel")
+    pull.add_argument("--batch", type=int, default=10, metavar="N", help="how many to take at a time (10)")
+    pull.add_argument("--follow", action="store_true", help="wait for more, until you press Ctrl-C")
     return parser
 
 
@@ -200,6 +205,23 @@ def _replay(options: argparse.Namespace, client: Client) -> None:
     }
     lines = [f"{cause}: sent again {one['replayed']}, too old {one['stale']}" for cause, one in done.items()]
     _print(options, done, lines or ["No dead letters."])
+
+
+def _pull(options: argparse.Namespace) -> None:
+    with _client() as client:
+        [queue] = _channels(client, [options.queue])
+        while True:
+            messages = client.queues.pull(queue, batch_size=options.batch, wait=20.0 if options.follow else 0.0)
+            for message in messages:
+                print(json.dumps(message, ensure_ascii=False))
+            sys.stdout.flush()  # what cannot be written is not acknowledged
+            if messages:
+                settled = client.queues.ack(queue, [message["lease_id"] for message in messages])
+                for one in settled:
+                    if one["detail"]:
+                        print(f"carillon: {one['lease_id']}: {one['detail']}", file=sys.stderr)
+            elif not options.follow:
+                return
 
 
 def _client() -> Client:

@@ -247,6 +247,24 @@ class Replayed(TypedDict):
     stale: int
 
 
+class QueueMessage(TypedDict):
+    """`lease_id` names it to `ack`; `attempts` counts from 1."""
+
+    id: str
+    body: dict[str, Any]
+    timestamp_ms: int
+    attempts: int
+    lease_id: str
+
+
+class Settled(TypedDict):
+    """`detail` says why nothing was done, and what to do; else it is empty."""
+
+    lease_id: str
+    result: Literal["acked", "returned", "dead", "late", "settled", "not-found"]
+    detail: str
+
+
 class Batch(TypedDict):
     id: str
     pending: int

@@ -59,6 +59,11 @@ class ChannelForm(RenameForm):
             (Channel.OnUnknown.RETRY, "Send again: it may arrive twice"),
             (Channel.OnUnknown.HOLD, "Hold: it may not have arrived"),
         ]
+        if provider.is_pulled:  # nothing is sent
+            del self.fields["on_unknown"], self.fields["give_up_after"]
+
+    def clean(self) -> dict[str, Any]:
+        return {"on_unknown": "", "give_up_after": None} | self.cleaned_data
 
 
 class CodeForm(forms.Form):

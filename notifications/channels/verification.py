@@ -30,8 +30,8 @@ class Refused(Exception):
 
 
 def is_proven(user: User, kind: str, address: object) -> bool:
-    """Whether no code is needed: an inbox, or an email address that the person confirmed for their account."""
-    if kind == "inbox":
+    """Whether no code is needed: an inbox, a queue, or an email address that the person confirmed for their account."""
+    if kind == "inbox" or kind in providers.pulled():
         return True
     own = EmailAddress.objects.filter(user=user, verified=True, email__iexact=str(address))
     return kind == "email" and bool(own.exists())

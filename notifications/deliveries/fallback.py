@@ -22,9 +22,8 @@ from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.models import Delivery, Notification
 from notifications.reasons import Code
-from work import wakes
 from work.reasons import NO_REASON, Reason
-from work.wakes import Wake, publish_after_commit
+from work.wakes import publish_after_commit
 
 BATCH = 500
 
@@ -143,12 +142,11 @@ def advance(limit: int = BATCH) -> int:
                 "expires": column(standing.expires_at for standing, _ in steps),
                 "codes": column(str(step.because.code) for _, step in steps),
                 "params": column(step.because.json for _, step in steps),
-                **wakes.parameters(),
+                **outbox.parameters(),
             },
         )
         fault_points.reach("advancing")
-        people = {standing.notification_id: standing.person_id for standing in taken}
-        publish_after_commit(Wake(outbox.DELIVER, row.id, 0.0, people[row.notification_id]) for row in rows)
+        publish_after_commit(outbox.due_of(rows, {one.notification_id: one.person_id for one in taken}))
     return len(rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -16,6 +16,7 @@ from notifications import providers
 from notifications.channels import changes
 from notifications.deliveries import channel_health, fallback, limits
 from notifications.deliveries.outbox import DELIVER
+from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.links import ANSWER, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
@@ -26,6 +27,7 @@ from people.quiet import Window
 from work import kinds
 from work.answers import Answer, Cancel, Defer, NotStarted
 from work.kinds import Kind
+from work.manual import cancel
 from work.models import Intervention
 from work.reasons import Reason
 from work.retry import Policy
@@ -75,6 +77,12 @@ class DeliveryKind(Kind[Claim]):
     handler = "provider"
     person = "(SELECT user_id FROM notifications_notification WHERE id = d.notification_id)"
     on_unknown = "(SELECT on_unknown FROM notifications_channel WHERE id = d.channel_id)"
+    # Of a queue, which its owner sets; none once it is removed, because nobody can pull it any more.
+    most_tries = """CASE WHEN d.provider = 'queue' THEN (
+            SELECT CASE WHEN removed_at IS NOT NULL THEN 0
+                        WHEN jsonb_typeof(address->'tries') = 'number'
+                        THEN greatest(0, least((address->'tries')::numeric, 100))::int END
+              FROM notifications_channel WHERE id = d.channel_id) END"""
     columns = f"""
        d.channel_id, n.subject, n.body, n.slot, n.category, n.data,
        coalesce(n.correlation_id, n.batch_id) AS correlation_id,
@@ -176,6 +184,9 @@ class DeliveryKind(Kind[Claim]):
         except providers.UnknownProvider:
             return False
 
+    def lost(self, handler: str) -> Reason:
+        return Reason(Code.NOT_ACKED) if handler in providers.pulled() else super().lost(handler)
+
     def next_try(self, claim: Claim, wait: float, reason: Reason) -> Defer | Rejected:
         later = _until_quiet_hours_end(claim, wait)
         following = Defer(wait, reason) if later is None else Defer(later.wait, reason.then(later.reason))
@@ -190,6 +201,12 @@ class DeliveryKind(Kind[Claim]):
             fallback.advance()
         elif answer.moved_to:
             changes.update_address(claim.channel_id, claim.address, answer.moved_to)
+
+    def pulled_again(self, ids: Collection[UUID]) -> None:
+        """Wake who waits for them. Nobody can pull those of a queue that was removed: they are cancelled."""
+        rows = list(Delivery.objects.filter(id__in=ids).values_list("id", "channel_id", "channel__removed_at"))
+        cancel(Delivery, [key for key, _, removed in rows if removed], Reason(Code.REMOVED))
+        wake_pullers_after_commit({channel_id for _, channel_id, _ in rows})
 
     def rescue(self) -> int:
         return fallback.advance()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -12,6 +14,7 @@ from django.db import transaction
 from common.postgres import column, query
 from common.uuid7 import uuid7
 from notifications import providers
+from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.models import Channel, Notification
 from notifications.reasons import Code
 from people import quiet
@@ -51,17 +54,19 @@ class NewNotification:
     notification_id: UUID = field(default_factory=uuid7)
 
 
-# Inserts the deliveries of the rows `new`, and returns what to publish. Its statement gets `wakes.parameters()`.
+# Inserts the deliveries of the rows `new`, for `due_of`. Its statement gets `parameters()`.
 INSERT_DELIVERIES = f"""
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
                                     expires_at, tries, replays, reason_code, reason_params, because_code,
                                     because_params)
 SELECT id, notification_id, channel_id, provider, 'pending', greatest(available_at, now()),
-       {wakes.wake_at("extract(epoch FROM greatest(available_at, now()) - now())::float")},
+       CASE WHEN provider <> ALL (%(pulled)s::text[])
+            THEN {wakes.wake_at("extract(epoch FROM greatest(available_at, now()) - now())::float")} END,
        0, expires_at, 0, 0, reason_code, reason_params::jsonb, because_code, because_params::jsonb
   FROM new
 ON CONFLICT (notification_id, channel_id) DO NOTHING
-RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notification_id
+RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notification_id, channel_id,
+          wake_at IS NULL AS is_pulled
 """  # noqa: S608 - constants only
 
 _RECORD = (
@@ -125,11 +130,23 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
             "escalations": column(one.escalate_after for _, one in new),
             "first": column(_wait(one, one.channels[0][1])[0] if one.in_order else None for _, one in new),
             **dict(zip(keys, columns, strict=True)),
-            **wakes.parameters(),
+            **parameters(),
         },
     )
-    people = {key: one.user_id for key, one in new}
-    return [Wake(DELIVER, row.id, row.wait, people[row.notification_id]) for row in rows]
+    return due_of(rows, {key: one.user_id for key, one in new})
+
+
+def parameters() -> dict[str, object]:
+    return {**wakes.parameters(), "pulled": column(providers.pulled())}
+
+
+def due_of(rows: Sequence[Any], people: Mapping[UUID, int]) -> list[Wake]:
+    """What to publish for inserted deliveries, and later those that programs pull, which are never published.
+
+    `people` are the ids of the persons by those of the notifications. Programs that wait are woken after the commit.
+    """
+    wake_pullers_after_commit({row.channel_id for row in rows if row.is_pulled})
+    return [Wake(DELIVER, row.id, math.inf if row.is_pulled else row.wait, people[row.notification_id]) for row in rows]
 
 
 def _order(new: NewNotification) -> str:

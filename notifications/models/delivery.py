@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from common.triggers import update_of
+from notifications import providers
 from notifications.change_types import STATUS
 from notifications.models import change
 from notifications.models.channel import Channel
@@ -87,6 +88,18 @@ class Delivery(Work):
                 condition=Q(provider="inbox", state="delivered", read_at=None),
                 name="delivery_inbox_unread",
             ),
+            # a queue: what waits to be pulled, oldest first
+            models.Index(
+                fields=["channel", "available_at", "id"],
+                condition=Q(provider="queue", state="pending"),
+                name="delivery_to_pull",
+            ),
+            # a queue: what programs hold, and what comes again
+            models.Index(
+                fields=["channel", "state", "lease_until"],
+                condition=Q(provider="queue", state__in=["pending", "sending"], tries__gt=0),
+                name="delivery_pulled",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["notification", "channel"], name="delivery_once_per_channel"),
@@ -145,6 +158,11 @@ class Delivery(Work):
     def reason(self) -> str:
         said = super().reason
         return f"{said} It may have arrived; send it again?" if self.state == self.State.UNKNOWN else said
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether a program pulls it, so that no worker sends it."""
+        return self.provider in providers.pulled()
 
     @property
     def because(self) -> str:

@@ -45,6 +45,12 @@ def disturbs(kind: str) -> bool:
     return kind in _found() and _found()[kind].disturbs
 
 
+@cache
+def pulled() -> tuple[str, ...]:
+    """Return the kinds whose deliveries programs pull, so that no worker sends them."""
+    return tuple(kind for kind, provider in _found().items() if provider.is_pulled)
+
+
 def unsubscribes(kind: str) -> bool:
     """Return whether messages of this kind carry an unsubscribe link."""
     return kind in _found() and _found()[kind].unsubscribes

@@ -102,6 +102,9 @@ class Provider(ABC):
     icon: ClassVar[str]
     """The id of an SVG symbol in static/icons.svg."""
 
+    about: ClassVar[str] = ""
+    """One line at the form of a new channel, where the label does not say enough."""
+
     position: ClassVar[int] = 100
     """Its position in lists, lowest first."""
 
@@ -112,6 +115,9 @@ class Provider(ABC):
 
     disturbs: ClassVar[bool] = True
     """Whether its deliveries wait for the end of a person's quiet hours."""
+
+    is_pulled: ClassVar[bool] = False
+    """Whether its owner's programs pull its deliveries over the API. No worker sends them."""
 
     unsubscribes: ClassVar[bool] = False
     """Whether its messages carry `unsubscribe_url`, because their reader may not be the channel's owner."""

@@ -185,20 +185,25 @@ class Webhook(Provider):
 
     def document(self, message: Message, now: datetime) -> dict[str, Any]:
         """Return what is posted; `now` is aware."""
-        slot = message.slot.isoformat() if message.slot else None
-        data = {
-            "id": str(message.key),
-            "subject": message.subject,
-            "body": message.body,
-            "slot": slot,
-            "recipient": message.recipient,
-            "answer_url": message.answer_url or None,
-            "correlation_id": str(message.correlation_id or message.key),
-            "schedule_id": None if message.schedule_id is None else str(message.schedule_id),
-            "category": message.category or None,
-            "data": message.data,
-        }
-        return {"type": "notification", "timestamp": slot or now.isoformat(), "data": data}
+        return document(message, now)
+
+
+def document(message: Message, now: datetime) -> dict[str, Any]:
+    """Return a message as JSON, for a webhook's body or a queue's; `now` is aware."""
+    slot = message.slot.isoformat() if message.slot else None
+    data = {
+        "id": str(message.key),
+        "subject": message.subject,
+        "body": message.body,
+        "slot": slot,
+        "recipient": message.recipient,
+        "answer_url": message.answer_url or None,
+        "correlation_id": str(message.correlation_id or message.key),
+        "schedule_id": None if message.schedule_id is None else str(message.schedule_id),
+        "category": message.category or None,
+        "data": message.data,
+    }
+    return {"type": "notification", "timestamp": slot or now.isoformat(), "data": data}
 
 
 def _hint(path: str) -> str:

@@ -91,6 +91,9 @@ def _render_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     context = {
         "delivery": delivery,
         "poll": delivery.state in Delivery.OPEN and age < _POLLED,
-        "no_worker": delivery.state == Delivery.State.PENDING and delivery.tries == 0 and age > 10,
+        "no_worker": delivery.state == Delivery.State.PENDING
+        and delivery.tries == 0
+        and age > 10
+        and not delivery.is_pulled,
     }
     return render(request, "notifications/_test_result.html", context)

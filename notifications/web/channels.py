@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef, Q
@@ -17,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import ChannelForm, LabelForm
+from notifications.deliveries import pull
 from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
 from notifications.net import address_checks
@@ -25,6 +27,8 @@ from notifications.web import channel_check, signing_secret
 from people.requests import PersonRequest
 
 _USES = 20
+# Waiting messages of a queue are counted up to here.
+_COUNTED = 1_000
 
 
 @login_required
@@ -90,6 +94,8 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         messages.success(request, f"“{label}” is saved.")
         return redirect("notifications:channels")
     context = {"channel": channel, "provider": provider, "form": form, "patience": PATIENCE}
+    if provider.is_pulled:
+        context |= {"queue": pull.look(channel.id, _COUNTED + 1), "counted": _COUNTED, "base_url": settings.BASE_URL}
     return render(request, "notifications/channel_settings.html", context | _uses(channel))
 
 

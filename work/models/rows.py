@@ -184,8 +184,9 @@ class Work(models.Model):
     """A piece of work. Its row is the queue, and its id the idempotency key.
 
     It is not claimed before `available_at`. If nobody has claimed it by `wake_at`, rescue publishes it again; `wakes`
-    counts how often. `tries` counts since the last replay; `released` counts claims given back before anything was
-    done. `cause` groups dead letters, see `reasons.cause_of`.
+    counts how often. Without a `wake_at` it is never published: programs pull it, and no worker claims it. `tries`
+    counts since the last replay; `released` counts claims given back before anything was done. `cause` groups dead
+    letters, see `reasons.cause_of`.
     """
 
     words = WORDS
@@ -196,7 +197,7 @@ class Work(models.Model):
     id = models.UUIDField("idempotency key", primary_key=True, default=uuid7, editable=False)
     state = models.CharField(max_length=9, choices=[(state, state) for state in WORDS.states], default="pending")
     available_at = models.DateTimeField(db_default=Now())
-    wake_at = models.DateTimeField(db_default=Now())
+    wake_at = models.DateTimeField(db_default=Now(), null=True, blank=True)
     wakes = models.PositiveSmallIntegerField(default=0)
     expires_at = models.DateTimeField(null=True, blank=True)
     tries = models.PositiveSmallIntegerField(default=0)

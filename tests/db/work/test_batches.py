@@ -23,6 +23,7 @@ from tests.make import make_channel, make_delivery, make_user, noted, take
 from work import claim as claiming
 from work import manual, settlement
 from work.decision import Decision
+from work.kinds import Lease
 from work.shared_connection import SharedConnection
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -191,7 +192,7 @@ def test_a_delivery_that_cannot_be_claimed_ends_with_that_reason_and_can_be_repl
 def test_what_another_worker_has_taken_meanwhile_does_not_end_as_damaged(channel: Channel) -> None:
     delivery = make_delivery(channel)
     claim = take(delivery.id)
-    claiming._end_damaged(DELIVERY, delivery.id, uuid7(), ValueError())
+    claiming._end_damaged(DELIVERY, Lease(id=delivery.id, token=uuid7()), ValueError())
     delivery.refresh_from_db()
     assert claim is not None and (delivery.state, delivery.lease_token) == ("sending", claim.token)
 

@@ -71,6 +71,7 @@ def test_nobody_is_told_on_a_channel_that_does_not_work(ada: User, chat: Channel
     make_channel(ada, "webhook", failing_since=timezone.now())
     make_channel(ada, "webhook", removed_at=timezone.now())
     make_channel(make_user(), "email")
+    make_channel(ada, "queue")  # a program would get it
     make_dead(chat)
     assert owner_notices.tell_owners(timezone.now()) == 0
 

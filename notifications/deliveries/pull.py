@@ -1,0 +1,230 @@
+"""Pull a queue: a program claims its messages in batches, for as long as it asks, and acknowledges or returns each.
+
+`look` costs a few index entries and locks nothing. Who takes something locks the queue's channel, so that no two
+programs together hold more than it allows. A lease that is over is recovered by who looks next, or by rescue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from common.postgres import column, query
+from notifications.deliveries import fallback
+from notifications.deliveries.kind import DELIVERY, Claim
+from notifications.deliveries.pull_signal import LONGEST_WAIT, wake_pullers
+from notifications.models import Channel
+from notifications.providers.queue import Settings
+from notifications.reasons import Code
+from work import recovery, runner
+from work.claim import claim_pulled, read
+from work.decision import Decision
+from work.kinds import Lease
+from work.reasons import NO_REASON, Reason
+from work.settlement import settlement, write
+
+# Leases that one look recovers at most.
+_RECOVERED = 500
+_SHORTEST_WAIT = 0.05  # seconds
+
+
+class Standing(NamedTuple):
+    """A queue at the instant `now`. Instants are aware, None where there is no such message.
+
+    `held`: messages under a lease; the first of these ends at `lease_ends`. `returned_at`: when the first message comes
+    again that was pulled before. `waiting`: messages to pull, counted up to a limit; the oldest is due since `oldest`.
+    `next_at`: when the next one becomes due.
+    """
+
+    now: datetime
+    held: int
+    lease_ends: datetime | None
+    returned_at: datetime | None
+    waiting: int
+    oldest: datetime | None
+    next_at: datetime | None
+
+
+_PENDING = """channel_id = %(channel)s AND provider = 'queue' AND state = 'pending'
+            AND (expires_at IS NULL OR expires_at > now())"""
+_HELD = "channel_id = %(channel)s AND provider = 'queue' AND state = 'sending' AND tries > 0"
+_DUE = f"{_PENDING} AND available_at <= now()"
+_LOOK = f"""
+SELECT now() AS now,
+       (SELECT count(*) FROM notifications_delivery WHERE {_HELD}) AS held,
+       (SELECT min(lease_until) FROM notifications_delivery WHERE {_HELD}) AS lease_ends,
+       (SELECT min(available_at) FROM notifications_delivery WHERE {_PENDING} AND tries > 0) AS returned_at,
+       (SELECT count(*) FROM (SELECT FROM notifications_delivery WHERE {_DUE} LIMIT %(most)s) due) AS waiting,
+       (SELECT available_at FROM notifications_delivery WHERE {_DUE} ORDER BY available_at LIMIT 1) AS oldest,
+       (SELECT available_at FROM notifications_delivery WHERE {_PENDING} AND available_at > now()
+         ORDER BY available_at LIMIT 1) AS next_at
+"""  # noqa: S608 - constants only
+
+
+def look(channel_id: UUID, most: int) -> Standing:
+    """The queue as it is now; counts at most `most` waiting messages."""
+    [found] = query(_LOOK, {"channel": channel_id, "most": most}, Standing)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """Messages, or how many seconds to wait before it is worth looking again."""
+
+    messages: list[Claim]
+    wait: float = 0.0
+
+
+def pull(channel: Channel, batch_size: int, seconds: float, worker: str) -> Pulled:
+    """pending -> working for up to `batch_size` messages, oldest first, under leases of so many seconds."""
+    settings = Settings.read(channel.address)
+    most = min(batch_size, settings.batch_size, settings.concurrency)
+    standing = look(channel.id, most)
+    if standing.lease_ends is not None and standing.lease_ends <= standing.now:
+        recovery.recover(DELIVERY, _RECOVERED)
+        standing = look(channel.id, most)
+    if not _takes(standing, settings, most):
+        return Pulled([], _wait(standing, settings))
+    messages = [message for row in _claim(channel.id, batch_size, seconds, worker) if (message := _begin(row))]
+    return Pulled(messages, _SHORTEST_WAIT)
+
+
+def _takes(standing: Standing, settings: Settings, most: int) -> int:
+    """How many messages may be taken now; none while a batch is still filling."""
+    free = settings.concurrency - standing.held
+    if settings.concurrency == 1 and standing.returned_at is not None and standing.returned_at > standing.now:
+        free = 0  # the message before comes again first
+    batch = min(most, free)
+    if standing.oldest is None or batch <= 0:
+        return 0
+    is_late = standing.oldest + timedelta(seconds=settings.batch_timeout) <= standing.now
+    return min(standing.waiting, batch) if is_late or standing.waiting >= batch else 0
+
+
+def _wait(standing: Standing, settings: Settings) -> float:
+    filled = standing.oldest and standing.oldest + timedelta(seconds=settings.batch_timeout)
+    changes = (standing.lease_ends, standing.returned_at, standing.next_at, filled)
+    ahead = [(at - standing.now).total_seconds() for at in changes if at is not None and at > standing.now]
+    return max(_SHORTEST_WAIT, min([LONGEST_WAIT, *ahead]))
+
+
+_CHOOSE = f"""
+SELECT id FROM notifications_delivery WHERE {_DUE} AND (NOT %(again)s OR tries > 0)
+ ORDER BY available_at, id LIMIT %(takes)s FOR NO KEY UPDATE SKIP LOCKED
+"""  # noqa: S608 - constants only
+
+
+@transaction.atomic
+def _claim(channel_id: UUID, batch_size: int, seconds: float, worker: str) -> list[object]:
+    channel = Channel.objects.select_for_update(no_key=True).filter(id=channel_id, removed_at=None, disabled_at=None)
+    address = channel.values_list("address", flat=True).first()
+    if address is None:
+        return []
+    settings = Settings.read(address)
+    most = min(batch_size, settings.batch_size, settings.concurrency)
+    standing = look(channel_id, most)
+    again = settings.concurrency == 1 and standing.returned_at is not None
+    takes = _takes(standing, settings, most)
+    ids = query(_CHOOSE, {"channel": channel_id, "again": again, "takes": takes})
+    return claim_pulled(DELIVERY, [row.id for row in ids], seconds, worker)
+
+
+def _begin(row: object) -> Claim | None:
+    """The message; None for one that nobody may get any more, which is settled."""
+    claim = read(DELIVERY, row)
+    with suppress(runner.TryAgain):
+        if claim is not None and runner.begin(DELIVERY, claim) is not None:
+            return claim
+    return None
+
+
+class Result(StrEnum):
+    """What became of a lease. `LATE`: it was over. `SETTLED`: the program has already said otherwise."""
+
+    ACKED = "acked"
+    RETURNED = "returned"
+    DEAD = "dead"
+    LATE = "late"
+    SETTLED = "settled"
+    NOT_FOUND = "not-found"
+
+
+_LEASE_ID = re.compile("[0-9a-f]{64}")
+
+
+def lease_id(lease: Lease) -> str:
+    return lease.id.hex + lease.token.hex
+
+
+_ASKED = "unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS asked(id, token)"
+_LEASES = f"""
+SELECT d.id, d.lease_token AS token, d.provider AS handler, d.tries
+  FROM {_ASKED} JOIN notifications_delivery d USING (id) JOIN notifications_notification n ON n.id = d.notification_id
+ WHERE d.channel_id = %(channel)s AND d.state = 'sending' AND d.lease_token = asked.token AND d.lease_until > now()
+ ORDER BY n.id FOR NO KEY UPDATE OF d, n
+"""  # noqa: S608 - constants only
+_CLOSED = f"""
+SELECT d.id, a.token, a.outcome,
+       d.state = 'dead' AND d.replays = a.replay AND d.tries + d.released = a.number AS is_dead
+  FROM {_ASKED} JOIN notifications_delivery d USING (id)
+  JOIN notifications_attempt a ON a.delivery_id = d.id AND a.token = asked.token
+ WHERE d.channel_id = %(channel)s
+"""  # noqa: S608 - constants only
+
+
+def settle(channel: Channel, wishes: Mapping[str, int | None]) -> dict[str, Result]:
+    """working -> done for a lease with None, pending again in so many seconds with a number; dead at the last try.
+
+    The same wish again gets the same result, and does nothing.
+    """
+    named = {(UUID(key[:32]), UUID(key[32:])): key for key in wishes if _LEASE_ID.fullmatch(key)}
+    ids, tokens = zip(*named, strict=True) if named else ((), ())
+    values = {"channel": channel.id, "ids": column(ids), "tokens": column(tokens)}
+    most_tries, found = Settings.read(channel.address).tries, dict.fromkeys(wishes, Result.NOT_FOUND)
+    with transaction.atomic():
+        rows = []
+        for lease in query(_LEASES, values, Lease):
+            key = named[lease.id, lease.token]
+            decision, found[key] = _decide(lease, wishes[key], most_tries)
+            rows.append(settlement(DELIVERY, lease, decision))
+        if rows:
+            write(DELIVERY, rows)
+    if Result.DEAD in found.values():
+        fallback.advance()
+    if rows:
+        wake_pullers([channel.id])  # some wait because others hold all that they may
+    if Result.NOT_FOUND in found.values():
+        for row in query(_CLOSED, values):
+            key = named[row.id, row.token]
+            if found[key] is Result.NOT_FOUND:
+                found[key] = _repeated(row.outcome, wishes[key] is None, row.is_dead)
+    return found
+
+
+def _decide(lease: Lease, delay: int | None, most_tries: int) -> tuple[Decision, Result]:
+    if delay is None:
+        return Decision("delivered", "delivered", NO_REASON), Result.ACKED
+    reason = Reason(Code.RETURNED)
+    if lease.tries >= most_tries:
+        return Decision("dead", "retryable", reason), Result.DEAD
+    return Decision("pending", "retryable", reason, wait=float(delay)), Result.RETURNED
+
+
+def _repeated(outcome: str, is_ack: bool, is_dead: bool) -> Result:
+    """The result for a lease whose attempt has ended so, or was not closed in time."""
+    match outcome, is_ack:
+        case ("delivered", True):
+            return Result.ACKED
+        case ("retryable", False):
+            return Result.DEAD if is_dead else Result.RETURNED
+        case ("delivered" | "retryable", _):
+            return Result.SETTLED
+    return Result.LATE

@@ -1,0 +1,80 @@
+"""Wake the programs that wait for messages of a queue: a stream of one entry in Redis for each queue.
+
+A signal may be lost: a program that waits looks into the table again after `LONGEST_WAIT` at the latest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+log = logging.getLogger(__name__)
+
+LONGEST_WAIT = 5.0  # seconds
+_WITHOUT_REDIS = 1.0
+# A signal has to outlive the look into the table that precedes a wait.
+_KEPT = 60  # seconds
+_FIRST = "0-0"
+
+
+def wake_pullers_after_commit(channel_ids: Collection[UUID]) -> None:
+    def wake_them() -> None:  # not a partial: Django names a robust hook that failed by its __qualname__
+        wake_pullers(channel_ids)
+
+    if channel_ids:
+        transaction.on_commit(wake_them, robust=True)
+
+
+def wake_pullers(channel_ids: Collection[UUID]) -> None:
+    try:
+        with _client(settings.REDIS_URL).pipeline(transaction=False) as pipeline:
+            for channel_id in channel_ids:
+                pipeline.xadd(_key(channel_id), {"": ""}, maxlen=1, approximate=False)
+                pipeline.expire(_key(channel_id), _KEPT)
+            pipeline.execute()
+    except RedisError as error:
+        log.warning("Redis does not answer (%s): programs that pull look again by themselves", type(error).__name__)
+
+
+def last(channel_id: UUID) -> str:
+    """The newest signal of a queue, for `wait`. Ask for it before looking into the table."""
+    try:
+        found: Any = _client(settings.REDIS_URL).xrevrange(_key(channel_id), count=1)
+    except RedisError:
+        return _FIRST
+    return found[0][0].decode() if found else _FIRST
+
+
+async def wait(channel_id: UUID, seen: str, seconds: float) -> None:
+    """Return once there is a newer signal than `seen`, or after so many seconds."""
+    client = AsyncRedis.from_url(
+        settings.REDIS_URL, socket_timeout=seconds + 1, socket_connect_timeout=1, retry=AsyncRetry(NoBackoff(), 0)
+    )
+    try:
+        await client.xread({_key(channel_id): seen}, block=max(1, int(seconds * 1000)))
+    except RedisError:
+        await asyncio.sleep(min(seconds, _WITHOUT_REDIS))
+    finally:
+        await client.aclose()
+
+
+def _key(channel_id: UUID) -> str:
+    return f"{settings.CACHES['default']['KEY_PREFIX']}:queue:{channel_id}"
+
+
+@cache
+def _client(url: str) -> Redis:
+    return Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))

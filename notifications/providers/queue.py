@@ -1,0 +1,101 @@
+"""Queues: the owner's programs pull the messages over the API, see `deliveries.pull`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from notifications.message import Destination, Message, Rejected
+from notifications.providers.base import Provider
+from notifications.reasons import Code
+from work.answers import Answer
+from work.reasons import Reason
+
+
+class _Number(forms.IntegerField):
+    """Empty stands for the initial value."""
+
+    def __init__(self, label: str, least: int, most: int, initial: int, help_text: str) -> None:
+        said = f"Use a whole number from {least} to {most}."
+        errors = {"invalid": said, "min_value": said, "max_value": said}
+        super().__init__(
+            label=label,
+            min_value=least,
+            max_value=most,
+            initial=initial,
+            required=False,
+            help_text=help_text,
+            error_messages=errors,
+        )
+
+    def clean(self, value: Any) -> int:
+        typed = super().clean(value)
+        return int(self.initial if typed is None else typed)
+
+    def held(self, stored: object) -> int:
+        try:
+            return self.clean(stored)
+        except forms.ValidationError:
+            return int(self.initial)
+
+
+class QueueForm(forms.Form):
+    batch_size = _Number("Largest batch", 1, 100, 100, "How many messages one pull returns at most.")
+    concurrency = _Number(
+        "Messages at once",
+        1,
+        250,
+        250,
+        "How many messages your programs may hold at once. With 1, they come strictly one after the other, in order.",
+    )
+    tries = _Number("Tries", 1, 100, 5, "A message that was handed out so often without success is a dead letter.")
+    batch_timeout = _Number(
+        "Wait for a full batch", 0, 60, 0, "Seconds for which a message waits for others. 0: it is handed out at once."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Of one queue; `batch_timeout` is in seconds."""
+
+    batch_size: int
+    concurrency: int
+    tries: int
+    batch_timeout: int
+
+    @classmethod
+    def read(cls, address: Mapping[str, Any]) -> Settings:
+        """From a channel's address. A damaged value counts as the initial one, so that the queue can be pulled."""
+        fields: dict[str, Any] = QueueForm.base_fields
+        return cls(**{name: field.held(address.get(name)) for name, field in fields.items()})
+
+
+class Queue(Provider):
+    """Keeps messages until a program pulls them. No worker sends them."""
+
+    kind = "queue"
+    label = "Queue"
+    icon = "queue"
+    about = "Keeps messages until your own programs pull them over the API. Carillon sends nothing."
+    position = 190
+    recognises_repeats = True
+    separate_answer_url = True
+    disturbs = False
+    is_pulled = True
+    form = QueueForm
+    option_fields = frozenset(QueueForm.base_fields)
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        return Destination(address={name: cleaned[name] for name in QueueForm.base_fields})
+
+    def summary(self, destination: Destination) -> str:
+        found = Settings.read(destination.address)
+        held = "one message at a time" if found.concurrency == 1 else f"up to {found.concurrency} messages at once"
+        return f"Pulled by your programs, {held}"
+
+    def send(self, message: Message, destination: Destination) -> Answer:
+        """Refuse: no worker claims what programs pull."""
+        return Rejected(Reason(Code.PULLED))

@@ -1,0 +1,200 @@
+"""Queues over the API: a program pulls, acknowledges and returns messages of its owner's queues, and of no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from notifications.models import Channel, Delivery
+from people.models import User
+from tests.db.api.conftest import Api
+from tests.make import NOON, disabled, make_channel, make_delivery, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def queue(ada: User) -> Channel:
+    return make_channel(ada, "queue")
+
+
+def pull(api: Api, queue: Channel, **body: Any) -> list[Any]:
+    answer = api.post(f"/queues/{queue.id}/pull", body)
+    assert answer.status_code == 200, answer.content
+    messages: list[Any] = answer.json()["messages"]
+    return messages
+
+
+def settle(api: Api, queue: Channel, **body: Any) -> list[tuple[str, bool]]:
+    """Each result, and whether it comes with words."""
+    answer = api.post(f"/queues/{queue.id}/ack", body)
+    assert answer.status_code == 200, answer.content
+    return [(one["result"], bool(one["detail"])) for one in answer.json()["results"]]
+
+
+def fields(answer: HttpResponse) -> list[str]:
+    assert answer.status_code == 422, answer.content
+    return [one["field"] for one in answer.json()["errors"]]
+
+
+def test_a_message_has_what_a_webhook_would_get(api: Api, queue: Channel) -> None:
+    delivery = make_delivery(queue, category="plants", data='{"room": "kitchen"}')
+    [message] = pull(api, queue)
+    assert message["id"] == message["body"]["data"]["id"] == str(delivery.id)
+    assert message["body"]["type"] == "notification"
+    assert message["body"]["data"]["subject"] == "Water the plants"
+    assert message["body"]["data"]["data"] == {"room": "kitchen"}
+    assert message["attempts"] == 1
+    assert abs(message["timestamp_ms"] / 1000 - delivery.created_at.timestamp()) < 60
+
+
+def test_messages_are_acknowledged_and_returned_each_by_its_lease(api: Api, queue: Channel) -> None:
+    for _ in range(2):
+        make_delivery(queue)
+    one, two = pull(api, queue)
+    body = {
+        "acks": [{"lease_id": one["lease_id"]}, {"lease_id": "nonsense"}],
+        "retries": [{"lease_id": two["lease_id"], "delay_seconds": 0}],
+    }
+    for _ in range(2):
+        assert settle(api, queue, **body) == [("acked", False), ("not-found", True), ("returned", False)]
+    [again] = pull(api, queue)
+    assert (again["id"], again["attempts"]) == (two["id"], 2)
+    assert Delivery.objects.get(id=one["id"]).state == "delivered"
+
+
+def test_a_late_acknowledgement_says_what_to_do(api: Api, queue: Channel) -> None:
+    make_delivery(queue)
+    [message] = pull(api, queue, visibility_timeout_ms=1000)
+    Delivery.objects.update(lease_until=NOON)
+    answer = api.post(f"/queues/{queue.id}/ack", {"acks": [{"lease_id": message["lease_id"]}]})
+    [result] = answer.json()["results"]
+    assert result["result"] == "late"
+    assert "visibility_timeout_ms" in result["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 101}, "batch_size"),
+        ({"batch_size": "10"}, "batch_size"),
+        ({"visibility_timeout_ms": 999}, "visibility_timeout_ms"),
+        ({"visibility_timeout_ms": 43_200_001}, "visibility_timeout_ms"),
+        ({"wait_ms": 20_001}, "wait_ms"),
+        ({"wait_ms": -1}, "wait_ms"),
+        ({"size": 3}, "size"),
+    ],
+)
+def test_a_pull_names_its_wrong_field_and_takes_nothing(api: Api, queue: Channel, body: Any, field: str) -> None:
+    make_delivery(queue)
+    assert fields(api.post(f"/queues/{queue.id}/pull", body)) == [field]
+    assert Delivery.objects.get().state == "pending"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"acks": [{"lease_id": 7}]}, "acks.0.lease_id"),
+        ({"acks": [{}]}, "acks.0.lease_id"),
+        ({"retries": [{"lease_id": "a", "delay_seconds": 86_401}]}, "retries.0.delay_seconds"),
+        ({"retries": [{"lease_id": "a", "delay_seconds": -1}]}, "retries.0.delay_seconds"),
+        ({"acks": [{"lease_id": "a", "delay_seconds": 1}]}, "acks.0.delay_seconds"),
+    ],
+)
+def test_an_acknowledgement_names_its_wrong_field(api: Api, queue: Channel, body: Any, field: str) -> None:
+    assert fields(api.post(f"/queues/{queue.id}/ack", body)) == [field]
+
+
+def test_a_lease_that_is_named_twice_is_refused_before_anything_is_done(api: Api, queue: Channel) -> None:
+    make_delivery(queue)
+    [message] = pull(api, queue)
+    lease = {"lease_id": message["lease_id"]}
+    for body in ({"acks": [lease, lease]}, {"acks": [lease], "retries": [lease]}):
+        assert len(fields(api.post(f"/queues/{queue.id}/ack", body))) == 2
+    assert Delivery.objects.get().state == "sending"
+
+
+def test_another_persons_queue_and_other_kinds_of_channel_are_not_found(api: Api, ada: User) -> None:
+    foreign, inbox = make_channel(make_user(), "queue"), make_channel(ada)
+    for channel in (foreign, inbox):
+        delivery = make_delivery(channel)
+        for verb in ("pull", "ack"):
+            assert api.post(f"/queues/{channel.id}/{verb}", {}).status_code == 404
+        delivery.refresh_from_db()
+        assert delivery.tries == 0
+
+
+def test_a_lease_of_another_person_is_not_found(api: Api, queue: Channel, call: Callable[..., Api]) -> None:
+    make_delivery(queue)
+    [message] = pull(api, queue)
+    other = make_user()
+    body = {"acks": [{"lease_id": message["lease_id"]}]}
+    assert settle(call(other), make_channel(other, "queue"), **body) == [("not-found", True)]
+    assert settle(api, queue, **body) == [("acked", False)]
+
+
+def test_pulling_needs_its_own_scope(ada: User, queue: Channel, call: Callable[..., Api]) -> None:
+    for verb in ("pull", "ack"):
+        assert call(ada, ("read", "notifications")).post(f"/queues/{queue.id}/{verb}", {}).status_code == 403
+        assert call(ada, ("queues",)).post(f"/queues/{queue.id}/{verb}", {}).status_code == 200
+
+
+def test_a_disabled_queue_says_so_and_still_takes_acknowledgements(api: Api, queue: Channel) -> None:
+    make_delivery(queue)
+    [message] = pull(api, queue)
+    Channel.objects.update(disabled_at=NOON, **disabled("Too much."))
+    refused = api.post(f"/queues/{queue.id}/pull", {})
+    assert refused.status_code == 409
+    assert "Too much." in refused.json()["detail"]
+    assert settle(api, queue, acks=[{"lease_id": message["lease_id"]}]) == [("acked", False)]
+
+
+def test_an_idempotency_key_keeps_no_answer_of_a_pull(api: Api, queue: Channel) -> None:
+    for _ in range(2):
+        make_delivery(queue)
+    path, body = f"/queues/{queue.id}/pull", {"batch_size": 1}
+    first, second = (api.post(path, body, Idempotency_Key="k").json()["messages"] for _ in range(2))
+    assert first[0]["id"] != second[0]["id"]
+
+
+def test_a_queue_is_added_ready_with_its_settings_and_changed(api: Api) -> None:
+    made = api.post("/channels", {"kind": "queue", "label": "Jobs", "fields": {"concurrency": 1, "tries": "3"}})
+    assert made.status_code == 201, made.content
+    assert (made.json()["state"], made.json()["code_sent"], made.json()["secret"]) == ("ready", False, None)
+    assert made.json()["fields"] == {"batch_size": 100, "concurrency": 1, "tries": 3, "batch_timeout": 0}
+    changed = api("PATCH", f"/channels/{made.json()['id']}", {"fields": {"batch_timeout": 60, "tries": None}})
+    assert changed.json()["state"] == "ready"
+    assert changed.json()["fields"] == {"batch_size": 100, "concurrency": 1, "tries": 5, "batch_timeout": 60}
+
+
+@pytest.mark.parametrize(("name", "value"), [("batch_size", 101), ("concurrency", 0), ("tries", "x"), ("held", 1)])
+def test_a_wrong_setting_is_named(api: Api, queue: Channel, name: str, value: object) -> None:
+    for answer in (
+        api.post("/channels", {"kind": "queue", "fields": {name: value}}),
+        api("PATCH", f"/channels/{queue.id}", {"fields": {name: value}}),
+    ):
+        assert fields(answer) == [f"fields.{name}"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("on_unknown", "hold"), ("give_up_after", 600)])
+def test_a_queue_has_no_rule_for_sends_that_do_not_exist(api: Api, queue: Channel, name: str, value: object) -> None:
+    assert fields(api("PATCH", f"/channels/{queue.id}", {name: value})) == [name]
+    assert api("PATCH", f"/channels/{queue.id}", {"label": "Jobs"}).status_code == 200
+
+
+def test_a_test_of_a_queue_waits_to_be_pulled(api: Api, queue: Channel) -> None:
+    sent = api.post(f"/channels/{queue.id}/test")
+    assert sent.status_code == 202
+    [message] = pull(api, queue)
+    assert message["id"] == sent.json()["delivery_id"]
+
+
+def test_a_message_to_a_queue_names_its_delivery(api: Api, queue: Channel) -> None:
+    sent = api.post("/notifications", {"title": "Build 7", "channels": [str(queue.id)]})
+    assert sent.status_code == 202
+    [message] = pull(api, queue)
+    assert [message["id"]] == sent.json()["deliveries"]
