@@ -189,7 +189,7 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert run("reminders", "--search", "plants").count("\n") == 1
     sent = run("send", "Done", "--channel", "inbox", "--json")
     assert len(sent["deliveries"]) == 1
-    assert "for 2 channels" in run(
+    assert "channels: 2" in run(
         *("send", "Later", "--at", (timezone.now() + timedelta(days=1)).isoformat(), "--body", "Soon.", "--urgent"),
         *("--channel", "Inbox", "--channel", str(other.id)),
     )
