@@ -48,9 +48,9 @@ def _tables(kind: Kind[Any]) -> list[tuple[str, dict[str, Any]]]:
     minutes = [[columns.instant(row.minute), f"{row.recorded:,}", f"{row.ended:,}"] for row in health.minutes(kind)]
     return [
         (
-            "Ended, of the past hour's",
+            "Recorded and ended in the past hour",
             {"headers": [handler, "Source", "Ended", kind.words.done.capitalize()], "rows": processed},
         ),
         ("Dead letters of the past 24 hours", {"headers": [handler, "Cause", "Count", "Last"], "rows": died}),
-        ("A minute, for the past 30", {"headers": ["Minute", "Recorded", "Ended since"], "rows": minutes}),
+        ("Each of the past 30 minutes", {"headers": ["Minute", "Recorded", "Ended since"], "rows": minutes}),
     ]

@@ -80,7 +80,7 @@ def test_the_page_shows_every_kind_in_few_statements_to_those_who_may_see_it(ope
     with CaptureQueriesContext(connection) as captured:
         page = operator.get("/admin/health/").content.decode()
     assert len(captured) == 2 + 3 * len(KINDS)
-    assert f"/admin/events/deadletter/causes/{dead.cause}/" in page and "queue deliveries" in page
+    assert f"/admin/events/deadletter/causes/{dead.cause}/" in page and "queue: deliveries" in page
     assert 'href="/admin/health/"' in operator.get("/admin/").content.decode()
     staff = make_user(is_staff=True)
     assert signed_in(staff).get("/admin/health/").status_code == 403
