@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks
+from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks, subscriptions, topics
 from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
@@ -12,16 +12,18 @@ from api.events import collection as events
 from api.events import inbound, trace
 from api.notifications import send as notifications
 from api.openapi import Api
+from api.rules import collection as rules
+from api.rules import preview as rule_preview
 from api.schedules import actions, collection, history
 
 api = Api(
     title="Carillon",
     version="1",
     description=(
-        "Reminders, channels and messages of one account. Send a token of the settings page as “Authorization: Bearer "
-        f"…”. A token may make {settings.API_REQUESTS_PER_MINUTE or 'any number of'} requests a minute; each answer "
-        f"says in RateLimit-* how many are left. Bodies are JSON of at most {LARGEST // 1024} KiB, lists have pages of "
-        f"at most {paging.LARGEST} items. docs/api.md of the source code shows each task with curl."
+        "Reminders, channels, messages, events and rules of one account. Send a token of the settings page as "
+        f"“Authorization: Bearer …”. A token may make {settings.API_REQUESTS_PER_MINUTE or 'any number of'} requests a "
+        f"minute; each answer says in RateLimit-* how many are left. Bodies are JSON of at most {LARGEST // 1024} KiB, "
+        f"lists have pages of at most {paging.LARGEST} items. docs/api.md of the source code shows each task with curl."
     ),
     urls_namespace="api",
     parser=StrictParser(),
@@ -38,6 +40,10 @@ for router in (channels.router, channel_actions.router):
     api.add_router("/channels", router)
 api.add_router("/notifications", notifications.router)
 api.add_router("/events", events.router)
+for router in (rule_preview.router, rules.router):
+    api.add_router("/rules", router)
+api.add_router("/topics", topics.router)
+api.add_router("/subscriptions", subscriptions.router)
 api.add_router("/trace", trace.router)
 api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)

@@ -23,6 +23,7 @@ Point = Literal[
     "settlements-committed",
     "settled",
     "advancing",
+    "chunk-told",
 ]
 POINTS: tuple[Point, ...] = get_args(Point)
 

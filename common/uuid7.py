@@ -7,6 +7,11 @@ import time
 from datetime import datetime, timedelta
 from uuid import UUID
 
+# A new one in SQL: in the order of their being written, also two of one transaction.
+SQL = (
+    "(overlay(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 4096000)::bigint), 15, '0')"
+    " PLACING '7' FROM 13 FOR 0) || substring(gen_random_uuid()::text FROM 20))::uuid"
+)
 OLDEST_FORM = timedelta(days=1)
 FURTHEST_AHEAD = timedelta(minutes=5)  # clocks of several web servers differ
 

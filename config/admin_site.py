@@ -36,6 +36,8 @@ _PAGES = [
     ("Inbound addresses", "events.inboundaddress", "move_to_inbox"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
+    ("Rules", "events.rule", "rule"),
+    ("Topics", "events.topic", "campaign"),
     ("Channels", "notifications.channel", "hub"),
     ("People", "people.user", "person"),
     ("Periodic tasks", "django_celery_beat.periodictask", "timer"),

@@ -197,6 +197,9 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 # --- Limits for each person ------------------------------------------------------------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
+MOST_RULES = env.integer("MOST_RULES", 100)
+MOST_TOPICS = env.integer("MOST_TOPICS", 50)
+MOST_ADDED = env.integer("MOST_ADDED", 1_000)  # addresses that its owner has added to a topic
 TESTS_A_DAY = env.integer("TESTS_A_DAY", 100)
 API_REQUESTS_PER_MINUTE = env.integer("API_REQUESTS_PER_MINUTE", 60)  # for each token; 0: no limit
 SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # without tests and inboxes

@@ -17,7 +17,6 @@ from common.postgres import column, query
 from common.uuid7 import uuid7
 from events import digests, matching
 from events.envelope import as_sent
-from events.matching import Condition
 from events.models import Effect, Rule
 from events.reasons import Code
 from notifications import text
@@ -104,7 +103,7 @@ def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int]) -> tupl
     """Why the rule does nothing, or None and what it says."""
     nothing = text.Text("", "")
     try:
-        if reason := matching.unmet([Condition(**one) for one in rule.conditions], envelope):
+        if reason := matching.unmet(matching.read_conditions(rule.conditions), envelope):
             return reason, nothing
         said = compose(rule.title, rule.body, envelope)
     except Exception as error:

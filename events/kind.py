@@ -1,4 +1,4 @@
-"""The event as a kind of work: handling one records what its person's rules make of it."""
+"""The event as a kind of work: handling one tells its topic's subscribers, and records what rules make of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from events import handling, types
+from events import fan_out, handling, types
 from events.envelope import MOST_HOPS
 from events.handling import Claim
 from events.ledger import HANDLE
@@ -55,6 +55,8 @@ class EventKind(Kind[Claim]):
             return Cancel(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
             return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
+        if claim.topic_id is not None and (later := fan_out.tell(claim, claim.topic_id)):
+            return later
         return Done(effect=partial(handling.handle, claim))
 
     def policy(self, handler: str) -> Policy:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from events import types
-from events.reasons import Code
+from events.reasons import OPERATORS, Code
 from work.reasons import Reason
-
-OPERATORS = {
-    "equals": "equal to",
-    "differs": "other than",
-    "above": "above",
-    "below": "below",
-    "contains": "with",
-    "exists": "there",
-}
-"""With the words for people. `exists` needs no value."""
 
 DEEPEST = 8
 PLACES = ("type", "source", "time", "id", "correlation_id")
@@ -28,12 +20,13 @@ COUNT = "count"
 """The placeholder of how many events are told; 1 outside of a digest."""
 _STEP = r"[A-Za-z0-9_-]{1,64}"
 PATH = re.compile(rf"data(?:\.{_STEP}){{1,{DEEPEST}}}")
-PATTERN = re.compile(r"\*|[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?", re.ASCII)
 TYPE = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", re.ASCII)
+PATTERN = re.compile(rf"\*|{TYPE.pattern}|[a-z0-9_-]+(\.[a-z0-9_-]+)*\.\*", re.ASCII)
 
 _PLACEHOLDER = re.compile(rf"\{{({'|'.join((*PLACES, COUNT))}|{PATH.pattern})\}}")
 LIKE_A_PLACEHOLDER = re.compile(r"\{([A-Za-z][^{}\s]{0,400})\}")
 _LONGEST_VALUE = 1_000
+_MOST_FIELDS = 30
 
 
 class Missing:
@@ -45,11 +38,30 @@ MISSING = Missing()
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`field` is a path such as `data.amount`, or one of `PLACES`."""
+    """`field` is a path such as `data.amount`, or one of `PLACES`; `operator` is one of `OPERATORS`."""
 
     field: str
     operator: str
     value: Any = None
+
+
+def is_field(path: str) -> bool:
+    return path in PLACES or PATH.fullmatch(path) is not None
+
+
+def read_conditions(stored: Any) -> list[Condition]:
+    """The conditions of a rule's row. Raises ValueError for damaged ones."""
+    found = [Condition(**one) for one in stored] if _is_list_of_objects(stored) else None
+    if found is None or not all(isinstance(one.field, str) and one.operator in OPERATORS for one in found):
+        raise ValueError("These conditions are damaged.")
+    return found
+
+
+def _is_list_of_objects(stored: Any) -> bool:
+    names = {"field", "operator", "value"}
+    return isinstance(stored, list) and all(
+        isinstance(one, dict) and names - {"value"} <= one.keys() <= names for one in stored
+    )
 
 
 def fits_pattern(pattern: str, type: str) -> bool:
@@ -88,7 +100,7 @@ def unmet(conditions: Sequence[Condition], envelope: Mapping[str, Any]) -> Reaso
                 Code.UNMET,
                 field=condition.field,
                 found=shown(found)[:80],
-                operator=OPERATORS[condition.operator],
+                operator=condition.operator,
                 value=shown(condition.value)[:80],
             )
     return None
@@ -146,12 +158,33 @@ def fill(template: str, envelope: Mapping[str, Any]) -> str:
     return _PLACEHOLDER.sub(value, template)
 
 
+def missing(template: str, envelope: Mapping[str, Any]) -> list[str]:
+    """The fields that a text names and the event does not have, each once."""
+    named = dict.fromkeys(match[1] for match in _PLACEHOLDER.finditer(template))
+    return [path for path in named if path != COUNT and find(envelope, path) is MISSING]
+
+
+def fields(data: Mapping[str, Any]) -> list[str]:
+    """The paths of the first values in an event's data that rules and texts can name."""
+    found: list[str] = []
+    ahead: deque[tuple[str, Any]] = deque([("data", data)])
+    while ahead and len(found) < _MOST_FIELDS:
+        path, value = ahead.popleft()
+        if isinstance(value, Mapping | list):
+            items = value.items() if isinstance(value, Mapping) else enumerate(value)
+            inner = ((f"{path}.{step}", one) for step, one in islice(items, _MOST_FIELDS))
+            ahead += [(path, one) for path, one in inner if PATH.fullmatch(path)]
+        else:
+            found.append(path)
+    return found
+
+
 def check(template: str) -> list[str]:
     """One sentence for each of the first ten placeholders that no event can fill."""
     problems = []
     for match in LIKE_A_PLACEHOLDER.finditer(template):
         word = match[1]
-        if word in (*PLACES, COUNT) or PATH.fullmatch(word):
+        if word == COUNT or is_field(word):
             continue
         if word.startswith("data."):
             problem = f"{{{word[:80]}}} cannot be read: use at most {DEEPEST} names of letters, digits, “_” and “-”."

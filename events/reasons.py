@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from work.reasons import FORMATS, Codes
 
+OPERATORS = {
+    "equals": "is",
+    "differs": "is not",
+    "above": "is above",
+    "below": "is below",
+    "contains": "contains",
+    "exists": "exists",
+}
+"""What a condition may say of its field, with the words for people. `exists` needs no value."""
+
+FORMATS["operator"] = OPERATORS.__getitem__
+
 
 class Code(Codes):
     """Its sentences have the names of its parameters."""
@@ -11,8 +23,11 @@ class Code(Codes):
     # An event is not handled.
     TOO_MANY_HOPS = "too-many-hops", "It is {hops} steps behind its first cause; a chain ends after {most}."
     UNFIT = "unfit", "Its data does not fit its type: {field}: {problem}"
+    # An event of a topic waits.
+    MORE_TO_TELL = "more-to-tell", "{told} of {audience} subscribers are told; the others follow."
+    OTHERS_FIRST = "others-first", "Other events are being told to many people; this one follows."
     # A rule does nothing.
-    UNMET = "unmet", "{field} is {found}; the rule wants it {operator} {value}."
+    UNMET = "unmet", "{field} is {found}; the rule asks that it {operator:operator} {value}."
     MISSING = "missing-field", "The event has no field {field}."
     THROTTLED = "throttled", "The rule has rung {count} times within {seconds:duration}, which is its limit."
     NO_CHANNEL = "no-channel", "The rule has no channel to send to."

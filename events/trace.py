@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db.models import Prefetch, Q
 
+from events import fan_out
 from events.models import Effect, Event
 from notifications.models import Delivery, Notification
 from people.models import User
@@ -82,7 +83,10 @@ def trace(correlation_id: UUID, user: User | None) -> Trace:
         for effect in event.effects.all()
         if effect.told_in is not None
     }
-    notifications = Notification.objects.filter(Q(id__in=list(names)) | Q(batch_id=correlation_id))
+    batches = [correlation_id]
+    if user is not None:  # what topics tell all others is only counted
+        batches += [fan_out.batch_of(event.id, event.topic_id) for event in found[:MOST] if event.topic_id]
+    notifications = Notification.objects.filter(Q(id__in=list(names)) | Q(batch_id__in=batches))
     if user is not None:
         notifications = notifications.filter(user=user)
     deliveries = list(

@@ -19,9 +19,10 @@ _TOKEN = re.compile("[0-9a-f]{96}")
 
 @dataclass(frozen=True, slots=True)
 class SignedLink:
-    """A kind of link to one row. `purpose` is also the name of its URL; a token is valid for one purpose only."""
+    """A kind of link to one row. A token is valid for one `purpose` only; `view` is the name of its URL."""
 
     purpose: str
+    view: str
 
     def token(self, row_id: UUID) -> str:
         """Return the 32 digits of the id and the 64 of its signature."""
@@ -38,14 +39,17 @@ class SignedLink:
             return None
 
     def address(self, row_id: UUID) -> str:
-        return f"{settings.BASE_URL}{reverse(f'notifications:{self.purpose}', args=[self.token(row_id)])}"
+        return f"{settings.BASE_URL}{reverse(self.view, args=[self.token(row_id)])}"
 
     def _signer(self) -> Signer:
         return Signer(salt=f"notifications.{self.purpose}")
 
 
-ANSWER = SignedLink("answer")
+ANSWER = SignedLink("answer", "notifications:answer")
 """Acknowledges or snoozes a notification."""
 
-UNSUBSCRIBE = SignedLink("unsubscribe")
+UNSUBSCRIBE = SignedLink("unsubscribe", "notifications:unsubscribe")
 """Stops the messages to a channel."""
+
+LEAVE = SignedLink("leave", "events:leave")
+"""Ends a subscription to a topic."""

@@ -28,12 +28,13 @@ class Purpose(StrEnum):
     CODE = "code"
     RECOVERY = "recovery"
     NOTICE = "notice"
+    ADDED = "added"  # to a topic, by its owner
 
 
 MAILS_A_DAY = 5
 """The limit for one mailbox and purpose."""
 
-_RATES = dict.fromkeys(Purpose, f"{MAILS_A_DAY}/d/key") | {Purpose.NOTICE: "30/d/key"}
+_RATES = dict.fromkeys(Purpose, f"{MAILS_A_DAY}/d/key") | dict.fromkeys((Purpose.NOTICE, Purpose.ADDED), "30/d/key")
 
 
 # Gmail ignores dots: without this, a mailbox there has thousands of addresses, each with separate limits.

@@ -14,6 +14,10 @@ from django.db import connection
 from django.test import Client
 
 from common.uuid7 import uuid7
+from events import ledger
+from events.envelope import Envelope
+from events.kind import EVENT
+from events.models import Event, Rule
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.message import Delivered, Destination, Message, Rejected
@@ -162,6 +166,33 @@ def settle(claim: Claim, state: str, reason: str | Rejected = "Said.", **fields:
     answer = reason if isinstance(reason, Rejected) else None
     said = noted(reason) if isinstance(reason, str) else reason.reason
     return settlement.settle(DELIVERY, claim, Decision(state, outcomes[state], said, **fields), answer)
+
+
+def make_rule(user: User, **overrides: Any) -> Rule:
+    """A rule for orders above 100, to a new channel unless `channels` are given."""
+    channels = overrides.pop("channels", None)
+    fields: dict[str, Any] = {
+        "user": user,
+        "name": "Big orders",
+        "type_pattern": "order.*",
+        "conditions": [{"field": "data.amount", "operator": "above", "value": 100}],
+        "title": "Order {data.order_id}",
+        "body": "{data.amount} EUR from {source}",
+    } | overrides
+    rule = Rule.objects.create(**fields)
+    rule.channels.set([make_channel(user, "email")] if channels is None else channels)
+    return rule
+
+
+def happen(user: User, **overrides: Any) -> Event:
+    """Record an event and handle it, as a worker does."""
+    fields: dict[str, Any] = {"type": "order.paid", "source": "shop", "data": {"order_id": 7, "amount": 120}}
+    envelope = Envelope(**fields | overrides)
+    ledger.record(user.pk, [envelope])
+    event = Event.objects.get(user=user, key=envelope.key)
+    runner.run(EVENT, event.id, "worker")
+    event.refresh_from_db()
+    return event
 
 
 def drop_check(table: str, name: str) -> None:

@@ -39,12 +39,13 @@ class Lease:
 class Claim(Lease):
     """A lease with all that a worker needs to run it without the database; a kind adds its own fields.
 
-    `person_id` is whose it is, None for nobody's. `released`: how often it was given back before it began. It was
-    due at `available_at` and claimed at `claimed_at`, on the database's clock. `left`: seconds until it is stale, None
-    for never.
+    `person_id` is whose it is, None for nobody's; `is_bulk`: see `Work`. `released`: how often it was given back before
+    it began. It was due at `available_at` and claimed at `claimed_at`, on the database's clock. `left`: seconds until
+    it is stale, None for never.
     """
 
     person_id: int | None
+    is_bulk: bool
     released: int
     replays: int
     available_at: datetime

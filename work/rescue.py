@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 BATCH = 2_000
 # With so many messages waiting, workers are busy; after an outage of hours, more would fill the broker.
 ENOUGH = 10_000
+# Of these, so many are never of bulk work: there is room for the others' when a million wait.
+RESERVED = 2_000
 
 
 def rescue() -> dict[str, int]:
@@ -44,11 +46,12 @@ def _publish_due() -> int:
             log.warning("The broker has lost what it held: %d messages are published again", woken)
         broker.mark()
     free = start = ENOUGH - found.waiting
-    for kind in KINDS.values():
-        while free > 0:
-            due = persist(partial(wakes.take_due, kind, min(free, BATCH)))
-            wakes.publish(due)
-            free -= len(due)
-            if len(due) < BATCH:
-                break
+    for is_bulk, reserved in ((False, 0), (True, RESERVED)):
+        for kind in KINDS.values():
+            while free > reserved:
+                due = persist(partial(wakes.take_due, kind, min(free - reserved, BATCH), is_bulk))
+                wakes.publish(due)
+                free -= len(due)
+                if len(due) < BATCH:
+                    break
     return start - max(free, 0) if start > 0 else 0

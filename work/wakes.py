@@ -29,12 +29,16 @@ EARLY = 6.0
 
 
 class Wake(NamedTuple):
-    """Work to publish as a message of `task`, with a countdown of `wait` seconds. `person_id`: whose it is."""
+    """Work to publish as a message of `task`, with a countdown of `wait` seconds.
+
+    `person_id`: whose it is. `is_bulk`: it goes to the queue that others do not wait for.
+    """
 
     task: str
     id: UUID
     wait: float = 0.0
     person_id: int | None = None
+    is_bulk: bool = False
 
 
 def is_published(wait: float) -> bool:
@@ -55,8 +59,10 @@ def wake_at(wait: str) -> str:
     )
 
 
-def parameters() -> dict[str, Any]:
-    return {"longest_countdown": LONGEST_COUNTDOWN, "early": EARLY, "claim_within": CLAIM_WITHIN}
+def parameters(is_bulk: bool = False) -> dict[str, Any]:
+    """Bulk work is not published by whoever records it: rescue does so, a portion at a time."""
+    claim_within = 0.0 if is_bulk else CLAIM_WITHIN
+    return {"longest_countdown": LONGEST_COUNTDOWN, "early": EARLY, "claim_within": claim_within, "is_bulk": is_bulk}
 
 
 _TAKE_DUE = """
@@ -64,16 +70,16 @@ UPDATE $work d
    SET wakes = least(wakes + 1, 30),
        wake_at = greatest(available_at, now()) + least(interval '5 minutes', interval '10 seconds' * 2 ^ wakes)
  WHERE d.id = ANY(ARRAY(
-    SELECT id FROM $work WHERE state = 'pending' AND wake_at <= now()
+    SELECT id FROM $work WHERE state = 'pending' AND is_bulk = %s AND wake_at <= now()
      ORDER BY wake_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
  ))
-RETURNING d.id, extract(epoch FROM greatest(available_at, now()) - now())::float AS wait, $person AS person_id
+RETURNING d.id, extract(epoch FROM greatest(available_at, now()) - now())::float AS wait, $person AS person_id, is_bulk
 """
 
 
-def take_due(kind: Kind[Any], limit: int) -> list[Wake]:
+def take_due(kind: Kind[Any], limit: int, is_bulk: bool = False) -> list[Wake]:
     """Take up to `limit` pending rows whose `wake_at` has come, and set their next one, with growing gaps."""
-    return [Wake(kind.task, *row) for row in postgres.query(kind.sql(_TAKE_DUE), [limit])]
+    return [Wake(kind.task, *row) for row in postgres.query(kind.sql(_TAKE_DUE), [is_bulk, limit])]
 
 
 # A gap is 5 minutes at the most, so the range of `wake_at` leaves out longer waits in the table.
@@ -81,7 +87,8 @@ _WAKE_ALL = """
 UPDATE $work SET wake_at = now(), wakes = 0
  WHERE id = ANY(ARRAY(
     SELECT id FROM $work
-     WHERE state = 'pending' AND wake_at > now() AND wake_at <= now() + interval '6 minutes' AND available_at <= now()
+     WHERE state = 'pending' AND is_bulk = ANY('{f,t}') AND wake_at > now()
+       AND wake_at <= now() + interval '6 minutes' AND available_at <= now()
        FOR NO KEY UPDATE SKIP LOCKED
  ))
 """
@@ -100,7 +107,8 @@ def publish(due: Iterable[Wake]) -> bool:
     fault_points.reach("waking")
     queues: dict[tuple[str, str | None], list[tuple[UUID, float]]] = {}
     for wake in near:
-        queues.setdefault((wake.task, fair_queue.queue_for(wake.person_id)), []).append((wake.id, wake.wait))
+        queue = fair_queue.QUEUE if wake.is_bulk else fair_queue.queue_for(wake.person_id)
+        queues.setdefault((wake.task, queue), []).append((wake.id, wake.wait))
     try:
         for (task, queue), calls in queues.items():
             publisher.publish(current_app, task, calls, queue)

@@ -107,7 +107,7 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     return provider.update(stored, details.cleaned_data), settings.cleaned_data
 
 
-def errors(form: forms.Form, place: str = "") -> list[FieldError]:
+def errors(form: forms.BaseForm, place: str = "") -> list[FieldError]:
     """The form's errors, by the names in the body."""
     found = []
     for name, said in form.errors.items():

@@ -23,6 +23,10 @@ _EXAMPLE: Any = {
 def _known_shape(name: str) -> str:
     if len(name) > 100 or not matching.TYPE.fullmatch(name):
         raise ValueError("Write a type as a noun and what happened to it, in small letters: order.paid")
+    return name
+
+
+def _not_reserved(name: str) -> str:
     if types.is_reserved(name):
         raise ValueError("Carillon itself emits this type. Choose another name for yours.")
     return name
@@ -35,13 +39,18 @@ def _small(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+Type = Annotated[
+    str,
+    AfterValidator(_known_shape),
+    Field(json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100}),
+]
+Data = Annotated[dict[str, Any], AfterValidator(_small)]
+
+
 class EventBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    type: Annotated[str, AfterValidator(_known_shape)] = Field(
-        description="A noun and what happened: `order.paid`.",
-        json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100},
-    )
+    type: Annotated[Type, AfterValidator(_not_reserved)] = Field(description="A noun and what happened: `order.paid`.")
     id: UUID | None = Field(
         None, strict=False, description="Yours. The same id again is the same event, and has no further effect."
     )
@@ -51,9 +60,7 @@ class EventBody(Body):
         None, strict=False, description="The same through a chain of events. Without it, this event begins one."
     )
     hops: int = Field(0, ge=0, le=1_000, description="How many steps it is behind the first event of its chain.")
-    data: Annotated[dict[str, Any], AfterValidator(_small)] = Field(
-        default_factory=dict, description="At most 128 KiB. Ids rather than whole objects."
-    )
+    data: Data = Field(default_factory=dict, description="At most 128 KiB. Ids rather than whole objects.")
     delay: int = Field(0, ge=0, le=LONGEST_DELAY, description="Seconds after which it is handled.")
     topic: str | None = Field(
         None, max_length=50, description="The slug of a topic of yours, whose subscribers get it."

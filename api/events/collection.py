@@ -54,7 +54,8 @@ def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
 
 
 def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
-    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule", "digest")))
+    effects = Effect.objects.select_related("rule", "digest")
+    return found.select_related("topic").prefetch_related(Prefetch("effects", effects))
 
 
 @router.get("", response=paging.Page[EventDocument], summary="List events")

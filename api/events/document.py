@@ -33,7 +33,9 @@ _EXAMPLE: Any = {
     "correlation_id": "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71",
     "hops": 0,
     "data": {"order_id": 1234, "amount": 129.5},
-    "topic": None,
+    "topic": "news",
+    "audience": 3,
+    "told": 3,
     "state": "handled",
     "reason": {"code": "", "params": {}, "text": ""},
     "tries": 1,
@@ -76,7 +78,9 @@ class EventDocument(BaseModel):
     correlation_id: UUID
     hops: int
     data: dict[str, Any]
-    topic: UUID | None
+    topic: str | None = Field(description="The slug of the topic whose subscribers get it.")
+    audience: int | None = Field(description="How many were subscribed; null until handling begins.")
+    told: int = Field(description="How many of these have been dealt with.")
     state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
     reason: ReasonDocument
     tries: int
@@ -85,7 +89,7 @@ class EventDocument(BaseModel):
 
 
 def document(event: Event) -> dict[str, Any]:
-    """Its effects must be prefetched with their rules and digests."""
+    """Its effects must be prefetched with their rules and digests, and its topic be selected."""
     return {
         "id": str(event.key),
         "type": event.type,
@@ -94,7 +98,9 @@ def document(event: Event) -> dict[str, Any]:
         "correlation_id": str(event.correlation_id),
         "hops": event.hops,
         "data": event.data,
-        "topic": event.topic_id and str(event.topic_id),
+        "topic": event.topic and event.topic.slug,
+        "audience": event.audience,
+        "told": event.told,
         "state": event.state,
         "reason": reason(event.reason_code, event.reason_params),
         "tries": event.tries,

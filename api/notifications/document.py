@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields import Instant, written
 from notifications.models import Attempt, Delivery, Notification
+from notifications.web.text_preview import Reading
 from work.reasons import sentence
 
 _REASON: Any = {"code": "http", "params": {"service": "the receiver", "status": 404}, "text": "The receiver …"}
@@ -98,10 +99,20 @@ class DeliveryWithAttempts(DeliveryDocument):
     attempts: list[AttemptDocument]
 
 
+class Length(BaseModel):
+    """How long the text is on a channel; `limit` is null without one, `cut` if the text does not fit."""
+
+    channel: UUID
+    length: int
+    limit: int | None
+    unit: str
+    cut: bool
+
+
 class NotificationBase(BaseModel):
     id: UUID
     batch_id: UUID
-    origin: str = Field(description="schedule, api (sent over this API), test, code or notice.")
+    origin: str = Field(description="schedule, api (by this API), event (by a rule), topic, test, code or notice.")
     schedule_id: UUID | None
     slot: Instant | None
     title: str
@@ -126,11 +137,12 @@ class NotificationWithAttempts(NotificationBase):
 
 def document(notification: Notification, *, attempts: bool = False) -> dict[str, Any]:
     """Its deliveries must be prefetched with their channels, and with their attempts (`history`) if those are shown."""
+    schedule_id = notification.origin_id if notification.origin == Notification.Origin.SCHEDULE else None
     return {
         "id": str(notification.id),
         "batch_id": str(notification.batch_id),
         "origin": notification.origin,
-        "schedule_id": notification.origin_id and str(notification.origin_id),
+        "schedule_id": schedule_id and str(schedule_id),
         "slot": written(notification.slot),
         "title": notification.subject,
         "body": notification.body,
@@ -163,6 +175,19 @@ def delivery_document(delivery: Delivery) -> dict[str, Any]:
         "expires": written(delivery.expires_at),
         "settled": written(delivery.settled_at),
     }
+
+
+def lengths(reading: Reading) -> list[dict[str, Any]]:
+    return [
+        {
+            "channel": str(one.channel_id),
+            "length": one.length,
+            "limit": one.limit,
+            "unit": one.unit,
+            "cut": one.cut,
+        }
+        for one in reading.lengths
+    ]
 
 
 def reason(code: str, params: Any) -> dict[str, Any]:

@@ -19,11 +19,12 @@ from api.channels.body import errors
 from api.fields import Body, Data, Instant, Texts
 from api.notifications.status import router
 from api.problems import FieldError, Problem, invalid
+from notifications import text
 from notifications.deliveries import send
 from notifications.models import Channel
+from notifications.web.channels_form import ChannelsField
 from people.models import User
-from schedules.web.reminder_form import ChannelsField, ReminderForm
-from schedules.web.text_preview import LONGEST_BODY, LONGEST_TITLE
+from schedules.web.reminder_form import ReminderForm
 
 __all__ = ["router"]
 
@@ -40,8 +41,8 @@ _EXAMPLE: Any = {
 class MessageBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1, "maxLength": LONGEST_TITLE})
-    body: str = Field("", description="Sent as it is.", json_schema_extra={"maxLength": LONGEST_BODY})
+    title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1, "maxLength": text.MAX_SUBJECT})
+    body: str = Field("", description="Sent as it is.", json_schema_extra={"maxLength": text.MAX_BODY})
     channels: Texts = Field(
         description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
     )
@@ -66,13 +67,15 @@ class Accepted(BaseModel):
 class MessageForm(forms.Form):
     """Texts and channels with the limits and the words of the reminder's form, without its placeholders."""
 
-    title = forms.CharField(max_length=LONGEST_TITLE, error_messages=ReminderForm.base_fields["title"].error_messages)
+    title = forms.CharField(
+        max_length=text.MAX_SUBJECT, error_messages=ReminderForm.base_fields["title"].error_messages
+    )
     body = forms.CharField(
         required=False,
-        max_length=LONGEST_BODY,
+        max_length=text.MAX_BODY,
         error_messages={"max_length": "This text is %(show_value)d characters long; at most %(limit_value)d are sent."},
     )
-    channels = ChannelsField(error_messages=ReminderForm.base_fields["channels"].error_messages)
+    channels = ChannelsField()
     category = forms.SlugField(
         required=False, max_length=50, error_messages=ReminderForm.base_fields["category"].error_messages
     )

@@ -13,11 +13,11 @@ from api.fields import Body, Data, Texts, limits
 from api.problems import FieldError, Problem, invalid
 from api.schedules import document, timing
 from api.schedules.timing import Timing
+from notifications import text
 from people.models import User
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.reminder_form import ReminderForm
-from schedules.web.text_preview import LONGEST_BODY
 
 _EXAMPLE: Any = {
     "title": "Water the plants",
@@ -41,7 +41,7 @@ class ScheduleBody(Body):
     body: str = Field(
         "",
         description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.",
-        json_schema_extra={"maxLength": LONGEST_BODY},
+        json_schema_extra={"maxLength": text.MAX_BODY},
     )
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")

@@ -15,10 +15,13 @@ from api import paging
 from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.fields import Instant, written
+from api.notifications.document import Length, lengths
 from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import ScheduleBody
+from notifications import text
 from notifications.models import Notification
+from notifications.web import text_preview
 from schedules import rules, words
 from schedules.explain import history
 from schedules.explain.history import ExplainedSlot
@@ -26,7 +29,6 @@ from schedules.firing import fire
 from schedules.models import Occurrence
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.slots import Slots
-from schedules.web import text_preview
 
 router = Router(tags=["schedules"], auth=Bearer("read"))
 
@@ -80,16 +82,6 @@ class OccurrenceDocument(BaseModel):
     recorded: Instant
 
 
-class Length(BaseModel):
-    """How long the text is on a channel; `limit` is null without one, `cut` if the text does not fit."""
-
-    channel: UUID
-    length: int
-    limit: int | None
-    unit: str
-    cut: bool
-
-
 class Run(BaseModel):
     """`note` says what a clock change does to the slot."""
 
@@ -121,23 +113,16 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     except InvalidRule as error:
         raise bodies.refused(str(error), "timing") from None
     escalates = draft.in_order and draft.escalate_after is not None
-    reading = text_preview.read(user, draft.title, draft.body, runs[0], draft.time_zone, draft.channels, escalates)
+    name = user.get_short_name()
+    said = text.compose(draft.title, draft.body, name=name, slot=runs[0], time_zone=draft.time_zone)
+    reading = text_preview.read(user, said, draft.channels, runs[0], escalates)
     return answer(
         {
             "description": timetable.rule.describe(),
             "runs": [{"slot": written(slot), "note": words.clock_note(timetable, slot, work)} for slot in runs],
             "title": reading.subject,
             "body": reading.body,
-            "lengths": [
-                {
-                    "channel": str(one.channel_id),
-                    "length": one.length,
-                    "limit": one.limit,
-                    "unit": one.unit,
-                    "cut": one.cut,
-                }
-                for one in reading.lengths
-            ],
+            "lengths": lengths(reading),
         }
     )
 

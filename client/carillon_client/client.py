@@ -7,10 +7,11 @@ from typing import Self, cast
 from carillon_client.channels import Channels
 from carillon_client.connection import Connection
 from carillon_client.documents import Account
-from carillon_client.events import Events
+from carillon_client.events import Events, Rules
 from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.queues import Queues
 from carillon_client.schedules import Schedules
+from carillon_client.topics import Subscriptions, Topics
 
 
 class Client:
@@ -22,8 +23,11 @@ class Client:
         self.channels = Channels(self.connection)
         self.notifications = Notifications(self.connection)
         self.events = Events(self.connection)
+        self.rules = Rules(self.connection)
         self.batches = Batches(self.connection)
         self.dead_letters = DeadLetters(self.connection)
+        self.topics = Topics(self.connection)
+        self.subscriptions = Subscriptions(self.connection)
         self.queues = Queues(self.connection)
 
     def me(self) -> Account:

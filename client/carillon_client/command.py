@@ -82,6 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     trace = command("trace", _trace, "Show a chain: events, deliveries and tries, with seconds since the first.")
     trace.add_argument("correlation_id", metavar="ID", help="correlation id, by default the id of the first event")
 
+    command("rules", _rules, "List the rules, newest first.")
+
     letters = command("dead-letters", _dead_letters, "List what was not delivered.")
     letters.add_argument("--cause", help="only those of this cause")
     letters.add_argument("--replay", action="store_true", help="send them again, oldest first")
@@ -186,6 +188,13 @@ def _trace(options: argparse.Namespace) -> None:
             f"{one['seconds']:9.3f} s    try {one['number']}: {one['outcome'] or 'under way'}" for one in row["tries"]
         ]
     _print(options, found, [*lines, "There are more."] if found["more"] else lines)
+
+
+def _rules(options: argparse.Namespace) -> None:
+    with _client() as client:
+        found = list(client.rules.list())
+    lines = [f"{one['id']}  {one['name']}: {one['type_pattern']}; {'on' if one['enabled'] else 'off'}" for one in found]
+    _print(options, found, lines or ["No rules."])
 
 
 def _dead_letters(options: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 Timing = dict[str, Any]
@@ -329,3 +330,104 @@ class Trace(TypedDict):
     correlation_id: str
     rows: list[TraceRow]
     more: bool
+
+
+class RuleFields(TypedDict, total=False):
+    """A condition has a `field`, an `operator`, and a `value` unless the operator is `exists`."""
+
+    name: str
+    type_pattern: str
+    source: str
+    conditions: Sequence[Mapping[str, Any]]
+    title: str
+    body: str
+    channels: Sequence[str]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    throttle_count: int | None
+    throttle_seconds: int | None
+    digest_seconds: int | None
+    digest_at: str | None
+    digest_count: int | None
+    digest_key: str
+
+
+class Rule(TypedDict):
+    id: str
+    enabled: bool
+    version: int
+    name: str
+    type_pattern: str
+    source: str
+    conditions: list[dict[str, str]]
+    title: str
+    body: str
+    channels: list[str]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    throttle_count: int | None
+    throttle_seconds: int | None
+    digest_seconds: int | None
+    digest_at: str | None
+    digest_count: int | None
+    digest_key: str
+    created: str
+    updated: str
+
+
+class RulePreview(TypedDict):
+    rings: bool
+    fits_type: bool
+    fits_source: bool
+    conditions: list[dict[str, Any]]
+    title: str
+    body: str
+    missing: list[str]
+    lengths: list[dict[str, Any]]
+
+
+class TopicFields(TypedDict, total=False):
+    """What a topic may be given. To create one, `name` is needed."""
+
+    name: str
+    description: str
+    title: str
+    body: str
+    is_open: bool
+
+
+class Topic(TypedDict):
+    """`subscribers` are counted up to 1,000; 1,001 means more."""
+
+    id: str
+    slug: str
+    name: str
+    description: str
+    title: str
+    body: str
+    is_open: bool
+    subscribers: int
+    created: str
+
+
+class AddedAddress(TypedDict):
+    id: str
+    address: str
+
+
+class OpenTopic(TypedDict):
+    id: str
+    name: str
+    description: str
+    by: str
+
+
+class Subscription(TypedDict):
+    """Without `channels`, its messages go to all that work."""
+
+    id: str
+    topic: OpenTopic
+    channels: list[str]
+    joined: str

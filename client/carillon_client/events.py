@@ -1,12 +1,12 @@
-"""Events, and the trace of a chain of them."""
+"""Events, the trace of a chain of them, and the rules that ring for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from carillon_client.connection import Connection
-from carillon_client.documents import Event, Trace
+from carillon_client.documents import Event, Rule, RuleFields, RulePreview, Trace
 
 
 class Events:
@@ -31,3 +31,52 @@ class Events:
     def trace(self, correlation_id: str) -> Trace:
         """The whole chain: events and deliveries with their tries, oldest first."""
         return cast(Trace, self._connection.get(f"/trace/{correlation_id}"))
+
+
+class Rules:
+    """`version` of a change is that of the document that you have read; a newer one is refused with a 412 problem."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> Iterator[Rule]:
+        """Newest first."""
+        return self._connection.pages("/rules")
+
+    def create(self, *, key: str | None = None, **fields: Unpack[RuleFields]) -> Rule:
+        """`key` is the Idempotency-Key: the same call with the same key makes one rule."""
+        return cast(Rule, self._connection.post("/rules", fields, key=key))
+
+    def preview(
+        self, *, event_id: str | None = None, event: Mapping[str, Any] | None = None, **fields: Unpack[RuleFields]
+    ) -> RulePreview:
+        """What it would make of a past event, or of one that is given. Nothing is saved or sent."""
+        body = {"rule": fields, "event_id": event_id, "event": event}
+        return cast(RulePreview, self._connection.post("/rules/preview", body))
+
+    def read(self, rule_id: str) -> Rule:
+        return cast(Rule, self._connection.get(f"/rules/{rule_id}"))
+
+    def replace(self, rule_id: str, version: int | str | None = None, **fields: Unpack[RuleFields]) -> Rule:
+        """What is not given gets its default."""
+        return cast(Rule, self._connection.change("PUT", f"/rules/{rule_id}", fields, version))
+
+    def change(self, rule_id: str, version: int | str | None = None, **fields: Unpack[RuleFields]) -> Rule:
+        """What is not given stays as it is."""
+        return cast(Rule, self._connection.change("PATCH", f"/rules/{rule_id}", fields, version))
+
+    def delete(self, rule_id: str, version: int | str | None = None) -> None:
+        self._connection.change("DELETE", f"/rules/{rule_id}", version=version)
+
+    def restore(self, rule_id: str) -> Rule:
+        return self._act(rule_id, "restore")
+
+    def enable(self, rule_id: str) -> Rule:
+        return self._act(rule_id, "enable")
+
+    def disable(self, rule_id: str) -> Rule:
+        """What it caused and is not sent yet is cancelled."""
+        return self._act(rule_id, "disable")
+
+    def _act(self, rule_id: str, verb: str) -> Rule:
+        return cast(Rule, self._connection.post(f"/rules/{rule_id}/{verb}"))

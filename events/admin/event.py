@@ -19,8 +19,8 @@ from work.admin.rows import WorkAdmin
 
 class EffectInline(ReadOnlyInline):
     model = Effect
-    fields = ("rule_name", "outcome", "why", "notification")
-    readonly_fields = ("rule_name", "why", "notification")
+    fields = ("by_rule", "outcome", "why", "notification")
+    readonly_fields = ("by_rule", "why", "notification")
     ordering = ("id",)
     hide_title = True
 
@@ -28,8 +28,11 @@ class EffectInline(ReadOnlyInline):
         rows: QuerySet[Any] = super().get_queryset(request).select_related("rule", "digest")
         return rows
 
-    rule_name = columns.column("rule", "rule.name")
     why = columns.column("reason", "reason")
+
+    @admin.display(description="rule")
+    def by_rule(self, effect: Effect) -> SafeString:
+        return columns.to_row("events.rule", effect.rule_id, effect.rule.name)
 
     @admin.display(description="notification")
     def notification(self, effect: Effect) -> SafeString:
@@ -40,7 +43,14 @@ class EventRecord(WorkAdmin):
     """The common part of events and dead letters."""
 
     kind = EVENT
-    about = (("type", "source"), ("person", "occurred"), ("trace", "hops"), "key", "data")
+    about = (
+        ("type", "source"),
+        ("person", "occurred"),
+        ("trace", "hops"),
+        ("topic", "audience", "told", "reached"),
+        "key",
+        "data",
+    )
     list_select_related = ("user",)
     search_help_text = "A correlation id, or an idempotency key."
 

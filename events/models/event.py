@@ -34,8 +34,10 @@ class Event(Work):
 
     `key` is the producer's id: the same key twice is one event of its person. `occurred_at` is when it happened, by the
     producer. `correlation_id` is the same through a whole chain, by default the key of its first event; `hops` counts
-    the steps since that. An event of a topic goes to whoever was subscribed when it was recorded: `told` of them so
-    far, up to the subscription `told_up_to`.
+    the steps since that.
+
+    An event of a topic goes to its `audience`: whoever was subscribed when it was recorded, counted when handling
+    begins. `told` of them are dealt with, up to the person `told_up_to`; `reached` of those had a channel to use.
     """
 
     words = WORDS
@@ -49,8 +51,10 @@ class Event(Work):
     hops = models.PositiveSmallIntegerField(default=0)
     data = models.JSONField(default=dict)
     topic = models.ForeignKey(Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events")
+    audience = models.PositiveIntegerField(null=True, editable=False)
     told = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    told_up_to = models.UUIDField(null=True, editable=False)
+    reached = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    told_up_to = models.BigIntegerField(default=0, db_default=0, editable=False)
 
     objects: ClassVar[models.Manager[Event]] = EventQuerySet.as_manager()
 
@@ -145,4 +149,5 @@ class Effect(models.Model):
 
     @property
     def reason(self) -> str:
+        """Why the rule did nothing; empty where it did."""
         return sentence(self.reason_code, self.reason_params)

@@ -15,10 +15,14 @@ from django.db.models.functions import Now
 from common.triggers import update_of
 from common.uuid7 import uuid7
 from events import types
-from notifications.models import Channel
+from notifications.models import Channel, sort_channels
 
 if TYPE_CHECKING:
     from people.models import User
+
+
+def _conditions(condition: str) -> models.Func:
+    return models.Func(models.F("conditions"), template=condition, output_field=models.BooleanField())
 
 
 class RuleQuerySet(models.QuerySet["Rule"]):
@@ -82,10 +86,17 @@ class Rule(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(throttle_count=None, throttle_seconds=None)
-                | Q(throttle_count__gte=1, throttle_seconds__gte=1),
+                | Q(throttle_count__isnull=False, throttle_seconds__isnull=False)
+                & Q(throttle_count__gte=1, throttle_seconds__gte=1),
                 name="rule_throttle_whole",
             ),
             models.CheckConstraint(condition=Q(digest_seconds=None) | Q(digest_at=None), name="rule_one_digest"),
+            # What Python's parser of JSON gives up on would break whole pages.
+            models.CheckConstraint(
+                condition=Q(_conditions("NOT jsonb_path_exists(%(expressions)s, '$.**{4}')"))
+                & Q(_conditions("NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                name="rule_readable_conditions",
+            ),
             # Python cannot read PostgreSQL's 24:00; such a row would stop all rules of its person.
             models.CheckConstraint(
                 condition=Q(digest_at=None) | Q(digest_at__lte=time.max), name="rule_readable_digest_at"
@@ -116,6 +127,10 @@ class Rule(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def ordered_channels(self) -> list[Channel]:
+        """The channels that are not removed, in their order if there is one."""
+        return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
     @property
     def digests(self) -> bool:

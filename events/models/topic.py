@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
+from people.models import READABLE
 
 if TYPE_CHECKING:
     from people.models import User
@@ -19,6 +21,11 @@ class TopicQuerySet(models.QuerySet["Topic"]):
     def for_user(self, user: User) -> TopicQuerySet:
         """Those that `user` owns, and publishes to."""
         return self.filter(user=user)
+
+    def to_join(self, user: User) -> TopicQuerySet:
+        """Those that `user` may subscribe to: open ones, their own, and those whose owner has added them."""
+        added = Subscription.objects.exclude(address="").filter(Q(user=user) | Q(address=user.email)).values("topic")
+        return self.filter(Q(is_open=True, user__is_active=True) | Q(user=user) | Q(id__in=added))
 
 
 class Topic(models.Model):
@@ -42,30 +49,64 @@ class Topic(models.Model):
 
     class Meta:
         ordering = ["name", "id"]
-        constraints = [models.UniqueConstraint(fields=["user", "slug"], name="topic_once")]
+        indexes = [models.Index(fields=["-id"], condition=Q(is_open=True), name="topic_open")]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "slug"], name="topic_once"),
+            models.CheckConstraint(condition=Q(created_at__range=READABLE), name="topic_readable_instant"),
+        ]
 
     def __str__(self) -> str:
         return self.name
 
 
+class SubscriptionQuerySet(models.QuerySet["Subscription"]):
+    def for_user(self, user: User) -> SubscriptionQuerySet:
+        """Those of `user`, also those that they have left: they may come back."""
+        return self.filter(user=user)
+
+    def current(self) -> SubscriptionQuerySet:
+        return self.filter(left_at=None)
+
+
 class Subscription(models.Model):
     """Who is told of a topic's events: on `channel_ids`, or, where that is empty, on all of their usable channels.
 
-    Ids grow with time: an event's audience are those whose id is below its own, and who have not left.
+    An event's audience are those who joined before it was recorded and have not left. Who leaves keeps the row, so that
+    nobody adds them again. `address` is what the topic's owner typed to add somebody; empty for those who joined by
+    themselves, whom the owner does not see. `user` is empty while the address has no account: the owner is not told so,
+    and it counts as a subscriber.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     topic = models.ForeignKey(Topic, on_delete=models.CASCADE, related_name="subscriptions", db_index=False)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="subscriptions")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="subscriptions", db_index=False
+    )
+    address = models.EmailField(blank=True)
     channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    joined_at = models.DateTimeField(db_default=Now(), editable=False)
+    left_at = models.DateTimeField(null=True, editable=False)
 
-    objects: ClassVar[models.Manager[Subscription]]
+    objects: ClassVar[models.Manager[Subscription]] = SubscriptionQuerySet.as_manager()
 
     class Meta:
         ordering = ["id"]
-        indexes = [models.Index(fields=["topic", "id"], name="subscription_of_topic")]
-        constraints = [models.UniqueConstraint(fields=["topic", "user"], name="subscription_once")]
+        indexes = [
+            models.Index(fields=["user", "-id"], name="subscription_of_person"),
+            # the owner's list of whom they have added
+            models.Index(fields=["topic", "-id"], condition=~Q(address=""), name="subscription_added"),
+        ]
+        constraints = [
+            # also fan-out, and the number of subscribers
+            models.UniqueConstraint(fields=["topic", "user"], name="subscription_once"),
+            # also which topics a person was added to
+            models.UniqueConstraint(fields=["address", "topic"], condition=~Q(address=""), name="subscription_address"),
+            models.CheckConstraint(condition=Q(user__isnull=False) | ~Q(address=""), name="subscription_of_somebody"),
+            models.CheckConstraint(
+                condition=Q(joined_at__range=READABLE) & (Q(left_at=None) | Q(left_at__range=READABLE)),
+                name="subscription_readable_instants",
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.user} to {self.topic}"
+        return self.address or str(self.user)

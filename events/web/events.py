@@ -17,11 +17,11 @@ from common import paging
 from events import types
 from events.matching import fits_pattern
 from events.models import Effect, Event, Rule
+from events.preview import types_seen
 from events.replay import replay
 from events.trace import trace
 from people.requests import PersonRequest
 
-_LATEST = 200
 _OF_OPERATORS = ["events.view_event", "notifications.view_delivery"]
 
 
@@ -31,7 +31,7 @@ def event_list(request: PersonRequest) -> HttpResponse:
     chosen = request.GET.get("type", "").strip().replace("\0", "")[:100]
     mine = Event.objects.for_user(request.user)
     page = paging.page(_with_effects(mine.filter(type=chosen) if chosen else mine), request.GET)
-    context = {"page": page, "chosen": chosen, "seen": _seen(request), "heard": _heard(request, page.rows)}
+    context = {"page": page, "chosen": chosen, "seen": types_seen(request.user), "heard": _heard(request, page.rows)}
     return render(request, "events/event_list.html", context)
 
 
@@ -79,7 +79,7 @@ def type_list(request: PersonRequest) -> HttpResponse:
     ]
     others = [
         (name, [rule for rule in rules if fits_pattern(rule.type_pattern, name)])
-        for name in _seen(request)
+        for name in types_seen(request.user)
         if name not in types.TYPES
     ]
     return render(request, "events/type_list.html", {"known": known, "others": others})
@@ -87,12 +87,6 @@ def type_list(request: PersonRequest) -> HttpResponse:
 
 def _with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
     return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule", "digest")))
-
-
-def _seen(request: PersonRequest) -> list[str]:
-    """The types of the person's latest events."""
-    latest = Event.objects.for_user(request.user).order_by("-id").values_list("type", flat=True)[:_LATEST]
-    return sorted(set(latest))
 
 
 def _heard(request: PersonRequest, events: Iterable[Event]) -> set[str]:

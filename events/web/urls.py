@@ -1,9 +1,20 @@
 from django.urls import path
 
-from events.web import events, inbound, receive
+from events.web import edit, events, inbound, leave, receive, rules, subscriptions, topics
 
 app_name = "events"
 urlpatterns = [
+    path("topics/", topics.topic_list, name="topics"),
+    path("topics/new/", topics.new, name="topic-new"),
+    path("topics/<uuid:topic_id>/", topics.detail, name="topic"),
+    path("topics/<uuid:topic_id>/edit/", topics.edit, name="topic-edit"),
+    path("topics/<uuid:topic_id>/delete/", topics.delete, name="topic-delete"),
+    path("topics/<uuid:topic_id>/people/<uuid:subscription_id>/remove/", topics.remove_person, name="topic-remove"),
+    path("subscriptions/", subscriptions.subscription_list, name="subscriptions"),
+    path("subscriptions/<uuid:topic_id>/", subscriptions.subscribe, name="subscription"),
+    path("subscriptions/<uuid:topic_id>/leave/", subscriptions.leave, name="subscription-leave"),
+    # No sign-in: the signature in the link is the permission.
+    path("leave/<str:token>/", leave.by_link, name="leave"),
     path("in/<str:secret>", receive.post, name="receive"),
     path("events/", events.event_list, name="list"),
     path("events/types", events.type_list, name="types"),
@@ -17,4 +28,13 @@ urlpatterns = [
     path("inbound/<uuid:address_id>/remove", inbound.inbound_remove, name="inbound-remove"),
     path("inbound/requests/<uuid:request_id>/replay", inbound.inbound_replay, name="inbound-replay"),
     path("trace/<uuid:correlation_id>", events.trace_page, name="trace"),
+    path("rules/", rules.rule_list, name="rules"),
+    path("rules/new/", edit.new, name="rule-new"),
+    path("rules/preview/", edit.show_preview, name="rule-preview"),
+    path("rules/<uuid:rule_id>/", rules.detail, name="rule"),
+    path("rules/<uuid:rule_id>/edit/", edit.edit, name="rule-edit"),
+    path("rules/<uuid:rule_id>/enable/", rules.enable, name="rule-enable"),
+    path("rules/<uuid:rule_id>/disable/", rules.disable, name="rule-disable"),
+    path("rules/<uuid:rule_id>/delete/", rules.delete, name="rule-delete"),
+    path("rules/<uuid:rule_id>/restore/", rules.restore, name="rule-restore"),
 ]

@@ -131,6 +131,7 @@ class ChannelAdmin(ReadOnlyAdmin):
             columns.to_list("notifications.delivery", "deliveries", channel__id__exact=channel.pk),
             columns.to_list("notifications.deadletter", "dead letters", channel__id__exact=channel.pk),
             columns.to_list("schedules.schedule", "schedules", channels__id__exact=channel.pk),
+            columns.to_list("events.rule", "rules", channels__id__exact=channel.pk),
         )
 
     created = columns.instant_column("created", "created_at")

@@ -17,7 +17,7 @@ from notifications.channels import changes
 from notifications.deliveries import channel_health, fallback, limits
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
-from notifications.links import ANSWER, UNSUBSCRIBE
+from notifications.links import ANSWER, LEAVE, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.reasons import Code
@@ -88,6 +88,7 @@ class DeliveryKind(Kind[Claim]):
        coalesce(n.correlation_id, n.batch_id) AS correlation_id,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
+       CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END AS escalating_id,
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
             WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
@@ -105,7 +106,7 @@ class DeliveryKind(Kind[Claim]):
             WHEN jsonb_typeof(c.address) <> 'object' THEN '{Code.DAMAGED}'
             ELSE '' END AS unusable,
        p.name, p.email, p.is_active, p.time_zone,
-       CASE WHEN n.origin IN ('schedule', 'api', 'event') AND NOT n.urgent THEN p.quiet_from END AS quiet_from,
+       CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic') AND NOT n.urgent THEN p.quiet_from END AS quiet_from,
        p.quiet_until"""  # noqa: S608 - constants only
     joins = """
   JOIN notifications_notification n ON n.id = d.notification_id
@@ -125,7 +126,7 @@ class DeliveryKind(Kind[Claim]):
                 body=_body(row),
                 recipient=display_name(row.name, row.email),
                 slot=row.slot,
-                unsubscribe_url=UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else "",
+                unsubscribe_url=_unsubscribe_url(row),
                 answer_url="" if row.escalating_id is None else ANSWER.address(row.escalating_id),
                 correlation_id=row.correlation_id,
                 schedule_id=row.schedule_id,
@@ -257,6 +258,12 @@ def _body(row: Any) -> str:
         return body
     revealed = codes.reveal(body, row.channel_id, row.nonce)
     return f"{revealed}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(row.link_id)}"
+
+
+def _unsubscribe_url(row: Any) -> str:
+    if row.subscription_id is not None:
+        return LEAVE.address(row.subscription_id)
+    return UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else ""
 
 
 def _sent_again_by(delivery_id: UUID) -> int | None:

@@ -57,12 +57,12 @@ class NewNotification:
 # Inserts the deliveries of the rows `new`, for `due_of`. Its statement gets `parameters()`.
 INSERT_DELIVERIES = f"""
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
-                                    expires_at, tries, replays, reason_code, reason_params, because_code,
+                                    is_bulk, expires_at, tries, replays, reason_code, reason_params, because_code,
                                     because_params)
 SELECT id, notification_id, channel_id, provider, 'pending', greatest(available_at, now()),
        CASE WHEN provider <> ALL (%(pulled)s::text[])
             THEN {wakes.wake_at("extract(epoch FROM greatest(available_at, now()) - now())::float")} END,
-       0, expires_at, 0, 0, reason_code, reason_params::jsonb, because_code, because_params::jsonb
+       0, %(is_bulk)s, expires_at, 0, 0, reason_code, reason_params::jsonb, because_code, because_params::jsonb
   FROM new
 ON CONFLICT (notification_id, channel_id) DO NOTHING
 RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notification_id, channel_id,
@@ -136,8 +136,8 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
     return due_of(rows, {key: one.user_id for key, one in new})
 
 
-def parameters() -> dict[str, object]:
-    return {**wakes.parameters(), "pulled": column(providers.pulled())}
+def parameters(is_bulk: bool = False) -> dict[str, object]:
+    return {**wakes.parameters(is_bulk), "pulled": column(providers.pulled())}
 
 
 def due_of(rows: Sequence[Any], people: Mapping[UUID, int]) -> list[Wake]:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from common.triggers import update_of
+from common.uuid7 import SQL as UUID7
 from common.uuid7 import uuid7
 from notifications.change_types import STATUS
 
@@ -59,14 +60,6 @@ class Follower(models.Model):
         return str(self.id)
 
 
-# In the order of their being written, as `common.uuid7` makes them; the twelve bits behind the milliseconds hold their
-# fraction, for two changes of one transaction.
-_UUID7 = (
-    "(overlay(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 4096000)::bigint), 15, '0')"
-    " PLACING '7' FROM 13 FOR 0) || substring(gen_random_uuid()::text FROM 20))::uuid"
-)
-
-
 _XACT = "pg_current_xact_id()::text::bigint"
 
 
@@ -111,7 +104,7 @@ def recorder(
         referencing=pgtrigger.Referencing(new="new_rows") if new_rows else None,  # type: ignore[no-untyped-call]
         func=f"""
         INSERT INTO notifications_change (xact, id, user_id, type, at, data)
-        SELECT {_XACT}, {_UUID7}, {user}, {type}, now(), {data}
+        SELECT {_XACT}, {UUID7}, {user}, {type}, now(), {data}
           FROM {source}
          WHERE {where} AND {followed(user)};
         RETURN NULL;
@@ -121,7 +114,7 @@ def recorder(
 
 OF_DELIVERY = f"""
 INSERT INTO notifications_change (xact, id, user_id, type, at, data)
-SELECT {_XACT}, {_UUID7}, n.user_id, change.type, now(), change.data
+SELECT {_XACT}, {UUID7}, n.user_id, change.type, now(), change.data
   FROM notifications_notification n, LATERAL (
     SELECT 'delivery.' || NEW.state AS type, jsonb_build_object(
                'delivery_id', NEW.id, 'notification_id', n.id, 'channel_id', NEW.channel_id, 'provider', NEW.provider,

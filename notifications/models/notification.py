@@ -32,7 +32,8 @@ class Notification(models.Model):
     """A message to one person: subject and body as sent.
 
     `batch_id` is the id of its cause (an occurrence, an event), the same for all that it caused; unique with the
-    person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, if any.
+    person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, of its rule, or of
+    the person's subscription to its topic.
     `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
 
@@ -55,6 +56,7 @@ class Notification(models.Model):
         NOTICE = "notice", "notice from Carillon"
         API = "api", "message"
         EVENT = "event", "event"
+        TOPIC = "topic", "topic"
         STATUS = STATUS, "status webhook"
 
     # Sent to try a channel or to verify it.

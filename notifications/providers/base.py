@@ -56,8 +56,9 @@ class Rendered:
 
 
 def render(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Rendered:
-    """Return the message within `limits`. Its `answer_url` ends the body and is never cut."""
-    footer = f"Acknowledge or snooze: {message.answer_url}" if message.answer_url else ""
+    """Return the message within `limits`. Its links end the body and are never cut."""
+    links = {"Acknowledge or snooze": message.answer_url, "Unsubscribe": message.unsubscribe_url}
+    footer = "\n".join(f"{label}: {url}" for label, url in links.items() if url)
     if limits.joined:
         joined = "\n\n".join(filter(None, (message.subject, message.body)))
         return Rendered(Fitted("", 0), fit(joined, limits.body, limits.measure, escape, footer))
@@ -120,7 +121,10 @@ class Provider(ABC):
     """Whether its owner's programs pull its deliveries over the API. No worker sends them."""
 
     unsubscribes: ClassVar[bool] = False
-    """Whether its messages carry `unsubscribe_url`, because their reader may not be the channel's owner."""
+    """Whether each of its messages has an `unsubscribe_url`, because their reader may not be the channel's owner.
+
+    Messages of topics have one everywhere.
+    """
 
     deadline: ClassVar[float] = 20.0
     """Seconds for one whole send: DNS, connection, TLS, request and answer."""
@@ -131,7 +135,7 @@ class Provider(ABC):
     limits: ClassVar[Limits] = Limits()
 
     separate_answer_url: ClassVar[bool] = False
-    """Whether `answer_url` is sent outside the text."""
+    """Whether `answer_url` and `unsubscribe_url` are sent outside the text."""
 
     form: ClassVar[type[forms.Form]]
     """The fields for a new channel."""
@@ -202,7 +206,7 @@ class Provider(ABC):
 
     def render(self, message: Message, destination: Destination) -> Rendered:
         """Return the text exactly as `send` sends it; previews use it too."""
-        message = replace(message, answer_url="") if self.separate_answer_url else message
+        message = replace(message, answer_url="", unsubscribe_url="") if self.separate_answer_url else message
         return render(message, self.limits_for(destination), self.escape)
 
     def host(self, destination: Destination) -> str:

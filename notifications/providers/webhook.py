@@ -198,6 +198,7 @@ def document(message: Message, now: datetime) -> dict[str, Any]:
         "slot": slot,
         "recipient": message.recipient,
         "answer_url": message.answer_url or None,
+        "unsubscribe_url": message.unsubscribe_url or None,
         "correlation_id": str(message.correlation_id or message.key),
         "schedule_id": None if message.schedule_id is None else str(message.schedule_id),
         "category": message.category or None,

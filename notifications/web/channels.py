@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -119,19 +119,32 @@ def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     return render(request, "notifications/channel_remove.html", {"channel": channel} | _uses(channel))
 
 
-def _uses(channel: Channel) -> dict[str, Any]:
-    """The reminders that use it, with its position in their order, if they have one.
+# What sends to channels: the relation, the page of one, and what has ended.
+_SENDERS = (
+    ("schedules", "schedules:detail", Q(state="finished")),
+    ("rules", "events:rule", Q(enabled=False)),
+)
 
-    Reminders without another channel come first; `alone` counts them.
+
+def _uses(channel: Channel) -> dict[str, Any]:
+    """The reminders and rules that use it, with its position in their order, if they have one.
+
+    Those without another channel come first; `alone` counts them.
     """
-    found = channel.schedules.filter(deleted_at=None)
-    others = Channel.objects.filter(removed_at=None, schedules=OuterRef("id")).exclude(id=channel.id)
-    alone = Q(~Exists(others), ~Q(state="finished"))
-    uses = []
-    for reminder in found.annotate(alone=alone).order_by("-alone", "-id").prefetch_related("channels")[:_USES]:
-        order = reminder.ordered_channels() if reminder.channel_order else []
-        uses.append({"reminder": reminder, "position": order.index(channel) + 1 if order else 0, "of": len(order)})
-    return {"uses": uses, "more": max(0, found.count() - _USES), "alone": found.filter(alone).count()}
+    uses, more, alone = [], 0, 0
+    for relation, page, ended in _SENDERS:
+        found: QuerySet[Any] = getattr(channel, relation).filter(deleted_at=None)
+        others = Channel.objects.filter(removed_at=None, **{relation: OuterRef("id")}).exclude(id=channel.id)
+        is_alone = Q(~Exists(others), ~ended)
+        for sender in found.annotate(alone=is_alone).order_by("-alone", "-id").prefetch_related("channels")[:_USES]:
+            order = sender.ordered_channels() if sender.channel_order else []
+            position = order.index(channel) + 1 if order else 0
+            uses.append(
+                {"sender": sender, "page": reverse(page, args=[sender.id]), "position": position, "of": len(order)}
+            )
+        more += max(0, found.count() - _USES)
+        alone += found.filter(is_alone).count()
+    return {"uses": uses, "more": more, "alone": alone}
 
 
 def _matches(channel: Channel, search: str) -> bool:

@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
-from notifications.models import Delivery
+from notifications.links import LEAVE
+from notifications.models import Delivery, Notification
 from people.requests import PersonRequest
 
 
@@ -42,7 +43,9 @@ def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     found = get_object_or_404(Delivery.objects.inbox(request.user).select_related("notification"), id=delivery_id)
     if found.read_at is None:
         Delivery.objects.filter(id=found.id).mark_read(timezone.now())
-    return render(request, "notifications/message.html", {"delivery": found})
+    subscription_id = found.notification.origin_id if found.notification.origin == Notification.Origin.TOPIC else None
+    leave = LEAVE.token(subscription_id) if subscription_id else ""
+    return render(request, "notifications/message.html", {"delivery": found, "leave": leave})
 
 
 @login_required

@@ -81,6 +81,7 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     def rows(self, user: User) -> SafeString:
         return columns.many(
             columns.to_list("schedules.schedule", "schedules", user__id__exact=user.pk),
+            columns.to_list("events.rule", "rules", user__id__exact=user.pk),
             columns.to_list("notifications.channel", "channels", user__id__exact=user.pk),
             columns.to_list("notifications.notification", "notifications", user__id__exact=user.pk),
         )

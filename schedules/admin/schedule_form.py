@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, cast
 
 from django import forms
@@ -113,7 +114,9 @@ def _to(schedule: Schedule) -> HttpResponse:
 def _page(
     model_admin: Any, request: HttpRequest, name: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    for field in context["form"].fields.values():
+    form = context["form"]
+    form.fields = deepcopy(dict(form.fields))  # the forms of a class share theirs
+    for field in form.fields.values():
         field.widget.attrs["class"] = " ".join(_classes_of(field.widget))
     context |= model_admin.admin_site.each_context(request) | {"opts": model_admin.opts}
     return TemplateResponse(request, f"admin/schedules/schedule_{name}.html", context, status=status)

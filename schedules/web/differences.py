@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from django.utils import timezone
 
-from notifications.models import Channel
+from notifications.web.channels_form import channel_names
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.dates_field import written
@@ -32,8 +31,8 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
         ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
         (
             "Channels",
-            _names(schedule.ordered_channels(), bool(schedule.channel_order)),
-            _names(draft.channels, draft.in_order),
+            channel_names(schedule.ordered_channels(), bool(schedule.channel_order)),
+            channel_names(draft.channels, draft.in_order),
         ),
         ("Minutes until the next one", str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
         ("State", schedule.get_state_display(), schedule.get_state_display()),
@@ -43,11 +42,6 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
 
 def _seconds(count: int | None) -> str:
     return f"{count} s" if count else ""
-
-
-def _names(channels: Sequence[Channel], in_order: bool) -> str:
-    labels = [channel.label for channel in channels]
-    return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
 
 
 def _yes(value: bool) -> str:

@@ -13,14 +13,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from common.request_limiter import limit_page
+from notifications import text
 from notifications.models import Channel
+from notifications.web import text_preview
+from notifications.web.text_preview import Reading
 from people.requests import PersonRequest
 from schedules import slots, words
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Work
-from schedules.web import text_preview
-from schedules.web.text_preview import Reading
 from schedules.web.timing_form import TimingForm
 
 _SHOWN = 5
@@ -66,7 +67,10 @@ def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -
     escalates = bool(typed.get("one_by_one") and typed.get("escalate_after", "").strip())
     zone = form.timetable.rule.timezone if form.timetable and coming else request.user.zone.key
     slot = coming[0] if coming else form.now
-    return text_preview.read(request.user, typed["title"], typed.get("body", ""), slot, zone, there, escalates)
+    # What is longer than a reminder may be is left off.
+    title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
+    said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone)
+    return text_preview.read(request.user, said, there, slot, escalates)
 
 
 def _edited(request: PersonRequest) -> Schedule | None:

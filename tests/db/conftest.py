@@ -10,11 +10,12 @@ from django.test import Client
 from django_celery_results.models import TaskResult
 from pytest_django import Settings
 
+from events.models import Rule
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NOON, make_channel, make_schedule, make_user, settle, signed_in, take
+from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, settle, signed_in, take
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def quick(db: None, settings: Settings) -> None:
 
 @dataclass
 class Story:
-    """A schedule that fired once, to an inbox and to a webhook that refused."""
+    """A schedule that fired once, to an inbox and to a webhook that refused; and a rule."""
 
     person: User
     inbox: Channel
@@ -36,6 +37,7 @@ class Story:
     delivered: Delivery
     dead: Delivery
     result: TaskResult
+    rule: Rule
 
 
 @pytest.fixture
@@ -66,5 +68,6 @@ def story() -> Story:
         notification=notification,
         delivered=Delivery.objects.get(provider="inbox"),
         dead=Delivery.objects.get(provider="webhook"),
+        rule=make_rule(person, channels=[inbox]),
         result=TaskResult.objects.create(task_id="t-1", task_name="work.rescue", status="SUCCESS"),
     )

@@ -15,11 +15,11 @@ from django.urls.resolvers import RoutePattern
 from api.fields import written
 from api.v1 import api
 from common import encryption
-from events.models import Event, InboundAddress, InboundRequest
+from events.models import InboundAddress, InboundRequest, Rule, Subscription, Topic
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
-from tests.make import make_channel, make_delivery, make_schedule
+from tests.make import happen, make_channel, make_delivery, make_rule, make_schedule
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -65,12 +65,12 @@ def values_of(owner: User) -> dict[str, object]:
     inbox = make_channel(owner)
     message = make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z")
     schedule = make_schedule(owner, [inbox])
+    topic = Topic.objects.create(user=owner, slug="own", name="Own")
+    own = Subscription.objects.create(topic=topic, user=owner, address=owner.email)
     followed = {"url": "https://example.org", "types": ["delivery.*"]}
     secrets = {"secret": "whsec_" + "c2VjcmV0" * 4, "path": "/hook"}
     webhook = make_channel(owner, "status", secrets, address=followed)
-    event = Event.objects.create(
-        user=owner, key=uuid4(), type="order.paid", occurred_at=message.created_at, correlation_id=uuid4()
-    )
+    event = happen(owner)
     address = InboundAddress(user=owner, hashed=uuid4().hex * 2, label="Shop")
     address.sealed_secrets = encryption.seal_secrets({"token": "1" * 48, "secret": ""}, address.id)
     address.save()
@@ -84,8 +84,12 @@ def values_of(owner: User) -> dict[str, object]:
         "correlation_id": event.correlation_id,
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
+        "rule_id": make_rule(owner, channels=[inbox]).id,
         "queue_id": make_channel(owner, "queue").id,
         "channel_id": inbox.id,
+        "topic_id": topic.id,
+        "slug": topic.slug,
+        "subscription_id": own.id,
         "delivery_id": message.id,
         "notification_id": message.notification_id,
         "batch_id": message.notification.batch_id,
@@ -137,6 +141,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
     schedule = Schedule.objects.get(id=values["schedule_id"])
     timing = {"dailyTime": {"hour": 9, "minute": 0}}
     whole = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channels": [str(values["channel_id"])]}
+    rule = {"name": "Orders", "type_pattern": "order.*", "title": "Order", "channels": whole["channels"]}
     slot = {"slot": written(schedule.next_fire_at)}
     return {
         "create_schedule": whole,
@@ -147,11 +152,19 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "skip_slot": slot,
         "unskip_slot": slot,
         "publish": {"type": "order.paid"},
+        "create_rule": rule,
+        "replace_rule": rule,
+        "change_rule": {"channels": rule["channels"]},
+        "preview_rule": {"rule": rule, "event": {"type": "order.paid"}},
         "create_inbound": {"label": "Shop"},
         "replace_inbound": {"label": "Shop"},
         "add_channel": {"kind": "email", "fields": {"address": "new@example.org"}},
         "change_channel": {"label": "Phone"},
         "verify_channel": {"code": "1234-5678"},
+        "create_topic": {"name": "News", "slug": "news"},
+        "change_topic": {"name": "Club"},
+        "add_person": {"address": "ada@example.net"},
+        "subscribe": {"channels": [str(values["channel_id"])]},
         "pull_messages": {},
         "settle_messages": {},
         "send_message": {"title": "Rent", "channels": whole["channels"]},
@@ -163,5 +176,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-def delete_schedules() -> None:
+def delete_all() -> None:
+    """Schedules and rules, so that they can be restored."""
     Schedule.objects.update(deleted_at="2026-06-01T12:00Z", next_fire_at=None)
+    Rule.objects.update(deleted_at="2026-06-01T12:00Z")

@@ -40,6 +40,9 @@ SELECT schedule, person, 'Many', '', 'daily', '{"time": "09:00"}', 'UTC', 0, 'la
        now() + interval '1 day', task FROM many;
 INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
 SELECT occurrence, schedule, now(), 'fired', '', 1 FROM many;
+INSERT INTO events_rule (id, user_id, name, type_pattern, source, conditions, title, body, urgent, digest_key, enabled,
+       version)
+SELECT uuidv7(), person, 'Many', '*', '', '[]', 'Many', '', false, '', true, 1 FROM many;
 INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, outcome)
 SELECT notification, occurrence, person, 'schedule', schedule, now(), 'Many', '', 'failed' FROM many;
 INSERT INTO notifications_delivery
@@ -56,7 +59,8 @@ SELECT channel, person, 'Many', channel::text, '', 'none', '{}', '{}', true FROM
 INSERT INTO events_inboundrequest (id, address_id, status, headers, body, event_keys)
 SELECT uuidv7(), channel, 202, '{}', '{}', '[]' FROM many;
 ANALYZE events_event, events_inboundaddress, events_inboundrequest;
-ANALYZE people_user, schedules_schedule, schedules_occurrence, notifications_channel, notifications_notification,
+ANALYZE people_user, events_rule, schedules_schedule, schedules_occurrence, notifications_channel,
+        notifications_notification,
         notifications_delivery, django_celery_results_taskresult, account_emailaddress;
 """
 

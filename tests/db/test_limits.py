@@ -15,11 +15,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from common.uuid7 import uuid7
+from events.models import Rule
 from notifications.channels import changes, verification
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule
-from tests.make import make_channel, make_schedule, make_user, signed_in
+from tests.make import make_channel, make_rule, make_schedule, make_user, signed_in
 
 REMINDER = {"title": "Rent", "kind": "daily", "time": "09:00", "time_zone": "UTC", "preset": ""}
 
@@ -101,6 +102,19 @@ def test_two_tabs_at_once_do_not_get_past_the_limits(ada: User, settings: Settin
         *(partial(tab.post, "/channels/new/email/", {"address": f"a{n}@example.net"}) for n, tab in enumerate(tabs))
     )
     assert Channel.objects.for_user(ada).count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tabs_at_once_make_no_more_rules_than_one_may_have(ada: User, settings: Settings) -> None:
+    settings.MOST_RULES = 3
+    channel = make_channel(ada)
+    gone = make_rule(ada, channels=[channel], deleted_at="2026-06-01T12:00Z")
+    written = {"name": "Orders", "type_pattern": "order.*", "title": "Order", "channels": [str(channel.id)]}
+    tabs = [signed_in(ada) for _ in range(5)]
+    at_once(
+        lambda: tabs[0].post(f"/rules/{gone.id}/restore/"), *(partial(tab.post, "/rules/new/", written) for tab in tabs)
+    )
+    assert Rule.objects.for_user(ada).count() == 3
 
 
 @pytest.mark.django_db(transaction=True)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from events.models import Topic
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.every_url import (
     Operation,
     Url,
     bodies_of,
-    delete_schedules,
+    delete_all,
     every_operation,
     every_url,
     values_of,
 )
-from tests.make import make_channel, make_delivery, make_schedule, make_user, signed_in
+from tests.make import happen, make_channel, make_delivery, make_rule, make_schedule, make_user, signed_in
 
 # What opens without signing in, and why.
 OPEN = {
@@ -28,6 +29,7 @@ OPEN = {
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
+    "events:leave": "whoever has the message: its link is signed",
     "events:receive": "other services post to it: the address is the secret",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "account_login": "to sign in",
@@ -65,8 +67,8 @@ def test_a_stranger_gets_404_where_the_owner_gets_an_answer(
     browser: Client, ada: User, stranger: Client, url: Url
 ) -> None:
     path = url.path(values_of(ada))
-    if url.name == "schedules:restore":
-        delete_schedules()
+    if url.name in {"schedules:restore", "events:rule-restore"}:
+        delete_all()
     # Where a method is not allowed at all, 405 comes first, for everybody alike.
     strange = {stranger.get(path).status_code, stranger.post(path).status_code}
     assert strange in ({404}, {404, 405})
@@ -109,11 +111,17 @@ def test_no_list_shows_what_is_anothers(stranger: Client, ada: User) -> None:
     make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", subject=f"{planted} 2")
     schedule = make_schedule(ada, [inbox], title=f"{planted} 3")
     gone = make_schedule(ada, [inbox], title=f"{planted} 4", deleted_at="2026-06-01T12:00Z", next_fire_at=None)
+    rule = make_rule(ada, channels=[inbox], name=f"{planted} 5")
+    ended = make_rule(ada, channels=[inbox], name=f"{planted} 6", deleted_at="2026-06-01T12:00Z")
+    event = happen(ada, type="planted.happened", data={"planted": f"{planted} 7"})
+    Topic.objects.create(user=ada, slug="planted", name=f"{planted} 5")
     lists = [url.template for url in PRIVATE if not url.takes and url.name != "account_logout"]
     asked = [
         f"/history/?reminder={schedule.id}",
         f"/reminders/?deleted={gone.id}",
         f"/reminders/?q={planted}",
+        f"/rules/?deleted={ended.id}",
+        f"/rules/new/?event={event.key}",
         f"/inbox/?q={planted}",
         f"/channels/?q={planted}",
     ]
@@ -122,6 +130,8 @@ def test_no_list_shows_what_is_anothers(stranger: Client, ada: User) -> None:
         assert planted not in stranger.get(path).content.decode().replace(f'value="{planted}"', ""), path
     preview = stranger.post(f"/reminders/preview/?of={schedule.id}", {"kind": "daily", "time": "09:00"})
     assert planted not in preview.content.decode()
+    preview = stranger.post(f"/rules/preview/?of={rule.id}", {"event": str(event.key), "title": "{data.planted}"})
+    assert planted not in preview.content.decode()
 
 
 def test_nobody_sends_to_anothers_channel(stranger: Client, ada: User) -> None:
@@ -129,6 +139,9 @@ def test_nobody_sends_to_anothers_channel(stranger: Client, ada: User) -> None:
     written = {"title": "Rent", "kind": "daily", "time": "09:00", "time_zone": "UTC", "channels": [str(inbox.id)]}
     assert "channels" in stranger.post("/reminders/new/", written).context["form"].errors
     assert not inbox.schedules.exists()
+    written = {"name": "Orders", "type_pattern": "*", "title": "Order", "channels": [str(inbox.id)]}
+    assert "channels" in stranger.post("/rules/new/", written).context["form"].errors
+    assert not inbox.rules.exists()
 
 
 def operations(found: list[Operation]) -> pytest.MarkDecorator:
@@ -145,8 +158,8 @@ def test_no_operation_of_the_api_answers_without_a_token(browser: Client, ada: U
 def test_a_strangers_token_gets_404_where_the_owners_gets_an_answer(ada: User, operation: Operation) -> None:
     values = values_of(ada)
     body = bodies_of(values)[operation.name] if operation.body else None
-    if operation.name == "restore_schedule":
-        delete_schedules()
+    if operation.name in {"restore_schedule", "restore_rule"}:
+        delete_all()
     path = operation.path(values)
     assert Api(make_user())(operation.method, path, body).status_code == 404
     # A slot that nobody has skipped is a conflict, which only its owner is told of.
@@ -162,15 +175,20 @@ def test_no_body_reaches_what_is_anothers(ada: User) -> None:
         if str(hers["channel_id"]) in str(body):
             answer = Api(stranger)(operation.method, operation.path(own), body)
             assert answer.status_code == 422, operation.name
-            assert answer.json()["errors"][0]["field"] in {"channels", "channel"}, operation.name
+            assert answer.json()["errors"][0]["field"] in {"channels", "channel", "rule.channels"}, operation.name
             refused.append(operation.name)
     assert {
         "send_message",
+        "subscribe",
         "replay_dead_letters",
         "create_schedule",
         "preview_schedule",
         "replace_schedule",
         "change_schedule",
+        "create_rule",
+        "preview_rule",
+        "replace_rule",
+        "change_rule",
     } <= set(refused)
     assert not stranger.schedules.filter(channels=hers["channel_id"]).exists()
 
@@ -180,6 +198,9 @@ def test_no_list_of_the_api_shows_what_is_anothers(ada: User) -> None:
     inbox = make_channel(ada, label=planted)
     make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", subject=planted)
     make_schedule(ada, [inbox], title=planted, category="planted")
+    make_rule(ada, channels=[inbox], name=planted)
+    happen(ada, data={"planted": planted})
+    Topic.objects.create(user=ada, slug="planted", name=planted)
     for operation in OPERATIONS:
         if operation.method == "GET" and not operation.takes:
             answer = Api(stranger).get(operation.path({}))

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from people.models import User
 from schedules.models import Schedule
-from tests.make import make_channel, make_schedule
+from tests.make import make_channel, make_rule, make_schedule
 
 # Beside its own: the session and the person; the number of unread messages; the beat's last sign of life.
 PAGES = {
@@ -18,6 +18,9 @@ PAGES = {
     "/reminders/new/": 6,
     "/reminders/{schedule}/": 14,
     "/reminders/{schedule}/explain/": 13,
+    "/rules/": 7,
+    "/rules/new/": 6,
+    "/rules/{rule}/": 8,
     "/channels/": 6,
     "/history/": 6,
     "/history/?q=plants&state=delivered": 6,
@@ -41,6 +44,17 @@ SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for,
   FROM schedules_occurrence;
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, settled_at)
 SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'delivered', 0, 1, 0, now() FROM notifications_notification;
+INSERT INTO events_rule (id, user_id, name, type_pattern, source, conditions, title, body, urgent, digest_key, enabled,
+                         version)
+SELECT gen_random_uuid(), %(user)s, 'Orders', 'order.*', '', '[]', 'Order', '', false, '', true, 1
+  FROM generate_series(1, %(rows)s);
+INSERT INTO events_event (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, state, available_at,
+                          wakes, tries, replays)
+SELECT id, %(user)s, id, 'order.paid', '', now(), id, 0, '{}', 'pending', now(), 0, 0, 0 FROM schedules_occurrence;
+INSERT INTO events_effect (id, event_id, rule_id, outcome, notification_id)
+SELECT gen_random_uuid(), o.id, %(rule)s, 'notified', n.id
+  FROM schedules_occurrence o JOIN notifications_notification n ON n.batch_id = o.id;
+ANALYZE events_rule, events_event, events_effect;
 ANALYZE schedules_schedule, schedules_schedule_channels, schedules_occurrence, notifications_notification,
         notifications_delivery;
 """
@@ -51,11 +65,12 @@ def test_the_number_of_statements_is_constant(
     browser: Client, ada: User, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     channel = make_channel(ada)
-    schedule = make_schedule(ada, [channel])
+    schedule, rule = make_schedule(ada, [channel]), make_rule(ada, channels=[channel])
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")  # no triggers, no foreign keys: ten times faster
-        cursor.execute(ROWS, {"user": ada.id, "rows": rows, "channel": channel.id, "schedule": schedule.id})
+        given = {"user": ada.id, "rows": rows, "channel": channel.id, "schedule": schedule.id, "rule": rule.id}
+        cursor.execute(ROWS, given)
     assert Schedule.objects.count() == rows + 1
     for path, statements in PAGES.items():
         with django_assert_num_queries(statements, info=path):
-            assert browser.get(path.format(schedule=schedule.id)).status_code == 200
+            assert browser.get(path.format(schedule=schedule.id, rule=rule.id)).status_code == 200

@@ -83,7 +83,7 @@ class Words:
         dead = Q(state__in=DEAD_LETTERS)
         return [
             # rescue: what is due and has not been claimed
-            _index("to_wake", Q(state="pending", wake_at__isnull=False), "wake_at"),
+            _index("to_wake", Q(state="pending", wake_at__isnull=False), "is_bulk", "wake_at"),
             # rescue: what a dead worker left behind
             _index("leased", Q(state=self.working, lease_until__isnull=False), "lease_until"),
             # rescue: what has become stale
@@ -184,9 +184,9 @@ class Work(models.Model):
     """A piece of work. Its row is the queue, and its id the idempotency key.
 
     It is not claimed before `available_at`. If nobody has claimed it by `wake_at`, rescue publishes it again; `wakes`
-    counts how often. Without a `wake_at` it is never published: programs pull it, and no worker claims it. `tries`
-    counts since the last replay; `released` counts claims given back before anything was done. `cause` groups dead
-    letters, see `reasons.cause_of`.
+    counts how often. Without a `wake_at` it is never published: programs pull it, and no worker claims it. `is_bulk`:
+    it is one of very many, and others go first. `tries` counts since the last replay; `released` counts claims given
+    back before anything was done. `cause` groups dead letters, see `reasons.cause_of`.
     """
 
     words = WORDS
@@ -199,6 +199,7 @@ class Work(models.Model):
     available_at = models.DateTimeField(db_default=Now())
     wake_at = models.DateTimeField(db_default=Now(), null=True, blank=True)
     wakes = models.PositiveSmallIntegerField(default=0)
+    is_bulk = models.BooleanField(default=False, db_default=False, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     tries = models.PositiveSmallIntegerField(default=0)
     released = models.PositiveSmallIntegerField(db_default=0, editable=False)

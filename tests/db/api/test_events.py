@@ -14,8 +14,7 @@ from events.models import Event, Topic
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
-from tests.db.events.test_handling import happen, make_rule
-from tests.make import make_user
+from tests.make import happen, make_rule, make_user
 from work import runner
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +32,8 @@ def test_an_event_is_taken_and_shows_what_followed(api: Api, ada: User) -> None:
     assert found["correlation_id"] == key
     [effect] = found["effects"]
     assert (effect["rule"], effect["outcome"]) == (str(rule.id), "notified")
-    assert api.get(f"/notifications/{effect['notification_id']}").json()["title"] == "Order 7"
+    notification = api.get(f"/notifications/{effect['notification_id']}").json()
+    assert (notification["title"], notification["origin"], notification["schedule_id"]) == ("Order 7", "event", None)
     assert [one["id"] for one in api.get("/events?type=order.paid").json()["items"]] == [key]
 
 

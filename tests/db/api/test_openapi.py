@@ -45,7 +45,9 @@ def test_each_operation_says_what_it_does_and_which_problems_it_gives(schema: di
         headers = {one["name"] for one in operation["parameters"] if one["in"] == "header"}
         takes_key = method == "post" and operation["operationId"] not in WITHOUT_KEY
         assert ("Idempotency-Key" in headers) == takes_key
-        changes_one = method != "get" and "{" in template and {"schedules", "channels"} & set(operation["tags"])
+        changes_one = (
+            method != "get" and "{" in template and {"schedules", "channels", "rules"} & set(operation["tags"])
+        )
         assert ("If-Match" in headers) == ("412" in operation["responses"]) == bool(changes_one)
 
 

@@ -12,9 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from events.models import InboundRequest
 from notifications.models import Delivery
 from people.models import User
-from tests.db.events.test_handling import happen, make_rule
 from tests.db.events.test_inbound import ORDER, TOKEN, make_address, post
-from tests.make import make_user
+from tests.make import happen, make_rule, make_user
 
 
 @pytest.fixture

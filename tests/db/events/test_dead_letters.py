@@ -12,8 +12,7 @@ from common import served_queues
 from events.models import Digest, Effect, Event
 from people.models import User
 from tests.db.events.test_digests import make_digest_rule, send
-from tests.db.events.test_handling import happen
-from tests.make import make_channel, make_delivery, make_user, signed_in
+from tests.make import happen, make_channel, make_delivery, make_user, signed_in
 from work import operator_summary
 from work.models import Intervention
 

@@ -24,8 +24,7 @@ from events.models import Digest, DigestAttempt, Effect, Event, Rule
 from events.reasons import Code
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.db.events.test_handling import happen, make_rule
-from tests.make import NOON, make_user, send_now
+from tests.make import NOON, happen, make_rule, make_user, send_now
 from work import claim, recovery, runner, settlement
 from work.reasons import NO_REASON
 

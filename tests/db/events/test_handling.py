@@ -13,41 +13,14 @@ from django.test.utils import CaptureQueriesContext
 from events import ledger
 from events.envelope import Envelope
 from events.kind import EVENT
-from events.models import Effect, Event, Rule
+from events.models import Effect, Event
 from events.reasons import Code
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.make import make_channel, make_user
+from tests.make import happen, make_channel, make_rule, make_user
 from work import runner
 
 pytestmark = pytest.mark.django_db
-
-
-def make_rule(user: User, **overrides: Any) -> Rule:
-    """A rule for orders above 100, to a new channel unless `channels` are given."""
-    channels = overrides.pop("channels", None)
-    fields: dict[str, Any] = {
-        "user": user,
-        "name": "Big orders",
-        "type_pattern": "order.*",
-        "conditions": [{"field": "data.amount", "operator": "above", "value": 100}],
-        "title": "Order {data.order_id}",
-        "body": "{data.amount} EUR from {source}",
-    } | overrides
-    rule = Rule.objects.create(**fields)
-    rule.channels.set([make_channel(user, "email")] if channels is None else channels)
-    return rule
-
-
-def happen(user: User, **overrides: Any) -> Event:
-    """Record an event and handle it, as a worker does."""
-    fields: dict[str, Any] = {"type": "order.paid", "source": "shop", "data": {"order_id": 7, "amount": 120}}
-    envelope = Envelope(**fields | overrides)
-    ledger.record(user.pk, [envelope])
-    event = Event.objects.get(user=user, key=envelope.key)
-    runner.run(EVENT, event.id, "worker")
-    event.refresh_from_db()
-    return event
 
 
 @pytest.fixture

@@ -28,8 +28,18 @@ from people import tokens
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.db.events.test_handling import make_rule
-from tests.make import NINE, NOON, make_channel, make_delivery, make_schedule, make_user, send_now, settle, take
+from tests.make import (
+    NINE,
+    NOON,
+    make_channel,
+    make_delivery,
+    make_rule,
+    make_schedule,
+    make_user,
+    send_now,
+    settle,
+    take,
+)
 from work import manual, recovery, runner
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -22,8 +22,7 @@ from events.models import Digest, DigestAttempt, Effect, Event, EventAttempt
 from notifications.models import Notification
 from people.models import User
 from tests.db.events.test_digests import make_digest_rule, send
-from tests.db.events.test_handling import happen, make_rule
-from tests.make import make_user
+from tests.make import happen, make_rule, make_user
 
 pytestmark = pytest.mark.django_db
 

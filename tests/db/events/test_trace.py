@@ -13,8 +13,7 @@ from notifications.models import Delivery
 from schedules.firing import fire
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
-from tests.db.events.test_handling import happen, make_rule
-from tests.make import NINE, make_channel, make_schedule, make_user, send_now
+from tests.make import NINE, happen, make_channel, make_rule, make_schedule, make_user, send_now
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,7 @@ from django.utils import timezone
 from events.kind import EVENT
 from events.models import Event
 from notifications.deliveries.kind import DELIVERY
-from tests.db.events.test_handling import happen
-from tests.make import make_channel, make_delivery, make_user, signed_in
+from tests.make import happen, make_channel, make_delivery, make_user, signed_in
 from work import health
 from work.kinds import KINDS
 

@@ -10,8 +10,7 @@ from uuid import uuid4
 import pytest
 
 from notifications.message import Delivered, Rejected
-from tests.db.events.test_handling import happen
-from tests.make import answers, make_channel, make_delivery, make_user, noted, send_now, try_once
+from tests.make import answers, happen, make_channel, make_delivery, make_user, noted, send_now, try_once
 from work.answers import Retryable
 
 pytestmark = pytest.mark.django_db

@@ -112,15 +112,15 @@ def plan_of(statement: str) -> str:
 @pytest.mark.parametrize(
     ("condition", "index"),
     [
-        ("state = 'pending' AND wake_at <= now() ORDER BY wake_at LIMIT 2000", "delivery_to_wake"),
+        ("state = 'pending' AND is_bulk = false AND wake_at <= now() ORDER BY wake_at LIMIT 2000", "delivery_to_wake"),
         ("state = 'sending' AND lease_until <= now() ORDER BY lease_until LIMIT 2000", "delivery_leased"),
         (
             "state = 'pending' AND expires_at IS NOT NULL AND expires_at <= now() ORDER BY expires_at LIMIT 2000",
             "delivery_to_expire",
         ),
         (
-            "state = 'pending' AND wake_at > now() AND wake_at <= now() + interval '6 minutes'"
-            " AND available_at <= now()",
+            "state = 'pending' AND is_bulk = ANY('{f,t}') AND wake_at > now()"
+            " AND wake_at <= now() + interval '6 minutes' AND available_at <= now()",
             "delivery_to_wake",
         ),
     ],

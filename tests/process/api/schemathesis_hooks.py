@@ -31,6 +31,12 @@ _VALID = {
     "secret": "",
     "headers": {},
     "everybody": False,
+    "title": "Order {data.order_id}",
+    "body": "",
+    "throttle_count": 3,
+    "throttle_seconds": 3_600,
+    "digest_seconds": None,
+    "digest_at": "09:00",
 }
 
 
@@ -56,6 +62,8 @@ def map_case(_context: Any, case: Any) -> Any:
 
 
 def _fit(body: dict[str, Any]) -> None:
+    if isinstance(body.get("rule"), dict):
+        _fit(body["rule"])
     if "channels" in body:
         body["channels"] = _THERE["channels"]
     if body.get("channel") is not None:

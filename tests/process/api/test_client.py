@@ -25,8 +25,7 @@ from notifications.models import Channel, Notification
 from people import codes, tokens
 from people.models import Code, User
 from schedules.models import Schedule
-from tests.db.events.test_handling import make_rule
-from tests.make import disabled, make_channel, make_delivery, make_user
+from tests.make import disabled, make_channel, make_delivery, make_rule, make_user
 from tests.process.web import Web
 from work import runner
 
@@ -112,6 +111,28 @@ def test_messages_and_dead_letters(client: Client, ada: User) -> None:
     assert client.dead_letters.replay_all(cause=cause)["replayed"] + len(list(client.dead_letters.list())) == 1
 
 
+def test_events_and_rules(client: Client, ada: User) -> None:
+    fields: Any = {
+        "name": "Orders",
+        "type_pattern": "order.*",
+        "title": "Order",
+        "channels": [str(make_channel(ada).id)],
+    }
+    assert client.rules.preview(event={"type": "order.paid"}, **fields)["rings"]
+    made = client.rules.create(**fields)
+    assert client.rules.change(made["id"], made["version"], title="Paid")["title"] == "Paid"
+    assert client.rules.replace(made["id"], **fields)["title"] == "Order"
+    assert not client.rules.disable(made["id"])["enabled"]
+    assert client.rules.enable(made["id"])["enabled"]
+    [event_id] = client.events.publish({"type": "order.paid", "data": {"order_id": 7}})
+    assert client.events.read(event_id)["data"] == {"order_id": 7}
+    assert [one["id"] for one in client.events.list("order.paid")] == [event_id]
+    assert client.rules.preview(event_id=event_id, **fields)["rings"]
+    client.rules.delete(made["id"])
+    assert not list(client.rules.list())
+    assert client.rules.restore(made["id"]) == client.rules.read(made["id"])
+
+
 def test_a_dead_letter_is_sent_as_new_or_discarded_and_a_batch_cancelled(client: Client, ada: User) -> None:
     first, second = (make_delivery(make_channel(ada, "webhook", label=f"Hook {n}"), state="dead") for n in range(2))
     new = client.dead_letters.send_as_new(str(first.id))
@@ -189,14 +210,16 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert run("reminders", "--search", "plants").count("\n") == 1
     sent = run("send", "Done", "--channel", "inbox", "--json")
     assert len(sent["deliveries"]) == 1
+    event = "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71"
+    assert run("publish", "order.paid", "--data", '{"order_id": 7}', "--id", event, "--json") == {"id": event}
+    make_rule(ada, name="Orders")
+    assert "Orders: order.*; on" in run("rules")
     assert "channels: 2" in run(
         *("send", "Later", "--at", (timezone.now() + timedelta(days=1)).isoformat(), "--body", "Soon.", "--urgent"),
         *("--channel", "Inbox", "--channel", str(other.id)),
     )
     later = Notification.objects.get(subject="Later")
     assert (later.body, later.urgent) == ("Soon.", True)
-    event = "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71"
-    assert run("publish", "order.paid", "--data", '{"order_id": 7}', "--id", event, "--json") == {"id": event}
     assert run("events") == f"{event}  order.paid: pending\n"
     assert run("events", "--type", "other.came", "--json") == run("events", "--limit", "0", "--json") == []
     assert run("trace", event).split() == ["0.000", "s", "events", "order.paid:", "pending"]
@@ -307,3 +330,18 @@ def test_errors_are_one_sentence_and_a_status(web: Web, token: str, tmp_path: Pa
     assert carillon("reminders", home=tmp_path, CARILLON_URL="http://127.0.0.1:9", CARILLON_TOKEN=token).returncode == 3
     wrong = carillon("remind", "x", "--every", "someday", home=tmp_path, CARILLON_URL=url, CARILLON_TOKEN=token)
     assert (wrong.returncode, wrong.stderr.count("\n"), "Traceback" in wrong.stderr) == (2, 1, False)
+
+
+def test_topics_and_subscriptions(client: Client, ada: User) -> None:
+    channel = make_channel(ada)
+    topic = client.topics.create("news", name="News", is_open=True)
+    assert client.topics.change("news", name="Club")["name"] == "Club"
+    added = client.topics.add("news", "bob@example.org")
+    assert [one["address"] for one in client.topics.added("news")] == ["bob@example.org"]
+    client.topics.remove("news", added["id"])
+    assert [one["id"] for one in client.subscriptions.topics()] == [topic["id"]]
+    own = client.subscriptions.subscribe(topic["id"], [str(channel.id)])
+    assert (list(client.subscriptions.list()), client.topics.read("news")["subscribers"]) == ([own], 1)
+    client.subscriptions.leave(topic["id"])
+    client.topics.delete("news")
+    assert list(client.topics.list()) == []

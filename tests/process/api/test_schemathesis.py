@@ -20,7 +20,7 @@ from events.models import Event
 from people import tokens
 from people.models import User
 from schedules.firing import fire
-from tests.make import make_channel, make_delivery, make_schedule, make_user
+from tests.make import make_channel, make_delivery, make_rule, make_schedule, make_user
 from tests.process.web import Web
 
 SECRET = "whsec_" + "c2VjcmV0" * 4
@@ -35,14 +35,17 @@ allow-x00 = false
 include-operation-id = [
     "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "snooze_schedule", "send_message",
     "add_channel", "change_channel", "verify_channel",
-    "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes"
+    "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
+    "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound"
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 429]
 """
-# Their bodies have the fields of `create_schedule`, and would take half of the run's time.
+# Their bodies have the fields of `create_schedule` and `create_rule`, and would take half of the run's time.
 SHORT = """
 [[operations]]
-include-operation-id = ["replace_schedule", "change_schedule", "preview_schedule"]
+include-operation-id = [
+    "replace_schedule", "change_schedule", "preview_schedule", "replace_rule", "change_rule", "preview_rule"
+]
 phases.coverage.enabled = false
 """
 
@@ -61,6 +64,7 @@ def make_rows(person: User) -> dict[str, Any]:
     status = {"address": {"url": "https://example.org", "types": ["delivery.*"]}}
     rows: dict[str, list[Any]] = {
         "schedule_id": [make_schedule(person, [inbox], now) for _ in range(20)],
+        "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
         "channel_id": [*hooks, *(make_channel(person, "email", verified_at=None) for _ in range(3))],
         "webhook_id": [make_channel(person, "status", {"secret": SECRET, "path": "/"}, **status) for _ in range(10)],
         "delivery_id": letters,
@@ -70,6 +74,7 @@ def make_rows(person: User) -> dict[str, Any]:
     ids = {name: [str(one.pk) for one in found] for name, found in rows.items()}
     return {
         "path": ids
+        | {key: [str(uuid4())] for key in ("address_id", "inbound_request_id", "correlation_id")}
         | {"event_id": [str(make_event(person).key)], "batch_id": [str(one.notification.batch_id) for one in sent]},
         "channels": [str(inbox.id)],
     }

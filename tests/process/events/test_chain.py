@@ -13,8 +13,7 @@ from events.envelope import MOST_HOPS, Envelope
 from events.models import Event
 from notifications.models import Delivery, Notification
 from tests.db.events.test_digests import make_digest_rule
-from tests.db.events.test_handling import make_rule
-from tests.make import make_channel, make_user
+from tests.make import make_channel, make_rule, make_user
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
 

@@ -86,6 +86,46 @@ def test_placeholders_that_no_event_can_fill_are_named() -> None:
     assert str(matching.DEEPEST) in deep
 
 
+@pytest.mark.parametrize("pattern", ["*", "order.*", "order.item.*", "order.paid", "a-b_c.9"])
+def test_a_pattern_that_some_type_fits_is_one(pattern: str) -> None:
+    assert matching.PATTERN.fullmatch(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["", "order", "order.", ".*", "**", "order.*.paid", "Order.paid", "ö.x", "a b.c"])
+def test_a_pattern_that_no_type_fits_is_none(pattern: str) -> None:
+    assert not matching.PATTERN.fullmatch(pattern)
+
+
+def test_the_fields_of_an_event_are_those_that_a_placeholder_can_name() -> None:
+    assert matching.fields(ORDER["data"]) == [
+        "data.amount",
+        "data.currency",
+        "data.vip",
+        "data.note",
+        "data.big",
+        "data.items.0.name",
+    ]
+    assert matching.fields({"not a name": 1, "a": {"b c": 2, "d": []}}) == []
+    deep: Any = 1
+    for _ in range(30):
+        deep = {"x": deep}
+    assert matching.fields({"deep": deep, "wide": {f"n{number}": number for number in range(500)}})[0] == "data.wide.n0"
+    assert len(matching.fields({f"n{number}": {"x": [1] * 100} for number in range(100)})) == 30
+
+
+def test_fields_that_a_text_names_and_an_event_lacks_are_listed_once() -> None:
+    assert matching.missing("{data.x} {data.x} {data.amount} {other} {time}", ORDER) == ["data.x", "time"]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [None, "x", {}, [None], [{"field": 3, "operator": "exists"}], [{"field": "data.x", "operator": "is"}], [{}]],
+)
+def test_damaged_conditions_are_refused(stored: Any) -> None:
+    with pytest.raises(ValueError, match="damaged"):
+        matching.read_conditions(stored)
+
+
 def test_numbers_are_decided_by_value_and_never_raise() -> None:
     for value in ("1e999", "nan", "", [], {}, None, True):
         matching.unmet([Condition("data.amount", "above", value)], ORDER)

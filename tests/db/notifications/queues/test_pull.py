@@ -20,12 +20,13 @@ from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.deliveries.pull import Result, lease_id, settle
 from notifications.models import Attempt, Channel, Delivery, Notification
 from schedules.firing import fire
-from tests.db.events.test_handling import happen, make_rule
 from tests.make import (
     NINE,
     NOON,
+    happen,
     make_channel,
     make_delivery,
+    make_rule,
     make_schedule,
     make_user,
     send_now,

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from notifications.channels import changes
 from notifications.models import Channel, Delivery
 from people.models import User
-from tests.make import make_channel, make_delivery, make_schedule, settle, take
+from tests.make import make_channel, make_delivery, make_rule, make_schedule, settle, take
 
 pytestmark = pytest.mark.django_db
 
@@ -137,10 +137,22 @@ def test_removing_tells_of_reminders_that_would_have_no_channel(browser: Client,
     assert "continue without it" in page and "no other channel" not in page
     make_schedule(ada, title="Only the first", channels=[first])
     page = browser.get(f"/channels/{first.id}/remove/").content.decode()
-    assert "1 reminder has no other channel" in page
+    assert "1 of the following has no other channel" in page
     assert page.index("Only the first") < page.index("Both")
     changes.remove(second)
-    assert "2 reminders have no other channel" in browser.get(f"/channels/{first.id}/remove/").content.decode()
+    assert "2 of the following have no other channel" in browser.get(f"/channels/{first.id}/remove/").content.decode()
+
+
+def test_removing_tells_of_rules_too(browser: Client, ada: User) -> None:
+    first, second = make_channel(ada), make_channel(ada, "telegram")
+    make_rule(ada, channels=[first, second], channel_order=[second.id, first.id])
+    make_rule(ada, channels=[first], enabled=False)
+    page = browser.get(f"/channels/{first.id}/remove/").content.decode()
+    assert "in order: number 2 of 2" in page and "no other channel" not in page
+    rule = make_rule(ada, channels=[first])
+    page = browser.get(f"/channels/{first.id}/remove/").content.decode()
+    assert "1 of the following has no other channel" in page
+    assert f'href="/rules/{rule.id}/"' in page
 
 
 def test_the_list_of_reminders_tells_of_one_without_a_channel(browser: Client, ada: User) -> None:

@@ -55,10 +55,16 @@ def test_saving_an_edit_unchanged_changes_nothing(
     assert schedule.version == 2
 
 
+def test_a_form_names_each_channel_and_its_address(browser: Client, ada: User) -> None:
+    make_channel(ada, "webhook", label="Office lights")
+    page = browser.get("/reminders/new/").content.decode()
+    assert "Office lights" in page and "icons.svg#webhook" in page and "example.org" in page
+
+
 def test_a_form_offers_no_channel_of_another_one(ada: User) -> None:
     own, foreign = make_channel(ada), make_channel(other := make_user())
     forms = [ReminderForm(None, user=user, now=NOON) for user in (ada, other)]
-    offered = [[key for key, _ in form.fields["channels"].choices] for form in forms]  # type: ignore[attr-defined]
+    offered = [[str(key) for key, _ in form.fields["channels"].choices] for form in forms]  # type: ignore[attr-defined]
     assert offered == [[str(own.id)], [str(foreign.id)]]
     assert [name for name in forms[1].fields if name.startswith("position_")] == [f"position_{foreign.id.hex}"]
     assert own.id.hex in str(forms[0]).replace("-", "")

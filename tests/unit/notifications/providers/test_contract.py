@@ -258,10 +258,11 @@ def test_text_keeps_the_limits_of_the_service(provider: Provider) -> None:
 
 
 @each_provider
-def test_the_answer_url_is_never_cut(provider: Provider) -> None:
+@pytest.mark.parametrize("link", ["answer_url", "unsubscribe_url"])
+def test_a_link_is_never_cut(provider: Provider, link: str) -> None:
     url = f"https://carillon.example/answer/{'0a' * 48}/"
     for body in ("", "The ferns.", "x" * 40_000):
-        rendered = provider.render(make_message(body=body, answer_url=url), Destination({})).body
+        rendered = provider.render(make_message(body=body, **{link: url}), Destination({})).body
         assert rendered.text.endswith(url) != provider.separate_answer_url
         assert rendered.limit is None or rendered.length <= rendered.limit
 

@@ -59,6 +59,7 @@ SENT = (
             "slot": "2026-03-29T07:00:00+00:00",
             "recipient": "Ada",
             "answer_url": None,
+            "unsubscribe_url": None,
             "correlation_id": str(KEY),
             "schedule_id": None,
             "category": None,

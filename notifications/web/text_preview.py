@@ -1,4 +1,4 @@
-"""Preview of a reminder's text, and its length on each channel."""
+"""Preview of a notification's text, and its length on each channel."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from datetime import datetime
 from uuid import UUID
 
 from common import encryption
-from notifications import providers, text
+from notifications import providers
 from notifications.links import ANSWER
 from notifications.message import Destination, Message
 from notifications.models import Channel
+from notifications.text import Text
 from people.models import User
-
-LONGEST_TITLE, LONGEST_BODY = text.MAX_SUBJECT, text.MAX_BODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +30,18 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The text of one firing, and its length on each channel."""
+    """A text as it is sent, and its length on each channel."""
 
     subject: str
     body: str
     lengths: list[Length]
 
 
-def read(
-    user: User, title: str, body: str, slot: datetime, time_zone: str, channels: Sequence[Channel], escalates: bool
-) -> Reading:
-    """Return how `title` and `body` read at `slot`, and how long they are on these channels.
+def read(user: User, said: Text, channels: Sequence[Channel], slot: datetime | None, escalates: bool) -> Reading:
+    """How a text reads, and how long it is on these channels.
 
-    What is longer than a reminder may be is left off. Each provider counts what it would really send; where it
-    `escalates`, with the address at which it is acknowledged.
+    Each provider counts what it would really send; where it `escalates`, with the address at which it is acknowledged.
     """
-    said = text.compose(
-        title[:LONGEST_TITLE], body[:LONGEST_BODY], name=user.get_short_name(), slot=slot, time_zone=time_zone
-    )
     answer = ANSWER.address(UUID(int=0)) if escalates else ""  # as long as that of any other id
     message = Message(UUID(int=0), said.subject, said.body, user.get_short_name(), slot, answer_url=answer)
     return Reading(

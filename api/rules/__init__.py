@@ -1,0 +1,1 @@
+"""Rules: what rings when something happens."""

@@ -1,0 +1,145 @@
+"""The body of a rule: its shape here, its validity by the form that the pages use."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, FailFast, Field
+
+from api.fields import Body, Texts, limits
+from api.problems import FieldError, invalid
+from api.rules import document
+from events import matching
+from events.models import Rule
+from events.reasons import OPERATORS
+from events.rules import PLAIN, Draft
+from events.web.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
+from events.web.rule_form import RuleForm
+from notifications import text
+from people.models import User
+
+_EXAMPLE: Any = {
+    "name": "Big orders",
+    "type_pattern": "order.*",
+    "conditions": [{"field": "data.amount", "operator": "above", "value": 100}],
+    "title": "Order {data.order_id}",
+    "body": "{data.amount} EUR from {source}",
+    "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
+    "throttle_count": 3,
+    "throttle_seconds": 3_600,
+}
+
+
+def _limits(name: str, least: int | None = None) -> Any:
+    found = limits(RuleForm.base_fields[name])
+    return found if least is None else found | {"minLength": least}
+
+
+class ConditionBody(Body):
+    field: str = Field(
+        description=f"A path such as `data.amount`, or one of {', '.join(matching.PLACES)}.",
+        json_schema_extra={"pattern": f"^({'|'.join(matching.PLACES)}|{matching.PATH.pattern})$"},
+    )
+    operator: str = Field(json_schema_extra={"enum": [*OPERATORS]})
+    value: str | int | float | bool | None = Field(
+        "", description=f"Kept as text of at most {LONGEST_VALUE} characters, and compared by what it says."
+    )
+
+
+class RuleBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    name: str = Field(json_schema_extra=_limits("name", 1))
+    type_pattern: str = Field(
+        description="`order.paid`, `order.*` for what begins so, or `*` for every event.",
+        json_schema_extra={"pattern": f"^({matching.PATTERN.pattern})$", **_limits("type_pattern")},
+    )
+    source: str = Field(
+        "", description="Only events from this source; empty: from anywhere.", json_schema_extra=_limits("source")
+    )
+    conditions: Annotated[list[ConditionBody], FailFast()] = Field(
+        [], description="All must hold.", json_schema_extra={"maxItems": MOST_CONDITIONS}
+    )
+    title: str = Field(description="Placeholders as in `body`.", json_schema_extra=_limits("title", 1))
+    body: str = Field(
+        "",
+        description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.",
+        json_schema_extra={"maxLength": text.MAX_BODY},
+    )
+    channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
+    in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
+    escalate_after: int | None = Field(
+        None,
+        description="With in_order: minutes without an acknowledgement until the next channel is tried.",
+        json_schema_extra=_limits("escalate_after"),
+    )
+    urgent: bool = Field(False, description="Also sent during your quiet hours.")
+    throttle_count: int | None = Field(
+        None, description="Ring at most so often in `throttle_seconds`.", json_schema_extra=_limits("throttle_count")
+    )
+    throttle_seconds: int | None = Field(None, json_schema_extra=_limits("throttle_seconds"))
+    digest_seconds: int | None = Field(
+        None, description="One message for all events of so long.", json_schema_extra=_limits("digest_seconds")
+    )
+    digest_at: str | None = Field(None, description="One message a day, at this time in your time zone: `09:00`.")
+    digest_count: int | None = Field(
+        None,
+        description="With one of these: not more events in a message.",
+        json_schema_extra=_limits("digest_count"),
+    )
+    digest_key: str = Field(
+        "",
+        description="With one of these: a message for each value of this field.",
+        json_schema_extra=_limits("digest_key"),
+    )
+
+
+class RulePatch(RuleBody):
+    """What is not given stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"throttle_count": 1}]})
+
+    name: str = Field(None)  # type: ignore[assignment]  # absent, never null
+    type_pattern: str = Field(None)  # type: ignore[assignment]
+    title: str = Field(None)  # type: ignore[assignment]
+    channels: Texts = Field(None)  # type: ignore[arg-type]
+
+
+def draft(body: RuleBody, user: User, rule: Rule | None = None, place: str = "") -> Draft:
+    """What the body describes, for a new rule or to replace `rule`. Raises a 422 problem.
+
+    `place` stands before the names of fields in errors.
+    """
+    form = RuleForm(_fields(body), user=user, rule=rule)
+    if not form.is_valid():
+        raise invalid(*_errors(form, place))
+    return form.draft()
+
+
+def patched_draft(patch: RulePatch, user: User, rule: Rule) -> Draft:
+    """What the patch makes of the rule. Raises a 422 problem."""
+    stored = document.document(rule)
+    merged = {name: stored[name] for name in RuleBody.model_fields} | patch.model_dump(exclude_unset=True)
+    return draft(RuleBody.model_validate(merged), user, rule)
+
+
+def _fields(body: RuleBody) -> dict[str, Any]:
+    """As a page would send them."""
+    fields = body.model_dump(include={*PLAIN, "channels"})
+    if body.in_order:
+        fields["one_by_one"] = "order"
+        fields |= {f"position_{key.replace('-', '').lower()}": number for number, key in enumerate(body.channels, 1)}
+    return fields
+
+
+def _errors(form: RuleForm, place: str) -> list[FieldError]:
+    found = []
+    for name, errors in form.errors.as_data().items():
+        for error in errors:
+            path = {"one_by_one": "in_order", "__all__": "(body)"}.get(name, name)
+            if name == "conditions" and "." in (error.code or ""):
+                path = f"conditions.{error.code}"
+            elif name.startswith("position_"):
+                path = "channels"
+            found += [FieldError(place + path, said) for said in error.messages]
+    return found

@@ -1,0 +1,199 @@
+"""Topics of the caller, and whom they have added."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.urls import reverse
+from ninja import Query, Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api import paging
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.channels.body import errors
+from api.fields import Body, Instant, written
+from api.problems import FieldError, conflict, invalid, not_found
+from events import subscriptions, topics
+from events.models import Subscription, Topic
+from events.topics import COUNTED, AddressForm, TopicForm
+
+router = Router(tags=["topics"], auth=Bearer("events"))
+
+_NEW: dict[str, Any] = {"name": "News", "slug": "news", "is_open": True}
+_EXAMPLE: dict[str, Any] = {
+    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "slug": "news",
+    "name": "News",
+    "description": "",
+    "title": "{data.title}",
+    "body": "{data.body}",
+    "is_open": True,
+    "subscribers": 42,
+    "created": "2026-03-29T16:00:00Z",
+}
+
+
+class TopicBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
+
+    name: str = Field(description="At most 80 characters.")
+    slug: str = Field(description="Letters, digits, “-” and “_”: the `topic` of events. It cannot be changed.")
+    description: str = Field("", description="At most 500 characters.")
+    title: str = Field("{data.title}", description="Of each message, with `{data.…}`, `{type}`, `{source}`, `{time}`.")
+    body: str = Field("{data.body}", description="Likewise; at most 10,000 characters.")
+    is_open: bool = Field(False, description="Whether anybody with an account may subscribe.")
+
+
+class TopicPatch(Body):
+    """What is not given stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"is_open": False}]})
+
+    # Absent, never null.
+    name: str = Field(None)  # type: ignore[assignment]
+    description: str = Field(None)  # type: ignore[assignment]
+    title: str = Field(None)  # type: ignore[assignment]
+    body: str = Field(None)  # type: ignore[assignment]
+    is_open: bool = Field(None)  # type: ignore[assignment]
+
+
+class TopicDocument(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    id: UUID
+    slug: str
+    name: str
+    description: str
+    title: str
+    body: str
+    is_open: bool
+    subscribers: int = Field(description=f"Counted up to {COUNTED:,}; one more than that means more.")
+    created: Instant
+
+
+class AddressBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"address": "ada@example.org"}]})
+
+    address: str = Field(description="The email address with which somebody signs in.")
+
+
+class Added(BaseModel):
+    """An address that you have added. Whether an account has it, and whether that has left, is not told."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": _EXAMPLE["id"], "address": "ada@example.org"}]})
+
+    id: UUID
+    address: str
+
+
+@router.get("", response=paging.Page[TopicDocument], summary="List your topics")
+def list_topics(
+    request: ApiRequest,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+) -> HttpResponse:
+    """Newest first."""
+    found = topics.with_subscribers(Topic.objects.for_user(request.auth.user))
+    return paging.answer_page(found, request, cursor, limit, document)
+
+
+@router.post("", response={201: TopicDocument}, summary="Make a topic")
+def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
+    """Then publish events with its slug as their `topic`."""
+    form = TopicForm(body.model_dump(), request.auth.user)
+    if not form.is_valid():
+        raise invalid(*errors(form))
+    try:
+        topic = topics.create(form)
+    except topics.Refused as refusal:
+        raise conflict(str(refusal)) from None
+    return answer(document(_own(request, topic.slug)), 201, Location=reverse("api:read_topic", args=[topic.slug]))
+
+
+@router.get("/{slug:slug}", response=TopicDocument, summary="Read a topic")
+def read_topic(request: ApiRequest, slug: str) -> HttpResponse:
+    """With how many are subscribed."""
+    return answer(document(_own(request, slug)))
+
+
+@router.patch("/{slug:slug}", response=TopicDocument, summary="Change a topic")
+def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpResponse:
+    """What is not given stays. Events that are being told already may show the texts of before."""
+    topic = _own(request, slug)
+    stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
+    form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
+    if not form.is_valid():
+        raise invalid(*errors(form))
+    form.save()
+    return answer(document(topic))
+
+
+@router.delete("/{slug:slug}", response={204: None}, summary="Delete a topic")
+def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
+    """With its subscriptions. Messages that were recorded are still sent."""
+    _own(request, slug).delete()
+    return HttpResponse(status=204)
+
+
+@router.get("/{slug:slug}/subscriptions", response=paging.Page[Added], summary="List whom you have added")
+def list_added(
+    request: ApiRequest,
+    slug: str,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+) -> HttpResponse:
+    """Newest first. Who subscribed by themselves is not among them."""
+    found = Subscription.objects.filter(topic=_own(request, slug)).exclude(address="")
+    return paging.answer_page(found, request, cursor, limit, _added)
+
+
+@router.post("/{slug:slug}/subscriptions", response={202: Added}, summary="Add somebody to a topic")
+def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpResponse:
+    """If an account has this address, it is subscribed on its inbox and told so there once. The answer is the same if
+    none has. Who has unsubscribed is not subscribed again."""
+    topic = _own(request, slug)
+    form = AddressForm({"address": body.address})
+    if not form.is_valid():
+        raise invalid(*errors(form))
+    try:
+        subscription = subscriptions.add(topic, form.cleaned_data["address"])
+    except subscriptions.Full as refusal:
+        raise invalid(FieldError("address", str(refusal))) from None
+    return answer(_added(subscription), 202)
+
+
+@router.delete("/{slug:slug}/subscriptions/{uuid:subscription_id}", response={204: None}, summary="Remove somebody")
+def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> HttpResponse:
+    """Somebody whom you have added. What has not been sent to them is cancelled."""
+    if not subscriptions.remove(_own(request, slug), subscription_id):
+        raise not_found()
+    return HttpResponse(status=204)
+
+
+def document(topic: Topic) -> dict[str, Any]:
+    """It must have `subscribers`."""
+    return {
+        "id": str(topic.id),
+        "slug": topic.slug,
+        "name": topic.name,
+        "description": topic.description,
+        "title": topic.title,
+        "body": topic.body,
+        "is_open": topic.is_open,
+        "subscribers": topic.subscribers,  # type: ignore[attr-defined]
+        "created": written(topic.created_at),
+    }
+
+
+def _added(subscription: Subscription) -> dict[str, Any]:
+    return {"id": str(subscription.id), "address": subscription.address}
+
+
+def _own(request: ApiRequest, slug: str) -> Topic:
+    found = topics.with_subscribers(Topic.objects.for_user(request.auth.user)).filter(slug=slug).first()
+    if found is None:
+        raise not_found()
+    return found

@@ -1,0 +1,66 @@
+"""Topics that you publish to, and those that you are subscribed to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Unpack, cast
+
+from carillon_client.connection import Connection
+from carillon_client.documents import AddedAddress, OpenTopic, Subscription, Topic, TopicFields
+
+
+class Topics:
+    """An event that names a topic's `slug` as its `topic` goes to everybody who is subscribed."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> Iterator[Topic]:
+        """Yours, newest first."""
+        return self._connection.pages("/topics")
+
+    def create(self, slug: str, *, key: str | None = None, **fields: Unpack[TopicFields]) -> Topic:
+        return cast(Topic, self._connection.post("/topics", {"slug": slug, **fields}, key=key))
+
+    def read(self, slug: str) -> Topic:
+        return cast(Topic, self._connection.get(f"/topics/{slug}"))
+
+    def change(self, slug: str, **fields: Unpack[TopicFields]) -> Topic:
+        """What is not given stays as it is."""
+        return cast(Topic, self._connection.change("PATCH", f"/topics/{slug}", fields))
+
+    def delete(self, slug: str) -> None:
+        """With its subscriptions."""
+        self._connection.change("DELETE", f"/topics/{slug}")
+
+    def added(self, slug: str) -> Iterator[AddedAddress]:
+        """Whom you have added."""
+        return self._connection.pages(f"/topics/{slug}/subscriptions")
+
+    def add(self, slug: str, address: str, *, key: str | None = None) -> AddedAddress:
+        """Subscribe the account with this email address, if there is one."""
+        return cast(AddedAddress, self._connection.post(f"/topics/{slug}/subscriptions", {"address": address}, key=key))
+
+    def remove(self, slug: str, subscription_id: str) -> None:
+        self._connection.change("DELETE", f"/topics/{slug}/subscriptions/{subscription_id}")
+
+
+class Subscriptions:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> Iterator[Subscription]:
+        """Newest first."""
+        return self._connection.pages("/subscriptions")
+
+    def topics(self) -> Iterator[OpenTopic]:
+        """What you can subscribe to."""
+        return self._connection.pages("/subscriptions/topics")
+
+    def subscribe(self, topic_id: str, channels: Sequence[str] = ()) -> Subscription:
+        """Or choose other channels; none means all that work."""
+        body = {"channels": [*channels]}
+        return cast(Subscription, self._connection.change("PUT", f"/subscriptions/{topic_id}", body))
+
+    def leave(self, topic_id: str) -> None:
+        self._connection.change("DELETE", f"/subscriptions/{topic_id}")

@@ -1,0 +1,141 @@
+"""Rules in the admin: read in words with their last effects, switched on and off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from common.admin import columns
+from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
+from common.admin.columns import badge
+from events import rules, words
+from events.models import Effect, Rule
+from notifications.admin import cells
+from people.admin.user import person_ids
+
+_NEWEST = 100
+
+
+class EffectInline(ReadOnlyInline):
+    model = Effect
+    verbose_name_plural = "last effects"
+    fields = ("when", "type", "outcome", "why", "caused")
+    readonly_fields = ("when", "type", "why", "caused")
+    ordering = ("-id",)
+    per_page = 20
+    hide_title = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """The newest of the shown rule only, because its pages are counted."""
+        match = request.resolver_match
+        rule = as_uuid(unquote(match.kwargs.get("object_id", ""))) if match else None
+        newest = Effect.objects.filter(rule=rule).order_by("-id").values("id")[:_NEWEST]
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("event").defer("event__data")
+        return rows.filter(id__in=newest)
+
+    when = columns.instant_column("when", "at")
+    type = columns.column("type of event", "event.type")
+    why = columns.column("why", "reason")
+
+    @admin.display(description="notification")
+    def caused(self, effect: Effect) -> SafeString:
+        return columns.to_row("notifications.notification", effect.notification_id, "notification")
+
+
+@admin.register(Rule)
+class RuleAdmin(ReadOnlyAdmin):
+    list_display = ("name_short", "person", "words", "state_label", "changed", "rows")
+    list_select_related = ("user",)
+    list_disable_select_all = True  # each is switched in its own transaction
+    ordering = ("-id",)
+    link_lookups = ("user__id__exact", "channels__id__exact")
+    fieldsets = (
+        (None, {"fields": ("name", ("person", "state_label"), "rows")}),
+        ("When", {"fields": ("words", "only_if")}),
+        ("Says", {"fields": ("title", "body")}),
+        ("Sends to", {"fields": (("to_channels", "how_many"), "urgent")}),
+        ("How often", {"fields": ("how_often",)}),
+        ("Its row", {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
+    )
+    search_fields = ("name",)
+    search_help_text = "The beginning of the owner's email address, or a rule's id."
+    inlines = (EffectInline,)
+    empty_text = "No rules yet. People create them on their own pages."
+    actions = ("switch_on", "switch_off")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("user")
+        return rows
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = as_uuid(term)
+        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
+
+    @admin.action(description="Switch on", permissions=["act"])
+    def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        self._switch(request, queryset, True)
+
+    @admin.action(description="Switch off", permissions=["act"])
+    def switch_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        self._switch(request, queryset, False)
+
+    def _switch(self, request: HttpRequest, queryset: QuerySet[Any], enabled: bool) -> None:
+        chosen, done = list(queryset.values_list("pk", flat=True)), "on" if enabled else "off"
+        there = Rule.objects.filter(id__in=chosen, enabled=not enabled, deleted_at=None)
+        changed = list(there.values_list("id", flat=True))
+        for key in changed:
+            with transaction.atomic():
+                self.log_many(request, [rules.switch(key, enabled)], f"Switched {done}.")
+        said, level = f"{len(changed)} switched {done}.", messages.SUCCESS
+        if left := len(chosen) - len(changed):
+            said, level = f"{said} {left} skipped: already {done}, or deleted.", messages.WARNING
+        self.message_user(request, said, level)
+
+    name_short = columns.column("name", "name", columns.short)
+
+    @admin.display(description="owner")
+    def person(self, rule: Rule) -> SafeString:
+        return cells.person(rule)
+
+    @admin.display(description="listens to")
+    def words(self, rule: Rule) -> str:
+        return words.listens_to(rule)
+
+    @admin.display(description="only if")
+    def only_if(self, rule: Rule) -> str:
+        return "; ".join(words.conditions(rule)) or "no conditions"
+
+    @admin.display(description="limit and digest")
+    def how_often(self, rule: Rule) -> str:
+        return "; ".join(filter(None, (words.throttle(rule), words.digest(rule)))) or "each event"
+
+    @badge("state", {"on": "success", "off": "info", "deleted": "danger"})
+    def state_label(self, rule: Rule) -> str:
+        if rule.deleted_at is not None:
+            return "deleted"
+        return "on" if rule.enabled else "off"
+
+    @admin.display(description="rows")
+    def rows(self, rule: Rule) -> SafeString:
+        return columns.to_list("notifications.notification", "notifications", origin_id=rule.pk)
+
+    @admin.display(description="channels")
+    def to_channels(self, rule: Rule) -> SafeString:
+        return columns.many(*(cells.channel(channel) for channel in rule.ordered_channels()))
+
+    @admin.display(description="order")
+    def how_many(self, rule: Rule) -> str:
+        if not rule.channel_order:
+            return "all at once"
+        after = f" or {rule.escalate_after} min without an acknowledgement" if rule.escalate_after else ""
+        return f"in order, the next one after a failure{after}"
+
+    made = columns.instant_column("made", "created_at")
+    changed = columns.instant_column("changed", "updated_at")
+    deleted = columns.instant_column("deleted", "deleted_at")

@@ -1,0 +1,96 @@
+"""What a rule would do with an event: which conditions hold, and what it would say. Nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from common import strict_json
+from events import handling, matching
+from events.envelope import LARGEST_DATA
+from events.matching import Condition
+from events.models import Event
+from notifications.text import Text
+from people.models import User
+from work.reasons import Reason
+
+# How far back to look for events that fit, and for types.
+_NEWEST = 1_000
+_OFFERED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """`unmet` is why the condition does not hold; None if it holds."""
+
+    condition: Condition
+    unmet: Reason | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a rule would do, throttle and digest aside. `missing` are the fields of its texts that the event lacks."""
+
+    fits_type: bool
+    fits_source: bool
+    conditions: list[Checked]
+    said: Text
+    missing: list[str]
+
+    @property
+    def rings(self) -> bool:
+        return self.fits_type and self.fits_source and all(one.unmet is None for one in self.conditions)
+
+
+def outcome(
+    type_pattern: str, source: str, conditions: Sequence[Condition], title: str, body: str, envelope: dict[str, Any]
+) -> Outcome:
+    return Outcome(
+        fits_type=matching.fits_pattern(type_pattern, envelope["type"]),
+        fits_source=source in ("", envelope["source"]),
+        conditions=[Checked(one, matching.unmet([one], envelope)) for one in conditions],
+        said=handling.compose(title, body, envelope),
+        missing=matching.missing(f"{title}\n{body}", envelope),
+    )
+
+
+def fitting_events(user: User, pattern: str) -> list[Event]:
+    """The person's last events that fit a pattern, newest first, without their data."""
+    found: QuerySet[Event] = Event.objects.for_user(user)
+    if matching.TYPE.fullmatch(pattern):
+        found = found.filter(type=pattern)
+    elif pattern.endswith(".*"):
+        found = _newest(found).filter(type__startswith=pattern[:-1])
+    return list(found.only("key", "type", "source", "occurred_at").order_by("-id")[:_OFFERED])
+
+
+def types_seen(user: User) -> list[str]:
+    """The types of the person's last events."""
+    return sorted(_newest(Event.objects.for_user(user)).order_by().values_list("type", flat=True).distinct())
+
+
+def _newest(own: QuerySet[Event]) -> QuerySet[Event]:
+    """A bounded part, so that no page grows with history."""
+    return Event.objects.filter(id__in=own.order_by("-id").values("id")[:_NEWEST])
+
+
+def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
+    """The envelope that a person pasted as JSON: a whole event, or its data alone, which is then of `type`.
+
+    Raises ValueError with a sentence for people.
+    """
+    raw = text.encode()
+    if len(raw) > LARGEST_DATA:
+        raise ValueError(f"This is larger than {LARGEST_DATA // 1024} KiB, which no event is. Paste less.")
+    try:
+        given = strict_json.read(raw)
+    except strict_json.Bad as error:
+        raise ValueError(f"This is not JSON that can be read. {error}") from None
+    if not isinstance(given, dict):
+        raise ValueError('Paste one JSON object, such as {"amount": 120}.')
+    is_whole = isinstance(given.get("type"), str) and isinstance(given.get("data", {}), dict)
+    whole = given if is_whole else {"data": given}
+    return {"type": type, "source": source, "data": {}} | whole

@@ -1,0 +1,110 @@
+"""The field for the conditions of a rule: rows of a field, an operator and a value, without a script."""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from math import isfinite
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from events import matching
+from events.reasons import OPERATORS
+
+MOST_CONDITIONS = 20
+LONGEST_VALUE = 500
+PARTS = ("field", "operator", "value")
+
+Row = dict[str, Any]
+_TEXT = forms.CharField(required=False)  # strips, and refuses NUL
+
+
+class ConditionsWidget(forms.Widget):
+    """A page sends the parts of all rows under three names; a program sends a list of objects.
+
+    A row that nobody has filled in is None, so that the numbers of the others stay.
+    """
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        if not isinstance(data, QueryDict):
+            return data.get(name)
+        columns = [data.getlist(f"{name}_{part}") for part in PARTS]
+        rows = [dict(zip(PARTS, row, strict=True)) for row in zip_longest(*columns, fillvalue="")]
+        return [row if row["field"].strip() or row["value"].strip() else None for row in rows]
+
+
+class ConditionsField(forms.Field):
+    """Cleaned to the conditions as a rule stores them, their values as texts.
+
+    The code of an error of one row is the row and its part, such as `1.value`.
+    """
+
+    widget = ConditionsWidget
+
+    def clean(self, value: Any) -> list[Row]:
+        rows = [(number, row) for number, row in enumerate(value or []) if row is not None]
+        if len(rows) > MOST_CONDITIONS:
+            raise ValidationError(f"These are {len(rows)} conditions; at most {MOST_CONDITIONS} are possible.")
+        errors: list[ValidationError] = []
+        cleaned = [_clean_row(number, row, errors) for number, row in rows]
+        if errors:
+            raise ValidationError(errors)
+        return cleaned
+
+
+def _clean_row(number: int, row: Row, errors: list[ValidationError]) -> Row:
+    cleaned = {}
+    for part in PARTS:
+        try:
+            cleaned[part] = _TEXT.clean(matching.shown(row.get(part, "")))
+        except ValidationError as error:
+            errors.append(ValidationError(error.message, code=f"{number}.{part}"))
+            cleaned[part] = ""
+    for part, problem in _problems(**cleaned):
+        errors.append(ValidationError(problem, code=f"{number}.{part}"))
+    if cleaned["operator"] == "exists":
+        cleaned["value"] = ""
+    return cleaned
+
+
+def _problems(field: str, operator: str, value: str) -> list[tuple[str, str]]:
+    found = []
+    if not field:
+        found.append(("field", "Enter a field, such as data.amount."))
+    elif not matching.is_field(field):
+        found.append(("field", _unknown_field(field)))
+    if operator not in OPERATORS:
+        found.append(("operator", f"Choose one of: {', '.join(OPERATORS)}."))
+    if len(value) > LONGEST_VALUE:
+        found.append(("value", f"This value is {len(value)} characters long; at most {LONGEST_VALUE} fit."))
+    elif operator in ("above", "below") and not _is_number(value):
+        found.append(("value", "Enter a number, such as 100."))
+    elif operator == "contains" and not value:
+        found.append(("value", "Enter what it must contain."))
+    return found
+
+
+def _unknown_field(field: str) -> str:
+    if matching.PATH.fullmatch(f"data.{field}"):
+        return f"“{field[:80]}” is not a field of an event. Write data.{field[:80]} for a field of its data."
+    places = ", ".join(matching.PLACES)
+    return (
+        f"“{field[:80]}” is not a field of an event. Write data. and at most {matching.DEEPEST} names of letters, "
+        f"digits, “_” and “-”, such as data.customer.id; or one of {places}."
+    )
+
+
+def check_field(field: str) -> None:
+    """A validator for a path, such as `data.amount`."""
+    if not matching.is_field(field):
+        raise ValidationError(_unknown_field(field))
+
+
+def _is_number(value: str) -> bool:
+    try:
+        return isfinite(float(value)) and re.search(r"[_a-df-z]", value, re.I) is None
+    except ValueError:
+        return False

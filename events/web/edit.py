@@ -1,0 +1,205 @@
+"""Make and edit rules, and preview one on an event while it is typed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from common.request_limiter import limit_page
+from events import matching, preview, rules, types, words
+from events.envelope import as_sent
+from events.matching import Condition
+from events.models import Event, Rule
+from events.preview import Outcome
+from events.web.rule_form import ConditionRow, RuleForm
+from notifications.text import Text
+from notifications.web import text_preview
+from notifications.web.channels_form import channel_names
+from people.models import User
+from people.requests import PersonRequest
+from people.user_lock import with_user_lock
+
+# The buttons that change the rows of conditions.
+_ROWS = {"add_condition", "remove_condition"}
+
+
+@login_required
+@with_user_lock
+def new(request: PersonRequest) -> HttpResponse:
+    """With `?event=<key>`, for events like that one."""
+    if (made := _already_made(request)) is not None:
+        return redirect("events:rule", made.id)
+    event = _event(request.user, request.GET.get("event", ""))
+    form = RuleForm(request.POST if request.method == "POST" else None, user=request.user, event=event)
+    if _ROWS & request.POST.keys():
+        return _with_other_rows(request, form)
+    if form.is_valid():
+        try:
+            rule = rules.create(request.user, form.draft(), form.cleaned_data["made_as"])
+        except IntegrityError:  # the same form, sent twice at once
+            return redirect("events:rule", form.cleaned_data["made_as"])
+        messages.success(request, f"“{rule.name}” is created.")
+        return redirect("events:rule", rule.id)
+    return _page(request, form)
+
+
+def _already_made(request: PersonRequest) -> Rule | None:
+    """The rule that this form already created, if it is sent again."""
+    if (made_as := _uuid(request.POST.get("made_as", ""))) is None:
+        return None
+    return Rule.objects.for_user(request.user).filter(id=made_as).first()
+
+
+@login_required
+def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
+    """With `?event=<key>`, its preview begins with that event."""
+    rule = get_object_or_404(Rule.objects.for_user(request.user), id=rule_id)
+    form = RuleForm(request.POST if request.method == "POST" else None, user=request.user, rule=rule)
+    if _ROWS & request.POST.keys():
+        return _with_other_rows(request, form, rule)
+    differences = None
+    if form.is_valid():
+        differences = form.change(rule)
+        if differences is None:
+            messages.success(request, f"“{form.cleaned_data['name']}” is saved.")
+            return redirect("events:rule", rule.id)
+    return _page(request, form, rule, differences)
+
+
+def _with_other_rows(request: PersonRequest, form: RuleForm, rule: Rule | None = None) -> HttpResponse:
+    """The page with one more row of conditions, or one less, and nothing checked or saved."""
+    form.unchecked()
+    number = request.POST.get("remove_condition", "")
+    if number.isascii() and number.isdigit():
+        form.remove_condition(int(number[:9]))
+    page = _page(request, form, rule)
+    page["HX-Trigger"] = "rows-changed"  # the preview follows
+    return page
+
+
+def _page(request: PersonRequest, form: RuleForm, rule: Rule | None = None, differences: Any = None) -> HttpResponse:
+    context = {
+        "form": form,
+        "rule": rule,
+        "differences": differences,
+        "types": sorted({*preview.types_seen(request.user), *types.TYPES}),
+        "event": request.POST.get("event") or request.GET.get("event", ""),
+        "sample": request.POST.get("sample", ""),
+    }
+    return render(request, "events/rule_form.html", context, status=409 if differences else 200)
+
+
+@login_required
+@require_POST
+def show_preview(request: PersonRequest) -> HttpResponse:
+    """What the typed rule would do with a past event or a pasted one. Empty fields are no errors."""
+    return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))
+
+
+def _preview(request: PersonRequest) -> HttpResponse:
+    rule = _edited(request)
+    form = RuleForm(request.POST, user=request.user, rule=rule)
+    form.is_valid()
+    events = preview.fitting_events(request.user, request.POST.get("type_pattern", "").strip())
+    chosen, envelope, problem = _chosen(request, events)
+    outcome = None if envelope is None else _outcome(form, envelope)
+    context = {
+        "form": form,
+        "events": events,
+        "chosen": chosen,
+        "problem": problem,
+        "outcome": outcome,
+        "checks": []
+        if outcome is None
+        else [(words.condition(one.condition), one.unmet) for one in outcome.conditions],
+        "channels": channel_names(form.ordered(), form.in_order()) if "channels" in form.cleaned_data else "",
+        "gathers": form.cleaned_data.get("digest_seconds") or form.cleaned_data.get("digest_at"),
+        "reading": None if outcome is None else _reading(request.user, form, outcome.said),
+        "placeholders": [] if envelope is None else _placeholders(envelope),
+        "fields": _errors_to_show(form),
+        "rows": _rows_to_show(request, form),
+    }
+    return render(request, "events/_preview.html", context)
+
+
+def _chosen(request: PersonRequest, events: list[Event]) -> tuple[Event | None, dict[str, Any] | None, str]:
+    """The event on which to try the rule, its envelope, and what is wrong with a pasted one."""
+    if sample := request.POST.get("sample", "").strip():
+        typed = (request.POST.get(name, "").strip() for name in ("type_pattern", "source"))
+        try:
+            return None, preview.read_sample(sample, *typed), ""
+        except ValueError as error:
+            return None, None, str(error)
+    event = _event(request.user, request.POST.get("event", ""))
+    if event is None and events:
+        event = Event.objects.get(id=events[0].id)
+    return event, None if event is None else as_sent(event), ""
+
+
+def _outcome(form: RuleForm, envelope: dict[str, Any]) -> Outcome:
+    """Of what is valid so far."""
+    cleaned = form.cleaned_data
+    return preview.outcome(
+        cleaned.get("type_pattern", "*"),
+        cleaned.get("source", ""),
+        [Condition(**one) for one in cleaned.get("conditions", [])],
+        cleaned.get("title", ""),
+        cleaned.get("body", ""),
+        envelope,
+    )
+
+
+def _reading(user: User, form: RuleForm, said: Text) -> text_preview.Reading | None:
+    """The text with its length on each chosen channel; None without a title."""
+    cleaned = form.cleaned_data
+    if not cleaned.get("title"):
+        return None
+    escalates = form.in_order() and bool(cleaned.get("escalate_after"))
+    return text_preview.read(user, said, cleaned.get("channels", []), None, escalates)
+
+
+def _placeholders(envelope: dict[str, Any]) -> list[tuple[str, str]]:
+    """(path, value) of the event's first fields."""
+    found = matching.fields(envelope["data"])
+    return [(path, matching.shown(matching.find(envelope, path))[:60]) for path in found]
+
+
+def _errors_to_show(form: RuleForm) -> dict[str, str]:
+    """The error, or "", of each field with a value; an empty field keeps the error that the page shows."""
+    names = ("name", "type_pattern", "source", "title", "body", "digest_key")
+    return {name: " ".join(map(str, form.errors.get(name, []))) for name in names if form.data.get(name)}
+
+
+def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
+    """The rows of conditions that the page has, each with the errors of its parts that have a value."""
+    sent = len(request.POST.getlist("conditions_field"))
+    return [
+        replace(row, errors={part: said for part, said in row.errors.items() if row.values.get(part)})
+        for row in form.condition_rows()[:sent]
+    ]
+
+
+def _edited(request: PersonRequest) -> Rule | None:
+    rule_id = _uuid(request.GET.get("of", ""))
+    return None if rule_id is None else Rule.objects.for_user(request.user).filter(id=rule_id).first()
+
+
+def _event(user: User, key: str) -> Event | None:
+    """The person's event with this key, if there is one."""
+    found = _uuid(key)
+    return None if found is None else Event.objects.for_user(user).filter(key=found).first()
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,206 @@
+"""The form of a rule: what it listens to, conditions, texts, channels, how often it rings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+from common.edit_form import EditForm
+from common.uuid7 import uuid7
+from events import matching, rules, words
+from events.models import Event, Rule
+from events.reasons import OPERATORS
+from events.rules import PLAIN, Draft
+from events.web.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
+from events.web.differences import differences
+from events.web.seconds_field import SecondsField
+from notifications.web.channels_form import ChannelsForm
+from notifications.web.text_fields import BodyField, TitleField
+from people.models import User
+
+_DAY = 86_400
+_MOST_THROTTLED = _MOST_GATHERED = 1_000
+_PATTERN = "Write a type as order.paid, its beginning as order.*, or * for every event. Use small letters."
+_PLACED = 5
+
+
+def _check_pattern(pattern: str) -> None:
+    if matching.PATTERN.fullmatch(pattern) is None:
+        raise ValidationError(_PATTERN)
+
+
+def _count(label: str, least: int, most: int, help_text: str) -> forms.IntegerField:
+    number = f"Enter a whole number from {least} to {most:,}, or leave it empty."
+    return forms.IntegerField(
+        label=label,
+        required=False,
+        min_value=least,
+        max_value=most,
+        widget=forms.NumberInput(attrs={"min": least, "inputmode": "numeric"}),
+        help_text=help_text,
+        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), number),
+    )
+
+
+def _text(label: str, most: int, attrs: Mapping[str, Any], **options: Any) -> forms.CharField:
+    too_long = f"This is %(show_value)d characters long; at most {most} fit."
+    messages = {"max_length": too_long, "required": options.pop("empty", "")}
+    widget = forms.TextInput(attrs={"autocomplete": "off", **attrs})
+    return forms.CharField(label=label, max_length=most, widget=widget, error_messages=messages, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRow:
+    """One row on the page; `errors` are by its parts."""
+
+    number: int
+    values: Mapping[str, Any]
+    errors: Mapping[str, list[str]]
+
+
+class RuleForm(EditForm, ChannelsForm):
+    name = _text("Name", 80, {"placeholder": "Big orders"}, empty="Enter a name, such as “Big orders”.")
+    type_pattern = _text(
+        "Type of event",
+        100,
+        {"placeholder": "order.paid", "list": "types", "spellcheck": "false", "autocapitalize": "none"},
+        empty=_PATTERN,
+        help_text="Such as order.paid; order.* for all that begins so; * for every event.",
+        validators=[_check_pattern],
+    )
+    source = _text(
+        "Source", 200, {"spellcheck": "false"}, required=False, help_text="Only from this one. Empty: from anywhere."
+    )
+    conditions = ConditionsField(label="Conditions", required=False)
+    title = TitleField(check=matching.check, example="Order {data.order_id}")
+    body = BodyField(
+        check=matching.check,
+        help_text="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field of the data.",
+    )
+    throttle_count = _count("At most", 1, _MOST_THROTTLED, "How often it rings. More events stay silent.")
+    throttle_seconds = SecondsField(label="Within", least=1, most=7 * _DAY)
+    digest_seconds = SecondsField(
+        label="Gather for", least=60, most=_DAY, help_text="One message for all events of this time."
+    )
+    digest_at = forms.TimeField(
+        label="Gather until",
+        required=False,
+        widget=forms.TimeInput(attrs={"type": "time", "autocomplete": "off"}, format="%H:%M"),
+        help_text="One message a day at this time, in your time zone.",
+        error_messages={"invalid": "Enter a time of day, such as 09:00, or leave it empty."},
+    )
+    digest_count = _count("But at most", 2, _MOST_GATHERED, "The message comes as soon as there are so many.")
+    digest_key = _text(
+        "Apart for each",
+        200,
+        {"placeholder": "data.customer", "list": "fields", "spellcheck": "false"},
+        required=False,
+        help_text="A field: events with another value get a message of their own.",
+        validators=[check_field],
+    )
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        user: User,
+        rule: Rule | None = None,
+        event: Event | None = None,
+    ) -> None:
+        """For a new rule, or to change `rule`; a new one may start from an `event`."""
+        if rule is None:
+            initial: dict[str, Any] = {"made_as": uuid7()} | ({} if event is None else _from_event(event))
+        else:
+            initial = {name: getattr(rule, name) for name in (*PLAIN, "version")}
+        super().__init__(data, initial=initial)
+        self.is_new = rule is None
+        attached = None if rule is None else list(rule.channels.values_list("id", flat=True))
+        self._rules = self.offer_channels(user, attached, [] if rule is None else rule.channel_order, "events_rule")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.is_new and self._rules >= settings.MOST_RULES:
+            self.add_error(None, words.limit_reached())
+        for name, other in (("throttle_count", "throttle_seconds"), ("throttle_seconds", "throttle_count")):
+            if cleaned.get(name) and other in cleaned and cleaned[other] is None:
+                self.add_error(other, "A limit needs a number and a time. Enter both, or neither.")
+        gathers = bool(cleaned.get("digest_seconds") or cleaned.get("digest_at"))
+        if cleaned.get("digest_seconds") and cleaned.get("digest_at"):
+            self.add_error("digest_at", "Gather for a time, or until a time of day, not both. Leave one empty.")
+        for name in ("digest_count", "digest_key"):
+            if cleaned.get(name) and not gathers and not {"digest_seconds", "digest_at"} & self.errors.keys():
+                self.add_error(name, "This needs “Gather for” or “Gather until”. Fill one in, or leave this empty.")
+        return cleaned
+
+    def draft(self) -> Draft:
+        """The draft that a valid form describes."""
+        return Draft(
+            channels=self.ordered(),
+            in_order=self.in_order(),
+            **{name: self.cleaned_data[name] for name in PLAIN},
+        )
+
+    def change(self, rule: Rule) -> list[tuple[str, str, str]] | None:
+        """Save a valid form; None. If somebody has changed the rule since, save nothing and return the differences.
+
+        Then the form has the current version, so that saving again overwrites.
+        """
+        draft = self.draft()
+        try:
+            rules.change(rule.id, draft, self.cleaned_data["version"])
+        except rules.Conflict as conflict:
+            self.retype("version", str(conflict.current.version))
+            return differences(conflict.current, draft)
+        return None
+
+    def unchecked(self) -> None:
+        """Show what was sent without checking it."""
+        fields = self.fields.items()
+        self.initial = {name: field.widget.value_from_datadict(self.data, {}, name) for name, field in fields}
+        self.is_bound = False
+
+    def remove_condition(self, number: int) -> None:
+        """Leave out a row of what `unchecked` shows."""
+        rows = self.initial["conditions"]
+        self.initial["conditions"] = [row for place, row in enumerate(rows) if place != number]
+
+    def condition_rows(self) -> list[ConditionRow]:
+        """The rows for the page, and an empty one behind them."""
+        stored = self["conditions"].value()
+        rows = [row if isinstance(row, dict) else {} for row in (stored if isinstance(stored, list) else [])]
+        while rows and not rows[-1]:
+            rows.pop()
+        if len(rows) < MOST_CONDITIONS:
+            rows.append({})
+        errors: dict[str, dict[str, list[str]]] = {}
+        for error in self.errors.as_data().get("conditions", []):
+            number, _, part = (error.code or "").partition(".")
+            errors.setdefault(number, {}).setdefault(part, []).extend(error.messages)
+        return [ConditionRow(number, row, errors.get(str(number), {})) for number, row in enumerate(rows)]
+
+    def condition_errors(self) -> list[str]:
+        """Those of no row."""
+        return [
+            said
+            for error in self.errors.as_data().get("conditions", [])
+            if "." not in (error.code or "")
+            for said in error.messages
+        ]
+
+    operators = tuple(OPERATORS.items())
+
+
+def _from_event(event: Event) -> dict[str, Any]:
+    """What a new rule for such events begins with: its type, and its first fields in the text."""
+    fields = matching.fields(event.data)[:_PLACED]
+    return {
+        "name": event.type[:80],
+        "type_pattern": event.type,
+        "title": "{type}",
+        "body": "\n".join(f"{path.removeprefix('data.')}: {{{path}}}" for path in fields),
+    }

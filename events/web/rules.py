@@ -1,0 +1,122 @@
+"""Rules: the list, one rule with its last effects, and its buttons."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from events import rules, words
+from events.models import Effect, Rule
+from notifications.models import Notification
+from people.requests import PersonRequest
+from people.user_lock import with_user_lock
+
+_PAGE = 25
+_SHOWN = 20
+_RANG = Effect.objects.filter(rule=OuterRef("pk"), outcome=Effect.Outcome.NOTIFIED).order_by("-at").values("at")[:1]
+
+
+@login_required
+@require_safe
+def rule_list(request: PersonRequest) -> HttpResponse:
+    rows = Rule.objects.for_user(request.user).prefetch_related("channels").annotate(rang=Subquery(_RANG))
+    page = Paginator(rows, _PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "rows": [{"rule": rule, "listens_to": words.listens_to(rule)} for rule in page],
+        "deleted": _just_deleted(request),
+    }
+    return render(request, "events/rule_list.html", context)
+
+
+@login_required
+@require_safe
+def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
+    rule = _own(request, rule_id)
+    effects = list(rule.effects.select_related("event").defer("event__data").order_by("-id")[:_SHOWN])
+    context = _in_words(rule) | {
+        "rule": rule,
+        "channels": rule.ordered_channels(),
+        "effects": effects,
+        "kept": _kept(request, effects),
+    }
+    return render(request, "events/rule.html", context)
+
+
+def _in_words(rule: Rule) -> dict[str, Any]:
+    return {
+        "listens_to": words.listens_to(rule),
+        "conditions": words.conditions(rule),
+        "how_often": [said for said in (words.throttle(rule), words.digest(rule)) if said],
+    }
+
+
+def _kept(request: PersonRequest, effects: list[Effect]) -> set[UUID]:
+    """The notifications that are still there: they may be pruned before their event is."""
+    caused = [effect.notification_id for effect in effects if effect.notification_id is not None]
+    return set(Notification.objects.for_user(request.user).filter(id__in=caused).values_list("id", flat=True))
+
+
+@login_required
+@require_POST
+def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
+    rule = rules.switch(_own(request, rule_id).id, True)
+    messages.success(request, f"“{rule.name}” is switched on.")
+    return _back(request, rule)
+
+
+@login_required
+@require_POST
+def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
+    rule = rules.switch(_own(request, rule_id).id, False)
+    messages.success(request, f"“{rule.name}” is switched off. What it had not sent yet is cancelled.")
+    return _back(request, rule)
+
+
+@login_required
+@require_POST
+def delete(request: PersonRequest, rule_id: UUID) -> HttpResponse:
+    rule = rules.delete(_own(request, rule_id).id)
+    return redirect(f"{reverse('events:rules')}?deleted={rule.id}")
+
+
+@login_required
+@require_POST
+@with_user_lock
+def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
+    deleted = get_object_or_404(_deleted(request), id=rule_id)
+    if rules.limit_reached(request.user):
+        messages.error(request, words.limit_reached())
+    else:
+        rule = rules.restore(deleted.id)
+        messages.success(request, f"“{rule.name}” is restored.")
+    return redirect("events:rules")
+
+
+def _own(request: PersonRequest, rule_id: UUID) -> Rule:
+    return get_object_or_404(Rule.objects.for_user(request.user), id=rule_id)
+
+
+def _back(request: PersonRequest, rule: Rule) -> HttpResponse:
+    return redirect("events:rules") if "list" in request.POST else redirect("events:rule", rule.id)
+
+
+def _deleted(request: PersonRequest) -> QuerySet[Rule]:
+    return Rule.objects.filter(user=request.user, deleted_at__isnull=False)
+
+
+def _just_deleted(request: PersonRequest) -> Rule | None:
+    """The rule that `?deleted=<id>` offers to restore."""
+    try:
+        return _deleted(request).filter(id=UUID(request.GET.get("deleted", ""))).first()
+    except ValueError:
+        return None

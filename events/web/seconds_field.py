@@ -1,0 +1,55 @@
+"""A field for a length of time: a number and its unit on a page, seconds from a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from work.reasons import FORMATS
+
+_UNITS = {"1": "seconds", "60": "minutes", "3600": "hours", "86400": "days"}
+
+
+class SecondsWidget(forms.MultiWidget):
+    def __init__(self, label: str, unit: int) -> None:
+        number = forms.NumberInput(attrs={"min": 1, "inputmode": "numeric", "aria-label": label})
+        select = forms.Select(choices=list(_UNITS.items()), attrs={"aria-label": f"{label}: unit"})
+        super().__init__([number, select])
+        self.unit = unit
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return data[name] if name in data else super().value_from_datadict(data, files, name)
+
+    def decompress(self, value: Any) -> list[Any]:
+        if not isinstance(value, int):
+            return [value, str(self.unit)]
+        unit = next(size for size in sorted(map(int, _UNITS), reverse=True) if value % size == 0)
+        return [value // unit, str(unit)]
+
+
+class SecondsField(forms.IntegerField):
+    """Cleaned to seconds, None if empty. `unit` is the unit that an empty field offers."""
+
+    def __init__(self, *, label: str, least: int, most: int, unit: int = 3_600, help_text: str = "") -> None:
+        said = FORMATS["duration"]
+        problem = f"Enter a whole number, for a time from {said(least)} to {said(most)}; or leave it empty."
+        super().__init__(
+            label=label,
+            required=False,
+            min_value=least,
+            max_value=most,
+            widget=SecondsWidget(label, unit),
+            help_text=help_text,
+            error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), problem),
+        )
+
+    def to_python(self, value: Any) -> int | None:
+        if not isinstance(value, list):
+            return super().to_python(value)
+        amount, unit = value
+        number = super().to_python(amount)
+        if number is not None and unit not in _UNITS:
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
+        return None if number is None else number * int(unit)

@@ -1,0 +1,59 @@
+"""What one is subscribed to, and what one can subscribe to."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from common import paging
+from events import subscriptions
+from events.models import Subscription, Topic
+from events.subscriptions import ChannelsForm
+from notifications.models import Channel
+from people.requests import PersonRequest
+
+MOST_SHOWN = 500
+
+
+@login_required
+@require_safe
+def subscription_list(request: PersonRequest) -> HttpResponse:
+    own = list(Subscription.objects.for_user(request.user).current().select_related("topic__user")[:MOST_SHOWN])
+    labels = dict(Channel.objects.for_user(request.user).values_list("id", "label"))
+    others = Topic.objects.to_join(request.user).exclude(
+        id__in=Subscription.objects.for_user(request.user).current().values("topic")
+    )
+    context = {
+        "rows": [(one, [labels[key] for key in one.channel_ids if key in labels]) for one in own],
+        "page": paging.page(others.select_related("user"), request.GET),
+    }
+    return render(request, "events/subscription_list.html", context)
+
+
+@login_required
+def subscribe(request: PersonRequest, topic_id: UUID) -> HttpResponse:
+    """Subscribe, or choose other channels."""
+    topic = get_object_or_404(Topic.objects.to_join(request.user).select_related("user"), id=topic_id)
+    own = Subscription.objects.for_user(request.user).current().filter(topic=topic).first()
+    form = ChannelsForm(
+        request.POST if request.method == "POST" else None, request.user, own.channel_ids if own else ()
+    )
+    if form.is_valid():
+        subscriptions.join(request.user, topic, form.chosen)
+        messages.success(request, f"“{topic.name}” is saved." if own else f"You are subscribed to “{topic.name}”.")
+        return redirect("events:subscriptions")
+    return render(request, "events/subscription.html", {"topic": topic, "own": own, "form": form})
+
+
+@login_required
+@require_POST
+def leave(request: PersonRequest, topic_id: UUID) -> HttpResponse:
+    own = get_object_or_404(Subscription.objects.for_user(request.user).select_related("topic"), topic=topic_id)
+    subscriptions.leave(own.id)
+    messages.success(request, f"You are no longer subscribed to “{own.topic.name}”.")
+    return redirect("events:subscriptions")

@@ -1,0 +1,103 @@
+"""One's own topics: list, make, edit, delete, and add people."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from common import paging
+from events import subscriptions, topics
+from events.models import Subscription, Topic
+from events.topics import AddressForm, TopicForm
+from people.requests import PersonRequest
+
+_EVENTS = 5
+
+
+@login_required
+@require_safe
+def topic_list(request: PersonRequest) -> HttpResponse:
+    found = topics.with_subscribers(Topic.objects.for_user(request.user))
+    rows = [(topic, topics.shown_count(topic.subscribers)) for topic in found]  # type: ignore[attr-defined]
+    return render(request, "events/topic_list.html", {"rows": rows})
+
+
+@login_required
+def new(request: PersonRequest) -> HttpResponse:
+    form = TopicForm(request.POST if request.method == "POST" else None, request.user)
+    if form.is_valid():
+        try:
+            topic = topics.create(form)
+        except topics.Refused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, f"“{topic.name}” is ready. Publish to it, or add people.")
+            return redirect("events:topic", topic.id)
+    return render(request, "events/topic_form.html", {"form": form})
+
+
+@login_required
+def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
+    """The topic, and on POST somebody to add."""
+    topic = _own(request, topic_id)
+    form = AddressForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        address = form.cleaned_data["address"]
+        try:
+            subscriptions.add(topic, address)
+        except subscriptions.Full as refusal:
+            form.add_error("address", str(refusal))
+        else:
+            messages.success(request, f"{address} is added. If an account has this address, it is subscribed now.")
+            return redirect("events:topic", topic.id)
+    added = Subscription.objects.filter(topic=topic).exclude(address="")
+    context = {
+        "topic": topic,
+        "subscribers": topics.shown_count(topic.subscribers),  # type: ignore[attr-defined]
+        "form": form,
+        "page": paging.page(added, request.GET),
+        "events": topic.events.order_by("-id")[:_EVENTS],
+    }
+    return render(request, "events/topic.html", context)
+
+
+@login_required
+def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
+    topic = _own(request, topic_id)
+    name = topic.name
+    form = TopicForm(request.POST if request.method == "POST" else None, request.user, topic)
+    if form.is_valid():
+        form.save()
+        messages.success(request, f"“{topic.name}” is saved.")
+        return redirect("events:topic", topic.id)
+    return render(request, "events/topic_form.html", {"form": form, "topic": topic, "name": name})
+
+
+@login_required
+def delete(request: PersonRequest, topic_id: UUID) -> HttpResponse:
+    topic = _own(request, topic_id)
+    if request.method == "POST":
+        topic.delete()
+        messages.success(request, f"“{topic.name}” is deleted, with its subscriptions.")
+        return redirect("events:topics")
+    context = {"topic": topic, "subscribers": topics.shown_count(topic.subscribers)}  # type: ignore[attr-defined]
+    return render(request, "events/topic_delete.html", context)
+
+
+@login_required
+@require_POST
+def remove_person(request: PersonRequest, topic_id: UUID, subscription_id: UUID) -> HttpResponse:
+    topic = _own(request, topic_id)
+    if not subscriptions.remove(topic, subscription_id):
+        raise Http404
+    messages.success(request, "Removed. Nothing more of this topic is sent to them.")
+    return redirect("events:topic", topic.id)
+
+
+def _own(request: PersonRequest, topic_id: UUID) -> Topic:
+    return get_object_or_404(topics.with_subscribers(Topic.objects.for_user(request.user)), id=topic_id)

@@ -1,0 +1,161 @@
+"""The channel section of a form: which channels, all at once or in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
+from typing import Any, cast
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.forms import BoundField
+from django.forms.models import ModelChoiceIteratorValue
+
+from common import postgres
+from notifications.change_types import STATUS
+from notifications.models import Channel
+from people.models import User
+
+_AT_ONCE, _IN_ORDER = "", "order"
+_LAST = 1_000  # after every position that can be typed
+LONGEST_WAIT = 7 * 24 * 60  # minutes
+
+_NUMBER = "Enter a whole number, such as %s, or leave it empty."
+
+
+def _name(channel: Channel) -> str:
+    return f"position_{channel.id.hex}"
+
+
+# As `Channel.objects.for_user(…).for_messages()`, those that work or are attached already. And how many rows of a table
+# the person has: without a channel, no form is valid anyway.
+_OFFERED = f"""
+SELECT {postgres.columns(Channel, "c")},
+       (SELECT count(*) FROM {{table}} WHERE user_id = %(user)s AND deleted_at IS NULL) AS rows
+  FROM notifications_channel c
+ WHERE c.user_id = %(user)s AND c.removed_at IS NULL AND c.provider <> %(status)s
+   AND (c.verified_at IS NOT NULL AND c.disabled_at IS NULL OR c.id = ANY(%(attached)s::uuid[]))
+ ORDER BY c.id
+"""  # noqa: S608  # names of columns
+
+
+def channel_names(channels: Sequence[Channel], in_order: bool) -> str:
+    labels = [channel.label for channel in channels]
+    return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
+
+
+class ChannelsField(forms.MultipleChoiceField):
+    """Some of the channels in `own`."""
+
+    own: Sequence[Channel] = ()
+
+    def __init__(self) -> None:
+        super().__init__(
+            label="Channels",
+            widget=forms.CheckboxSelectMultiple,
+            error_messages={
+                "required": "Choose at least one channel.",
+                "invalid_choice": "This is not one of your channels. Choose from those listed.",
+            },
+        )
+
+    def offer(self, own: Sequence[Channel]) -> None:
+        self.own = own
+        self.choices = [(ModelChoiceIteratorValue(channel.pk, channel), channel.label) for channel in own]
+
+    def clean(self, value: Any) -> list[Channel]:  # Django's own gives the ids
+        chosen = {str(one).lower().replace("-", "") for one in value or ()}
+        if not chosen:
+            raise ValidationError(self.error_messages["required"], code="required")
+        found = [channel for channel in self.own if channel.id.hex in chosen]
+        if len(found) < len(chosen):
+            raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
+        return found
+
+
+class ChannelsForm(forms.Form):
+    """Positions are numbers, so they work without scripts. A chosen channel without a number comes last."""
+
+    channels = ChannelsField()
+    urgent = forms.BooleanField(label="Urgent", required=False, help_text="Also sent during your quiet hours.")
+    one_by_one = forms.ChoiceField(
+        label="Order",
+        choices=[(_AT_ONCE, "All at once"), (_IN_ORDER, "In order, until one arrives")],
+        required=False,
+        widget=forms.RadioSelect,
+        error_messages={"invalid_choice": "Choose “All at once” or “In order”."},
+    )
+    escalate_after = forms.IntegerField(
+        label="Minutes to wait for an acknowledgement",
+        required=False,
+        min_value=1,
+        max_value=LONGEST_WAIT,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        help_text="Then the next channel is tried. Empty: only after a failure.",
+        error_messages={
+            "invalid": _NUMBER % 10,
+            "min_value": "Enter at least 1 minute, or leave it empty.",
+            "max_value": "Enter at most %(limit_value)d minutes (a week), or leave it empty.",
+        },
+    )
+
+    def offer_channels(self, user: User, attached: Collection[UUID] | None, order: Sequence[UUID], table: str) -> int:
+        """Offer the person's channels, those `attached` chosen (None: all), with a position field for each.
+
+        Returns how many rows of `table` the person has that are not deleted.
+        """
+        values = {"user": user.pk, "status": STATUS, "attached": list(attached or ())}
+        rows = postgres.execute(_OFFERED.format(table=table), values).fetchall()
+        own = [postgres.instance(Channel, row) for row in rows]
+        # The forms of a class may share their fields.
+        self.fields["channels"] = field = copy(cast(ChannelsField, self.fields["channels"]))
+        field.widget = copy(field.widget)
+        field.offer(own)
+        self.initial["channels"] = [channel.id for channel in own] if attached is None else attached
+        self.initial["one_by_one"] = _IN_ORDER if order else _AT_ONCE
+        self._add_positions(own, order)
+        return rows[0].rows if rows else 0
+
+    def _add_positions(self, own: Sequence[Channel], order: Sequence[UUID]) -> None:
+        for channel in own:
+            self.fields[_name(channel)] = forms.IntegerField(
+                label=f"Position of {channel.label}",
+                required=False,
+                initial=list(order).index(channel.id) + 1 if channel.id in order else None,
+                min_value=1,
+                max_value=_LAST - 1,
+                widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "position"}),
+                error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), _NUMBER % 1),
+            )
+
+    def positions(self) -> Iterator[BoundField]:
+        """The position fields, for the page."""
+        return (self[name] for name in self.fields if name.startswith("position_"))
+
+    def in_order(self) -> bool:
+        return bool(self.cleaned_data.get("one_by_one") == _IN_ORDER)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        chosen = list(cleaned.get("channels") or [])
+        if self.in_order():
+            if len(chosen) == 1:
+                self.add_error("one_by_one", "Choose two or more channels, or “All at once”.")
+            self._refuse_duplicate_positions(chosen)
+        elif cleaned.get("escalate_after"):
+            self.add_error("escalate_after", "This needs the option “In order”. Choose it, or leave this empty.")
+        return cleaned
+
+    def _refuse_duplicate_positions(self, chosen: list[Channel]) -> None:
+        counts = Counter(self.cleaned_data.get(_name(channel)) for channel in chosen)
+        for channel in chosen:
+            position = self.cleaned_data.get(_name(channel))
+            if position and counts[position] > 1:
+                self.add_error(_name(channel), f"Two channels have position {position}. Use each number once.")
+
+    def ordered(self) -> list[Channel]:
+        """The chosen channels of a valid form, by position."""
+        chosen = list(self.cleaned_data["channels"])
+        return sorted(chosen, key=lambda channel: self.cleaned_data.get(_name(channel)) or _LAST)

@@ -1,0 +1,58 @@
+"""Fields for the texts of a notification, with placeholders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
+
+from notifications import text
+
+Check = Callable[[str], list[str]]
+
+
+class TitleField(forms.CharField):
+    """One line. `check` gives a sentence for each wrong placeholder; it reads no text that is too long."""
+
+    def __init__(self, *, check: Check, example: str) -> None:
+        super().__init__(
+            label="Title",
+            max_length=text.MAX_SUBJECT,
+            widget=forms.TextInput(attrs={"placeholder": example, "autocomplete": "off"}),
+            error_messages={
+                "required": f"Enter a title, such as “{example}”.",
+                "max_length": "This title is %(show_value)d characters long; at most %(limit_value)d fit.",
+            },
+        )
+        self.check = check
+
+    def run_validators(self, value: Any) -> None:
+        super().run_validators(value)
+        if problems := self.check(value):
+            raise ValidationError(problems)
+
+
+class BodyField(forms.CharField):
+    """Several lines. Browsers count a line break as one character but send two."""
+
+    def __init__(self, *, check: Check, help_text: str) -> None:
+        too_long = "This text is %(show_value)d characters long; at most %(limit_value)d are sent."
+        super().__init__(
+            label="Text",
+            required=False,
+            widget=forms.Textarea(attrs={"rows": 4}),
+            help_text=help_text,
+            validators=[MaxLengthValidator(text.MAX_BODY, too_long)],
+        )
+        self.check = check
+
+    def to_python(self, value: Any) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n")
+
+    def run_validators(self, value: Any) -> None:
+        super().run_validators(value)
+        if problems := self.check(value):
+            raise ValidationError(problems)

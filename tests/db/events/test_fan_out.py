@@ -1,0 +1,336 @@
+"""An event of a topic goes to everybody who was subscribed when it was recorded, once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.contrib.postgres.functions import TransactionNow
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
+
+from common import fault_points
+from events import fan_out, ledger, trace
+from events.envelope import Envelope
+from events.kind import EVENT
+from events.models import Event, Subscription, Topic
+from events.reasons import Code
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from tests.make import make_channel, make_delivery, make_user, send_now
+from work import broker as broker_module
+from work import recovery, rescue, runner, wakes
+from work.reasons import NO_REASON
+
+pytestmark = pytest.mark.django_db
+
+
+class Killed(BaseException):
+    """What a SIGKILL leaves behind: nothing more runs."""
+
+
+def make_topic(user: User, **overrides: Any) -> Topic:
+    return Topic.objects.create(**{"user": user, "slug": "news", "name": "News"} | overrides)
+
+
+def subscribe(topic: Topic, *users: User, **overrides: Any) -> list[Subscription]:
+    """Long ago, so that it is before every event of this transaction."""
+    joined = {"joined_at": Now() - timedelta(days=1)} | overrides
+    return [Subscription.objects.create(topic=topic, user=user, **joined) for user in users]
+
+
+def make_readers(count: int) -> list[User]:
+    readers = [make_user() for _ in range(count)]
+    for reader in readers:
+        make_channel(reader)
+    return readers
+
+
+def publish(topic: Topic, **overrides: Any) -> Event:
+    fields: dict[str, Any] = {"type": "news.written", "data": {"title": "Rain", "body": "All day."}}
+    envelope = Envelope(topic_id=topic.id, **fields | overrides)
+    ledger.record(topic.user_id, [envelope])
+    return Event.objects.get(key=envelope.key)
+
+
+def handle(event: Event) -> Event:
+    runner.run(EVENT, event.id, "worker")
+    event.refresh_from_db()
+    return event
+
+
+def lose(event: Event) -> None:
+    """The lease is over, and rescue gives the event to the next worker."""
+    Event.objects.filter(id=event.id, state="handling").update(lease_until=Now() - timedelta(hours=1))
+    recovery.recover(EVENT, 10)
+
+
+@pytest.fixture
+def topic(ada: User) -> Topic:
+    return make_topic(ada)
+
+
+@pytest.fixture
+def small_chunks() -> Iterator[None]:
+    with patch.object(fan_out, "CHUNK", 3):
+        yield
+
+
+def told(event: Event) -> list[int]:
+    return sorted(Notification.objects.filter(correlation_id=event.correlation_id).values_list("user_id", flat=True))
+
+
+def test_everybody_is_told_once_in_the_topics_words_and_in_the_events_chain(topic: Topic) -> None:
+    readers = make_readers(3)
+    subscriptions = subscribe(topic, *readers)
+    event = handle(publish(topic, source="desk"))
+    assert (event.state, event.audience, event.told, event.reached) == ("handled", 3, 3, 3)
+    assert told(event) == sorted(reader.pk for reader in readers)
+    notifications = Notification.objects.filter(correlation_id=event.key)
+    assert {(one.subject, one.body, one.category) for one in notifications} == {("Rain", "All day.", "news")}
+    assert len({one.batch_id for one in notifications}) == 1
+    assert {(one.origin, one.origin_id) for one in notifications} == {("topic", one.id) for one in subscriptions}
+    assert notifications[0].data["data"] == {"title": "Rain", "body": "All day."}
+    for delivery in Delivery.objects.all():
+        send_now(delivery.id)
+    assert set(Delivery.objects.values_list("state", "provider")) == {("delivered", "inbox")}
+
+
+def test_an_empty_audience_is_recorded_and_ends_there(topic: Topic) -> None:
+    event = handle(publish(topic))
+    assert (event.state, event.audience, event.told) == ("handled", 0, 0)
+    assert not Notification.objects.exists()
+
+
+def test_the_audience_is_frozen_when_the_event_is_recorded(topic: Topic) -> None:
+    stays, left_before, leaves_between, joins_later = make_readers(4)
+    subscribe(topic, stays, leaves_between)
+    subscribe(topic, left_before, left_at=Now())
+    event = publish(topic)
+    subscribe(topic, joins_later, joined_at=Now() + timedelta(seconds=1))
+    Subscription.objects.filter(user=leaves_between).update(left_at=Now())
+    handle(event)
+    assert told(event) == [stays.pk]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "used"),
+    [
+        ([], {"inbox", "email"}),
+        (["email"], {"email"}),
+        (["email", "inbox"], {"email", "inbox"}),
+        (["disabled", "email"], {"email"}),
+        (["disabled", "removed", "unverified", "anothers"], {"inbox"}),
+    ],
+)
+def test_the_chosen_channels_that_work_are_used_and_else_the_inbox(
+    topic: Topic, chosen: list[str], used: set[str]
+) -> None:
+    [reader] = make_readers(1)
+    at = Now()
+    channels = {
+        "inbox": Channel.objects.get(user=reader),
+        "email": make_channel(reader, "email"),
+        "disabled": make_channel(reader, "ntfy", disabled_at=at),
+        "removed": make_channel(reader, "slack", removed_at=at),
+        "unverified": make_channel(reader, "discord", verified_at=None),
+        "anothers": make_channel(make_user(), "telegram"),
+    }
+    make_channel(reader, "status")
+    subscribe(topic, reader, channel_ids=[channels[name].id for name in chosen])
+    event = handle(publish(topic))
+    assert set(Delivery.objects.values_list("provider", flat=True)) == used
+    assert (event.told, event.reached) == (1, 1)
+
+
+def test_accounts_that_are_switched_off_or_have_no_channel_are_left_out(topic: Topic) -> None:
+    [off, reader] = make_readers(2)
+    User.objects.filter(pk=off.pk).update(is_active=False)
+    subscribe(topic, off, reader, make_user())
+    Subscription.objects.create(topic=topic, address="nobody@example.org", joined_at=Now() - timedelta(days=1))
+    event = handle(publish(topic))
+    assert told(event) == [reader.pk]
+    assert (event.audience, event.told, event.reached) == (4, 4, 1)
+
+
+def test_the_topic_of_another_person_is_told_nothing(topic: Topic) -> None:
+    other = make_topic(make_user())
+    subscribe(other, *make_readers(2))
+    handle(publish(topic))
+    assert not Notification.objects.exists()
+
+
+def test_chunks_of_an_audience_reach_everybody(topic: Topic, small_chunks: None) -> None:
+    readers = make_readers(7)
+    subscribe(topic, *readers)
+    event = handle(publish(topic))
+    assert told(event) == sorted(reader.pk for reader in readers)
+    assert (event.state, event.told, event.history.count()) == ("handled", 7, 1)
+
+
+def test_an_event_is_given_back_after_a_while_and_goes_on_without_a_counted_try(
+    topic: Topic, small_chunks: None
+) -> None:
+    readers = make_readers(7)
+    subscribe(topic, *readers)
+    event = publish(topic)
+    with patch.object(fan_out, "PORTION", -1.0):
+        assert [(handle(event).state, event.told, event.tries) for _ in range(3)] == [
+            ("pending", 3, 0),
+            ("pending", 6, 0),
+            ("handled", 7, 1),
+        ]
+    assert told(event) == sorted(reader.pk for reader in readers)
+    assert list(event.history.values_list("outcome", flat=True)) == ["released", "released", "handled"]
+    assert event.history.first().reason == "3 of 7 subscribers are told; the others follow."
+
+
+def test_a_worker_killed_20_times_between_chunks_leaves_nobody_out_and_tells_nobody_twice(topic: Topic) -> None:
+    readers = make_readers(21)
+    subscribe(topic, *readers)
+    event = publish(topic)
+
+    def kill(point: str) -> None:
+        if point == "chunk-told":
+            raise Killed
+
+    with patch.object(fan_out, "CHUNK", 1), patch.object(fault_points, "reach", kill):
+        for killed in range(1, 21):
+            with pytest.raises(Killed):
+                runner.run(EVENT, event.id, "worker")
+            lose(event)
+            event.refresh_from_db()
+            assert (event.state, event.told) == ("pending", killed)
+    handle(event)
+    assert (event.state, event.told) == ("handled", 21)
+    assert told(event) == sorted(reader.pk for reader in readers)
+    assert Delivery.objects.count() == 21
+
+
+def test_workers_that_die_before_they_get_on_end_it_as_dead(topic: Topic) -> None:
+    subscribe(topic, *make_readers(1))
+    event = publish(topic)
+    with patch.object(fan_out, "tell", side_effect=Killed):
+        for _ in range(7):
+            with pytest.raises(Killed):
+                runner.run(EVENT, event.id, "worker")
+            lose(event)
+    event.refresh_from_db()
+    assert (event.state, event.told) == ("dead", 0)
+
+
+def test_a_worker_whose_lease_was_lost_writes_nothing(topic: Topic) -> None:
+    subscribe(topic, *make_readers(2))
+    event = publish(topic)
+    counted = fan_out._values
+
+    def lose_first(*args: Any) -> dict[str, Any]:
+        lose(event)
+        return counted(*args)
+
+    with patch.object(fan_out, "_values", lose_first):
+        handle(event)
+    assert (event.state, event.told, Notification.objects.count()) == ("pending", 0, 0)
+    assert handle(event).told == 2
+
+
+def test_a_topic_that_is_deleted_meanwhile_ends_the_rest(topic: Topic, small_chunks: None) -> None:
+    subscribe(topic, *make_readers(5))
+    event = publish(topic)
+    with patch.object(fan_out, "PORTION", -1.0):
+        handle(event)
+    topic.delete()
+    assert (handle(event).state, event.topic_id, event.told) == ("handled", None, 3)
+
+
+def test_large_data_stays_with_the_event(topic: Topic) -> None:
+    subscribe(topic, *make_readers(1))
+    handle(publish(topic, data={"title": "Rain", "more": "x" * fan_out.LARGEST_DATA}))
+    notification = Notification.objects.get()
+    assert (notification.subject, notification.data["data"]) == ("Rain", None)
+
+
+def test_few_are_published_at_once_and_many_by_rescue_in_portions(
+    topic: Topic, broker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fan_out, "FEW", 3)
+    monkeypatch.setattr(rescue, "ENOUGH", 7)
+    monkeypatch.setattr(rescue, "RESERVED", 3)
+    broker_module.mark()
+    subscribe(topic, *make_readers(3))
+    handle(publish(topic))
+    assert broker.llen("carillon:deliveries") == 3
+    broker.delete("carillon:deliveries")
+    subscribe(topic, *make_readers(9))
+    handle(publish(topic))
+    assert (broker.llen("carillon:deliveries"), broker.llen("carillon:bulk")) == (0, 0)
+    assert Delivery.objects.filter(is_bulk=True, wake_at=TransactionNow()).count() == 12
+    late = make_delivery(make_channel(make_user()), wake_at=TransactionNow())  # its message was lost
+    assert rescue.rescue()["published"] == 4
+    assert (broker.llen("carillon:deliveries"), broker.llen("carillon:bulk")) == (1, 3)
+    assert str(late.id) in broker.lindex("carillon:deliveries", 0).decode()
+
+
+def test_the_deliveries_of_many_stay_bulk_when_they_wait(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fan_out, "FEW", 0)
+    published: list[wakes.Wake] = []
+    monkeypatch.setattr(runner, "publish", published.extend)
+    [reader] = make_readers(1)
+    subscribe(topic, reader)
+    handle(publish(topic))
+    with patch("notifications.deliveries.limits.limited", lambda claim: (1.0, NO_REASON)):
+        send_now(Delivery.objects.get().id)
+    assert [wake.is_bulk for wake in published] == [True]
+
+
+def test_only_some_large_audiences_are_told_at_once(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fan_out, "FEW", 0)
+    monkeypatch.setattr(fan_out, "_large_ones", threading.BoundedSemaphore(1))
+    subscribe(topic, *make_readers(1))
+    event = publish(topic)
+    with fan_out._large_ones:
+        assert (handle(event).state, event.reason_code, event.tries) == ("pending", Code.OTHERS_FIRST, 0)
+    Event.objects.filter(id=event.id).update(available_at=TransactionNow())
+    assert handle(event).state == "handled"
+
+
+def test_a_chunk_is_one_statement_however_many_it_has(topic: Topic) -> None:
+    def statements(count: int) -> int:
+        Notification.objects.all().delete()
+        subscribe(topic, *make_readers(count))
+        event = publish(topic)
+        with CaptureQueriesContext(connection) as captured, transaction.atomic():
+            handle(event)
+        return len(captured)
+
+    assert statements(2) == statements(20)
+
+
+def test_an_owner_who_is_subscribed_finds_the_message_in_the_trace(topic: Topic, ada: User) -> None:
+    make_channel(ada)
+    subscribe(topic, ada, *make_readers(2))
+    event = handle(publish(topic))
+    rows = trace.trace(event.correlation_id, ada).rows
+    assert [(row.kind, row.type, row.told) for row in rows] == [
+        ("event", "news.written", 3),
+        ("delivery", "Rain", None),
+    ]
+    assert [row.kind for row in trace.trace(event.correlation_id, None).rows] == ["event"]
+
+
+def test_many_rows_in_a_table_that_was_small_are_told_to_the_planner_once(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fan_out, "FEW", 0)
+    monkeypatch.setattr(fan_out, "CHUNK", 1)
+    subscribe(topic, *make_readers(4))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pg_class SET reltuples = 3 WHERE oid = 'notifications_delivery'::regclass")
+    with CaptureQueriesContext(connection) as captured:
+        handle(publish(topic))
+    assert len([one for one in captured if one["sql"].startswith("ANALYZE")]) == 1

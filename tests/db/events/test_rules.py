@@ -1,0 +1,91 @@
+"""The operations on rules, and what the database refuses of them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from pytest_django import Settings
+
+from events import rules
+from events.models import Rule
+from events.rules import Draft
+from people.models import User
+from tests.make import make_channel, make_rule, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def draft(user: User, **overrides: Any) -> Draft:
+    fields: dict[str, Any] = {
+        "name": "Orders",
+        "type_pattern": "order.*",
+        "title": "Order",
+        "channels": [make_channel(user, "email")],
+    }
+    return Draft(**fields | overrides)
+
+
+def test_each_change_is_a_version_and_a_stale_one_is_a_conflict() -> None:
+    user = make_user()
+    rule = rules.create(user, draft(user))
+    assert rules.change(rule.id, draft(user, name="New"), 1).version == 2
+    with pytest.raises(rules.Conflict) as caught:
+        rules.change(rule.id, draft(user, name="Lost"), 1)
+    assert caught.value.current.name == "New"
+    rules.delete(rule.id)
+    with pytest.raises(rules.Conflict):
+        rules.change(rule.id, draft(user), 3)
+
+
+def test_the_limit_counts_neither_deleted_ones_nor_those_of_others(settings: Settings) -> None:
+    settings.MOST_RULES = 2
+    user = make_user()
+    make_rule(user)
+    make_rule(user, deleted_at="2026-06-01T12:00Z")
+    make_rule(make_user())
+    assert not rules.limit_reached(user)
+    make_rule(user)
+    assert rules.limit_reached(user)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_changes_at_once_one_is_a_conflict() -> None:
+    user = make_user()
+    rule = rules.create(user, draft(user))
+    wanted = draft(user)
+
+    def change(name: str) -> str:
+        try:
+            return rules.change(rule.id, draft_named(wanted, name), 1).name
+        except rules.Conflict:
+            return ""
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(change, ["a", "b", "c", "d"]))
+    assert sorted(done)[:3] == ["", "", ""]
+    assert Rule.objects.get().name == max(done)
+    assert Rule.objects.get().version == 2
+
+
+def draft_named(one: Draft, name: str) -> Draft:
+    return Draft(name=name, type_pattern=one.type_pattern, title=one.title, channels=one.channels)
+
+
+@pytest.mark.parametrize(
+    ("change", "constraint"),
+    [
+        ("conditions = (repeat('[', 5000) || repeat(']', 5000))::jsonb", "rule_readable_conditions"),
+        ("conditions = (repeat('9', 5000))::jsonb", "rule_readable_conditions"),
+        ("throttle_count = 3", "rule_throttle_whole"),
+        ("digest_seconds = 60, digest_at = '09:00'", "rule_one_digest"),
+    ],
+)
+def test_the_database_refuses_what_no_page_could_show(change: str, constraint: str) -> None:
+    make_rule(make_user())
+    with pytest.raises(IntegrityError, match=constraint), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"UPDATE events_rule SET {change}")  # noqa: S608 - the table above
