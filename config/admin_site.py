@@ -21,6 +21,7 @@ from common import served_queues
 from people import second_factor
 from people.models import User
 from schedules.admin import upcoming
+from work.admin import health
 
 # (title, model, icon)
 _PAGES = [
@@ -32,6 +33,7 @@ _PAGES = [
     ("Dead letters of events", "events.deadletter", "flash_off"),
     ("Digests", "events.digest", "stacks"),
     ("Dead letters of digests", "events.deaddigest", "layers_clear"),
+    ("Inbound addresses", "events.inboundaddress", "move_to_inbox"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
     ("Rules", "events.rule", "rule"),
@@ -125,7 +127,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _upcoming(), _outages()]},
+        {"items": [*(_item(*page) for page in _PAGES), _health(), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
@@ -137,6 +139,10 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
         "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
         "permission": _may_see(model),
     }
+
+
+def _health() -> dict[str, Any]:
+    return {"title": "Health", "icon": "monitor_heart", "link": reverse("work-health"), "permission": health.may_see}
 
 
 def _upcoming() -> dict[str, Any]:

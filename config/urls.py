@@ -6,12 +6,14 @@ from api.v1 import api
 from config import admin_site
 from config.health import clock, health, queues
 from schedules.admin import outages, upcoming
+from work.admin import health as health_page
 
 admin_site.protect(admin.site)
 handler500 = "config.unavailable.server_error"
 
 urlpatterns = [
     path("admin/outages/", admin.site.admin_view(outages.screen), name="outages"),
+    path("admin/health/", admin.site.admin_view(health_page.screen), name="work-health"),
     path("admin/upcoming/", admin.site.admin_view(upcoming.screen), name="upcoming"),
     path("admin/", admin.site.urls),
     path("account/second-factor/", include("allauth.mfa.urls")),

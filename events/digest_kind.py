@@ -53,6 +53,9 @@ class DigestKind(Kind[Claim]):
     def read(self, row: Any, **common: Any) -> Claim:
         return Claim(**common, rule_id=row.rule_id, key_value=row.key_value, gathered=row.gathered)
 
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        return str(claim.rule_id), None
+
     def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         rule = Rule.objects.with_channels().get(id=claim.rule_id)
         if rule.deleted_at is not None:

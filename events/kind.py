@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from events import fan_out, handling, types
 from events.envelope import MOST_HOPS
@@ -27,6 +28,7 @@ class EventKind(Kind[Claim]):
     model, attempts = Event, EventAttempt
     handler = "type"
     person = "d.user_id"
+    source = "d.source"
     columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
        d.topic_id"""
 
@@ -43,6 +45,9 @@ class EventKind(Kind[Claim]):
             data=json.loads(row.data),
             topic_id=row.topic_id,
         )
+
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        return claim.source, claim.correlation_id
 
     def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.hops > MOST_HOPS:

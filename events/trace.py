@@ -34,7 +34,7 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An event or a delivery of the chain.
+    """An event or a delivery of the chain, whose row is `work_id`.
 
     `seconds` since the first row. `source` is where it came from: what the producer says, or the rule or reminder of a
     notification. `consumers` are the rules that an event reached, or a delivery's channel.
@@ -42,6 +42,8 @@ class Row:
 
     kind: str
     id: UUID
+    work_id: UUID
+    owner_id: int
     at: datetime
     queue: str
     type: str
@@ -101,6 +103,8 @@ def _event(event: Event) -> Row:
     return Row(
         kind="event",
         id=event.key,
+        work_id=event.id,
+        owner_id=event.user_id,
         at=event.created_at,
         queue="events",
         type=event.type,
@@ -118,6 +122,8 @@ def _delivery(delivery: Delivery, names: dict[UUID, str]) -> Row:
     return Row(
         kind="delivery",
         id=delivery.id,
+        work_id=delivery.id,
+        owner_id=notification.user_id,
         at=delivery.created_at,
         queue=delivery.channel.provider_label,
         type=notification.subject,

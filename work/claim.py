@@ -40,7 +40,7 @@ WITH asked AS (
     INSERT INTO $attempt ($key, replay, number, token, worker, started_at, outcome)
     SELECT id, replays, tries + released, lease_token, %(worker)s, now(), '' FROM claimed
 )
-SELECT d.id, d.lease_token AS token, $handler AS handler, d.tries, d.released, d.replays, d.is_bulk,
+SELECT d.id, d.lease_token AS token, $handler AS handler, d.tries, d.released, d.replays, d.is_bulk, d.available_at,
        now() AS claimed_at, extract(epoch FROM d.expires_at - now())::float AS left, $on_unknown AS on_unknown,
        $person AS person_id$columns
   FROM claimed d $joins

@@ -40,13 +40,15 @@ class Claim(Lease):
     """A lease with all that a worker needs to run it without the database; a kind adds its own fields.
 
     `person_id` is whose it is, None for nobody's; `is_bulk`: see `Work`. `released`: how often it was given back before
-    it began. `claimed_at` is on the database's clock. `left`: seconds until it is stale, None for never.
+    it began. It was due at `available_at` and claimed at `claimed_at`, on the database's clock. `left`: seconds until
+    it is stale, None for never.
     """
 
     person_id: int | None
     is_bulk: bool
     released: int
     replays: int
+    available_at: datetime
     claimed_at: datetime
     left: float | None
 
@@ -60,9 +62,9 @@ class Kind(Generic[C]):
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
     that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
     the SQL of the tries that they allow (NULL: as many as the policy), and `person` the SQL of whose it is, for the
-    fair queue. `follow` is the SQL of what else a settlement writes, as CTEs that see `asked` and `settled`;
-    `follow_values` are the columns of `asked` that it needs beyond the engine's, with types, and `follow_locks` the
-    foreign keys to the rows that it writes to.
+    fair queue; `source` that of what it comes from, for operators. `follow` is the SQL of what else a settlement
+    writes, as CTEs that see `asked` and `settled`; `follow_values` are the columns of `asked` that it needs beyond the
+    engine's, with types, and `follow_locks` the foreign keys to the rows that it writes to.
     """
 
     task: ClassVar[str]
@@ -75,6 +77,7 @@ class Kind(Generic[C]):
     on_unknown: ClassVar[str] = "''"
     most_tries: ClassVar[str] = "NULL::int"
     person: ClassVar[str] = "NULL::bigint"
+    source: ClassVar[str] = "''"
     follow: ClassVar[str] = ""
     follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_values: ClassVar[Mapping[str, str]] = {}
@@ -128,6 +131,10 @@ class Kind(Generic[C]):
         """Whether it may be run again where nobody knows how a try ended."""
         return False
 
+    def origin(self, claim: C) -> tuple[str, UUID | None]:
+        """What caused it and its correlation id, for the log."""
+        return "", None
+
     def lost(self, handler: str) -> Reason:
         """Why a try is over whose lease expired."""
         return Reason(Code.LOST)
@@ -169,6 +176,7 @@ class Kind(Generic[C]):
             "on_unknown": self.on_unknown,
             "most_tries": self.most_tries,
             "person": self.person,
+            "source": self.source,
             "columns": f", {self.columns}" if self.columns else "",
             "joins": self.joins,
             "locked": self._joined(self.model.locks),

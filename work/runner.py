@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 from collections.abc import Callable
@@ -120,13 +121,37 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
         return
     if not settled:
         log.warning("%s %s was taken over while it ran; this result is not recorded", kind.task, claimed.id)
-    elif decision.wait is not None:
+        return
+    _log(kind, claimed, decision.outcome, decision.reason, decision.wait)
+    if decision.wait is not None:
         raise TryAgain(decision.reason, decision.wait)
-    else:
-        kind.after(claimed, answer)
+    kind.after(claimed, answer)
 
 
 def _withdraw(kind: Kind[C], claimed: C, reason: Reason) -> None:
     with transaction.atomic():
-        if release(kind, claimed, reason):
-            cancel(kind.model, [claimed.id], reason)
+        if not release(kind, claimed, reason):
+            return
+        cancel(kind.model, [claimed.id], reason)
+    _log(kind, claimed, "cancelled", reason, None)
+
+
+def _log(kind: Kind[C], claimed: C, outcome: str, reason: Reason, wait: float | None) -> None:
+    """One line of JSON for each try that has settled. Of its reason only the code: parameters may quote a service."""
+    if not log.isEnabledFor(logging.INFO):
+        return
+    source, correlation_id = kind.origin(claimed)
+    line = {
+        "action": kind.task,
+        "id": str(claimed.id),
+        "type": claimed.handler,
+        "source": source,
+        "correlation_id": correlation_id and str(correlation_id),
+        "attempt": claimed.tries,
+        "queued_at": claimed.available_at.isoformat(timespec="milliseconds"),
+        "delay_ms": round((claimed.claimed_at - claimed.available_at).total_seconds() * 1000),
+        "outcome": outcome,
+        "reason": reason.code,
+        "will_retry": wait is not None,
+    }
+    log.info("%s", json.dumps(line))

@@ -19,6 +19,7 @@ from api.fields import Search
 from api.problems import FieldError, invalid, not_found
 from events import ledger
 from events.models import Effect, Event, Topic
+from events.replay import replay
 
 router = Router(tags=["events"], auth=Bearer("events"))
 
@@ -78,3 +79,13 @@ def read_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
     if found is None:
         raise not_found()
     return answer(document(found))
+
+
+@router.post("/{uuid:event_id}/replay", response={202: Taken}, summary="Handle an event again")
+def replay_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
+    """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
+    is handled again itself, and keeps its id."""
+    found = Event.objects.for_user(request.auth.user).filter(key=event_id).first()
+    if found is None:
+        raise not_found()
+    return answer({"ids": [str(replay(found, request.auth.user))]}, 202)

@@ -93,7 +93,7 @@ def read_trace(request: ApiRequest, correlation_id: UUID) -> HttpResponse:
 
 
 def _document(row: Row) -> dict[str, Any]:
-    found = asdict(row)
+    found = {name: value for name, value in asdict(row).items() if name in RowDocument.model_fields}
     return found | {
         "id": str(row.id),
         "at": written(row.at),

@@ -8,13 +8,14 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from carillon_client import account, timing
 from carillon_client.client import Client
 from carillon_client.connection import CarillonError, Unreachable
-from carillon_client.documents import Schedule, ScheduleFields
+from carillon_client.documents import Event, Schedule, ScheduleFields
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,6 +74,13 @@ def _parser() -> argparse.ArgumentParser:
     publish.add_argument("--data", metavar="JSON", default="{}", help="an object: '{\"order_id\": 7}'")
     publish.add_argument("--source", default="", help="what it comes from")
     publish.add_argument("--id", help="a UUID: the same id again is the same event")
+
+    events = command("events", _events, "List the latest events and what followed from each, newest first.")
+    events.add_argument("--type", help="only those of this type")
+    events.add_argument("--limit", type=int, default=50, metavar="N", help="how many (50)")
+
+    trace = command("trace", _trace, "Show a chain: events, deliveries and tries, with seconds since the first.")
+    trace.add_argument("correlation_id", metavar="ID", help="correlation id, by default the id of the first event")
 
     command("rules", _rules, "List the rules, newest first.")
 
@@ -155,6 +163,31 @@ def _publish(options: argparse.Namespace) -> None:
     with _client() as client:
         [published] = client.events.publish(event)
     _print(options, {"id": published}, [f"{published}  published"])
+
+
+def _events(options: argparse.Namespace) -> None:
+    with _client() as client:
+        found = list(islice(client.events.list(options.type), max(0, options.limit)))
+    _print(options, found, [f"{one['id']}  {one['type']}: {_outcome(one)}" for one in found] or ["No events."])
+
+
+def _outcome(event: Event) -> str:
+    effects = [f"{one['rule_name']}: {one['reason']['text'] or one['outcome']}" for one in event["effects"]]
+    return "; ".join([event["reason"]["text"] or event["state"], *effects])
+
+
+def _trace(options: argparse.Namespace) -> None:
+    with _client() as client:
+        found = client.events.trace(options.correlation_id)
+    lines = []
+    for row in found["rows"]:
+        to = f" → {', '.join(row['consumers'])}" if row["consumers"] else ""
+        why = f" ({row['reason']})" if row["reason"] else ""
+        lines.append(f"{row['seconds']:9.3f} s  {row['queue']}  {row['type']}{to}: {row['state']}{why}")
+        lines += [
+            f"{one['seconds']:9.3f} s    try {one['number']}: {one['outcome'] or 'under way'}" for one in row["tries"]
+        ]
+    _print(options, found, [*lines, "There are more."] if found["more"] else lines)
 
 
 def _rules(options: argparse.Namespace) -> None:

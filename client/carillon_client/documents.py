@@ -301,6 +301,37 @@ class Event(TypedDict):
     effects: list[Effect]
 
 
+class TraceTry(TypedDict):
+    number: int
+    seconds: float
+    ended: float | None
+    worker: str
+    outcome: str
+    reason: str
+
+
+class TraceRow(TypedDict):
+    kind: Literal["event", "delivery"]
+    id: str
+    at: str
+    seconds: float
+    queue: str
+    type: str
+    source: str
+    consumers: list[str]
+    state: str
+    reason: str
+    tries: list[TraceTry]
+    notification_id: str | None
+    told: int | None
+
+
+class Trace(TypedDict):
+    correlation_id: str
+    rows: list[TraceRow]
+    more: bool
+
+
 class RuleFields(TypedDict, total=False):
     """A condition has a `field`, an `operator`, and a `value` unless the operator is `exists`."""
 

@@ -1,4 +1,4 @@
-"""Events, and the rules that ring for them."""
+"""Events, the trace of a chain of them, and the rules that ring for them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack, cast
 
 from carillon_client.connection import Connection
-from carillon_client.documents import Event, Rule, RuleFields, RulePreview
+from carillon_client.documents import Event, Rule, RuleFields, RulePreview, Trace
 
 
 class Events:
@@ -23,6 +23,14 @@ class Events:
 
     def read(self, event_id: str) -> Event:
         return cast(Event, self._connection.get(f"/events/{event_id}"))
+
+    def replay(self, event_id: str) -> str:
+        """Handle it again. Returns the id of the new event; a dead event keeps its id, and is handled itself."""
+        return cast(str, self._connection.post(f"/events/{event_id}/replay")["ids"][0])
+
+    def trace(self, correlation_id: str) -> Trace:
+        """The whole chain: events and deliveries with their tries, oldest first."""
+        return cast(Trace, self._connection.get(f"/trace/{correlation_id}"))
 
 
 class Rules:

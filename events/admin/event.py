@@ -1,4 +1,4 @@
-"""The admin pages of events and digests, and of their dead letters."""
+"""Events with their attempts and effects, and the dead letters among them."""
 
 from __future__ import annotations
 
@@ -6,35 +6,68 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from common.admin import columns
-from common.admin.base import as_uuid
-from events.digest_kind import DIGEST
+from common.admin.base import ReadOnlyInline, as_uuid
 from events.kind import EVENT
-from events.models import DeadDigest, DeadLetter, Digest, Event
+from events.models import DeadLetter, Effect, Event
 from work.admin.dead_letter import DeadLetterAdmin
 from work.admin.rows import WorkAdmin
 
 
+class EffectInline(ReadOnlyInline):
+    model = Effect
+    fields = ("by_rule", "outcome", "why", "notification")
+    readonly_fields = ("by_rule", "why", "notification")
+    ordering = ("id",)
+    hide_title = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("rule", "digest")
+        return rows
+
+    why = columns.column("reason", "reason")
+
+    @admin.display(description="rule")
+    def by_rule(self, effect: Effect) -> SafeString:
+        return columns.to_row("events.rule", effect.rule_id, effect.rule.name)
+
+    @admin.display(description="notification")
+    def notification(self, effect: Effect) -> SafeString:
+        return columns.to_row("notifications.notification", effect.told_in, "notification")
+
+
 class EventRecord(WorkAdmin):
+    """The common part of events and dead letters."""
+
     kind = EVENT
     about = (
         ("type", "source"),
         ("person", "occurred"),
-        ("correlation_id", "hops"),
+        ("trace", "hops"),
         ("topic", "audience", "told", "reached"),
+        "key",
         "data",
     )
     list_select_related = ("user",)
-    search_help_text = "A correlation id, or the event's own id here."
+    search_help_text = "A correlation id, or an idempotency key."
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         return rows.none() if key is None else rows.filter(Q(pk=key) | Q(correlation_id=key))
 
+    def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
+        return [*super().get_inlines(request, obj), EffectInline]
+
     @admin.display(description="person")
     def person(self, event: Event) -> Any:
         return columns.to_row("people.user", event.user_id, event.user.email)
+
+    @admin.display(description="trace")
+    def trace(self, event: Event) -> SafeString:
+        return columns.to_page("events:trace", event.correlation_id, correlation_id=event.correlation_id)
 
     occurred = columns.instant_column("occurred", "occurred_at")
 
@@ -42,6 +75,7 @@ class EventRecord(WorkAdmin):
 @admin.register(Event)
 class EventAdmin(EventRecord):
     list_display = ("type", "state_label", "source", "person", "occurred", "tries", "available", "why")
+    link_lookups = ("user__id__exact",)
     empty_text = "No event was published yet."
 
 
@@ -49,32 +83,3 @@ class EventAdmin(EventRecord):
 class DeadEventAdmin(DeadLetterAdmin, EventRecord):
     list_display = ("type", "state_label", "why", "source", "person", "settled", "tries", "replays")
     newest = ("type", "person", "why", "settled")
-
-
-class DigestRecord(WorkAdmin):
-    kind = DIGEST
-    about = (("rule_name", "person"), ("type_pattern", "key_value"), ("gathered", "hops"), "notification_id")
-    list_select_related = ("user", "rule")
-    search_help_text = "The id of a digest, or of its notification."
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.none() if key is None else rows.filter(Q(pk=key) | Q(notification_id=key))
-
-    @admin.display(description="person")
-    def person(self, digest: Digest) -> Any:
-        return columns.to_row("people.user", digest.user_id, digest.user.email)
-
-    rule_name = columns.column("rule", "rule.name")
-
-
-@admin.register(Digest)
-class DigestAdmin(DigestRecord):
-    list_display = ("rule_name", "state_label", "person", "gathered", "available", "settled", "why")
-    empty_text = "No rule has gathered events yet."
-
-
-@admin.register(DeadDigest)
-class DeadDigestAdmin(DeadLetterAdmin, DigestRecord):
-    list_display = ("rule_name", "state_label", "why", "person", "gathered", "settled", "tries", "replays")
-    newest = ("rule_name", "person", "why", "settled")

@@ -22,7 +22,7 @@ class ExpressionField(forms.CharField):
     """An expression of JMESPath, or nothing."""
 
     def __init__(self, label: str, help_text: str = "") -> None:
-        widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "code"})
+        widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
         super().__init__(label=label, help_text=help_text, required=False, widget=widget)
 
     def clean(self, value: Any) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpResponse
@@ -14,13 +14,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
-from events import ledger, types
-from events.envelope import Envelope
+from events import types
 from events.matching import fits_pattern
 from events.models import Effect, Event, Rule
 from events.preview import types_seen
+from events.replay import replay
 from events.trace import trace
 from people.requests import PersonRequest
+
+_OF_OPERATORS = ["events.view_event", "notifications.view_delivery"]
 
 
 @login_required
@@ -47,26 +49,21 @@ def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
-    """Handle it again, as a new event of the same chain with the same data."""
     event = get_object_or_404(Event.objects.for_user(request.user), key=event_id)
-    again = Envelope(
-        type=event.type,
-        data=event.data,
-        source=event.source,
-        occurred_at=event.occurred_at,
-        correlation_id=event.correlation_id,
-        topic_id=event.topic_id,
-    )
-    ledger.record(request.user.pk, [again])
-    messages.success(request, "It is handled again, as this new event. Your rules ring for it as for any other.")
-    return redirect("events:event", again.key)
+    key = replay(event, request.user)
+    if key == event.key:
+        messages.success(request, "It is handled again.")
+    else:
+        messages.success(request, "It is handled again, as this new event. Your rules ring for it as for any other.")
+    return redirect("events:event", key)
 
 
 @login_required
 @require_safe
 def trace_page(request: PersonRequest, correlation_id: UUID) -> HttpResponse:
-    """Of its owner; operators see the rows of everybody."""
-    found = trace(correlation_id, None if request.user.is_staff else request.user)
+    """Of its owner; operators, where the admin admits them to events and deliveries, see the rows of everybody."""
+    sees_all = admin.site.has_permission(request) and request.user.has_perms(_OF_OPERATORS)
+    found = trace(correlation_id, None if sees_all else request.user)
     if not found.rows:
         raise Http404
     return render(request, "events/trace.html", {"trace": found})

@@ -34,3 +34,9 @@ def origin(notification: Notification) -> SafeString:
         columns.to_row("schedules.occurrence", notification.batch_id, "occurrence"),
         columns.to_row("schedules.schedule", notification.origin_id, "schedule"),
     )
+
+
+def trace(notification: Notification) -> SafeString:
+    """A link to the whole chain that it belongs to."""
+    chain = notification.correlation_id or notification.batch_id
+    return columns.to_page("events:trace", chain, correlation_id=chain)

@@ -24,7 +24,7 @@ class DeliveryRecord(WorkAdmin):
     """The common part of deliveries and dead letters."""
 
     kind = DELIVERY
-    about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"))
+    about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
     list_select_related = ("channel", "notification__user")
     search_help_text = "An idempotency key, or the beginning of a person's email address."
 
@@ -51,6 +51,7 @@ class DeliveryRecord(WorkAdmin):
     to_channel = columns.column("channel", "channel", cells.channel)
     provider_name = columns.column("provider", "provider", providers.label)
     origin = columns.column("comes from", "notification", cells.origin)
+    trace = columns.column("trace", "notification", cells.trace)
     read = columns.instant_column("read", "read_at")
 
 

@@ -64,7 +64,7 @@ class NotificationAdmin(ReadOnlyAdmin):
         ("due", "recorded"),
         ("cause", "urgent"),
         "order",
-        "batch_id",
+        ("batch_id", "trace"),
     )
     search_fields = ("id",)
     search_help_text = "A notification's id, a batch, or the beginning of a person's email address."
@@ -88,6 +88,10 @@ class NotificationAdmin(ReadOnlyAdmin):
     @admin.display(description="cause")
     def cause(self, notification: Notification) -> SafeString:
         return cells.origin(notification)
+
+    @admin.display(description="trace")
+    def trace(self, notification: Notification) -> SafeString:
+        return cells.trace(notification)
 
     @admin.display(description="channels in order")
     def order(self, notification: Notification) -> SafeString:

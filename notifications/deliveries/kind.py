@@ -166,6 +166,10 @@ class DeliveryKind(Kind[Claim]):
             return Rejected(given_up)  # a host that rests uses up no tries
         return Defer(*turn)
 
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        """The id of the schedule, where one has caused it."""
+        return str(claim.message.schedule_id or ""), claim.message.correlation_id
+
     def policy(self, handler: str) -> Policy:
         try:
             return providers.get(handler).retry_policy

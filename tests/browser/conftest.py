@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from importlib.resources import files
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
@@ -93,3 +94,15 @@ def failed(lost: Request) -> bool:
 def fits(page: Page) -> None:
     wide, shown = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert wide <= shown, f"{page.url} is {wide} px wide on a screen of {shown}"
+
+
+def accessible(page: Page) -> None:
+    """Fail for each rule of axe-core that the page breaks, in light and in dark colours."""
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")  # colours fade over
+        page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text())
+        broken = page.evaluate("axe.run()")["violations"]
+        found = [f"{rule['id']}: {node['html']}" for rule in broken for node in rule["nodes"]]
+        assert found == [], f"{page.url} in {scheme}"
+    page.emulate_media(color_scheme="light")

@@ -12,7 +12,7 @@ from common.admin import base, filters
 from tests.db.conftest import Story
 from tests.db.test_admin_pages import ROWS
 
-LISTS = [*ROWS, "django_celery_beat.periodictask", "account.emailaddress"]
+LISTS = [*ROWS, "django_celery_beat.periodictask", "account.emailaddress", "events.event", "events.inboundrequest"]
 
 # 10,000 of each kind of row, every one with a person, a schedule and a channel of its own; without triggers and checks
 # of foreign keys, which take most of the time.
@@ -51,6 +51,14 @@ SELECT delivery, notification, channel, 'email', 'dead', 'email-refused', 0, 1, 
 INSERT INTO django_celery_results_taskresult
        (task_id, task_name, status, content_type, content_encoding, date_created, date_done)
 SELECT 'many' || n, 'notifications.deliveries.rescue', 'SUCCESS', '', '', now(), now() FROM generate_series(1, 10000) n;
+INSERT INTO events_event (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, state, wakes, tries,
+       replays, settled_at)
+SELECT uuidv7(), person, schedule, 'many.came', '', now(), schedule, 0, '{}', 'handled', 0, 1, 0, now() FROM many;
+INSERT INTO events_inboundaddress (id, user_id, label, hashed, sealed_secrets, scheme, options, fields, enabled)
+SELECT channel, person, 'Many', channel::text, '', 'none', '{}', '{}', true FROM many;
+INSERT INTO events_inboundrequest (id, address_id, status, headers, body, event_keys)
+SELECT uuidv7(), channel, 202, '{}', '{}', '[]' FROM many;
+ANALYZE events_event, events_inboundaddress, events_inboundrequest;
 ANALYZE people_user, events_rule, schedules_schedule, schedules_occurrence, notifications_channel,
         notifications_notification,
         notifications_delivery, django_celery_results_taskresult, account_emailaddress;

@@ -7,14 +7,19 @@ import re
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events.models import Event, Rule
+from events.kind import EVENT
+from events.models import Effect, Event, Rule
 from events.types import TYPES
 from notifications.models import Notification
+from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_rule, make_user, signed_in
+from work import runner
+from work.models import Intervention
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +73,13 @@ def test_the_trace_page_is_for_its_owner_and_for_operators() -> None:
     happen(ada, correlation_id=chain)
     assert "Big orders" in signed_in(ada).get(f"/trace/{chain}").content.decode()
     assert signed_in(make_user()).get(f"/trace/{chain}").status_code == 404
+    staff = make_user(is_staff=True)
+    assert signed_in(staff).get(f"/trace/{chain}").status_code == 404
+    seen = Permission.objects.filter(codename__in=["view_event", "view_delivery"])
+    staff.user_permissions.add(*seen)
+    page = signed_in(staff).get(f"/trace/{chain}").content.decode()
+    assert "/admin/events/event/" in page and "/admin/notifications/delivery/" in page
+    assert f"/history/{Effect.objects.get().notification_id}/" not in page
 
 
 def test_every_known_type_is_shown_and_fits_its_own_example() -> None:
@@ -92,3 +104,24 @@ def test_a_page_costs_as_many_statements_for_many_events_as_for_few() -> None:
     for _ in range(9):
         happen(ada)
     assert statements() == few
+
+
+def test_a_dead_event_is_handled_again_itself_by_page_and_api() -> None:
+    ada = make_user()
+    event = happen(ada, type="channel.disabled", data={})
+    assert signed_in(ada).post(f"/events/{event.key}/replay")["Location"] == f"/events/{event.key}"
+    event.refresh_from_db()
+    assert (event.state, event.replays, Event.objects.count()) == ("pending", 1, 1)
+    assert Intervention.objects.get().who == ada.email
+    runner.run(EVENT, event.id, "worker")
+    assert Api(ada).post(f"/events/{event.key}/replay").json() == {"ids": [str(event.key)]}
+    event.refresh_from_db()
+    assert (event.state, event.replays) == ("pending", 2)
+
+
+def test_the_api_handles_an_event_again_as_a_new_one_and_none_of_others() -> None:
+    ada = make_user()
+    event = happen(ada)
+    assert Api(make_user()).post(f"/events/{event.key}/replay").status_code == 404
+    [again] = Api(ada).post(f"/events/{event.key}/replay").json()["ids"]
+    assert Event.objects.get(key=again).data == event.data

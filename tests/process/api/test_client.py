@@ -19,12 +19,15 @@ from carillon_client.schedules import instant
 from django.utils import timezone
 
 from api.models import StoredAnswer
+from events.kind import EVENT
+from events.models import Event
 from notifications.models import Channel, Notification
 from people import codes, tokens
 from people.models import Code, User
 from schedules.models import Schedule
 from tests.make import disabled, make_channel, make_delivery, make_rule, make_user
 from tests.process.web import Web
+from work import runner
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -163,6 +166,16 @@ def test_a_channel_is_verified_enabled_and_gets_a_new_secret(client: Client, ada
     assert client.channels.enable(made["id"])["state"] == "ready"
 
 
+def test_an_event_its_replay_and_its_trace(client: Client, ada: User) -> None:
+    make_rule(ada)
+    [event] = client.events.publish({"type": "order.paid", "data": {"amount": 3}})
+    runner.run(EVENT, Event.objects.get(key=event).id, "worker")
+    assert [one["outcome"] for one in client.events.read(event)["effects"]] == ["silent"]
+    again = client.events.replay(event)
+    assert [one["id"] for one in client.events.list("order.paid")] == [again, event]
+    assert [(row["id"], len(row["tries"])) for row in client.events.trace(event)["rows"]] == [(event, 1), (again, 0)]
+
+
 def test_channels(client: Client, ada: User) -> None:
     assert "webhook" in {one["kind"] for one in client.channels.kinds()}
     inbox = client.channels.add("inbox", {}, "Mine")
@@ -201,12 +214,16 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert run("publish", "order.paid", "--data", '{"order_id": 7}', "--id", event, "--json") == {"id": event}
     make_rule(ada, name="Orders")
     assert "Orders: order.*; on" in run("rules")
-    assert "for 2 channels" in run(
+    assert "channels: 2" in run(
         *("send", "Later", "--at", (timezone.now() + timedelta(days=1)).isoformat(), "--body", "Soon.", "--urgent"),
         *("--channel", "Inbox", "--channel", str(other.id)),
     )
     later = Notification.objects.get(subject="Later")
     assert (later.body, later.urgent) == ("Soon.", True)
+    assert run("events") == f"{event}  order.paid: pending\n"
+    assert run("events", "--type", "other.came", "--json") == run("events", "--limit", "0", "--json") == []
+    assert run("trace", event).split() == ["0.000", "s", "events", "order.paid:", "pending"]
+    assert [row["id"] for row in run("trace", event, "--json")["rows"]] == [event]
     [letter] = run("dead-letters", "--json")
     assert letter["state"] == "dead"
     assert run("dead-letters", "--cause", "nothing").count("\n") == 1

@@ -1,4 +1,4 @@
-"""The commands of docs/api.md, in their order, against a real web process."""
+"""The commands of docs/api.md and docs/events.md, in their order, against a real web process."""
 
 from __future__ import annotations
 
@@ -7,42 +7,47 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from events.kind import EVENT
+from events.models import Event
 from notifications.models import Delivery
 from people import tokens
-from tests.make import make_channel, make_delivery, make_user, send_now
+from tests.make import make_channel, make_delivery, make_rule, make_user, send_now
 from tests.process.web import Web
+from work import runner
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PAGE = Path(__file__).parents[3] / "docs" / "api.md"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
-def commands() -> list[str]:
+def commands(page: str) -> list[str]:
     """The lines of the page's shell blocks, those that go on joined."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    blocks = re.findall(r"^```sh\n(.*?)^```", (DOCS / page).read_text(), re.M | re.S)
     return re.findall(r"^(?:curl|export)\b.*?(?=^(?:curl|export)\b|\Z)", "".join(blocks), re.M | re.S)
 
 
-def test_every_command_of_the_page_succeeds() -> None:
+@pytest.mark.parametrize("page", ["api.md", "events.md"])
+def test_every_command_of_the_page_succeeds(page: str) -> None:
     person = make_user()
     make_delivery(make_channel(person, "webhook"), state="dead")
-    make_channel(person)
+    make_rule(person, channels=[make_channel(person)])
     with Web(API_REQUESTS_PER_MINUTE="0") as web:
         known = {
             "CARILLON": f"http://127.0.0.1:{web.port}/api/v1",
             "AUTH": f"Authorization: Bearer {tokens.create(person, 'Docs', list(tokens.SCOPES), None)[1]}",
             "JSON": "Content-Type: application/json",
         }
-        answer = {}
-        for command in commands():
+        answer: Any = {}
+        for command in commands(page):
             if name := re.match(r"export (\w+)=", command):
                 if name[1] == "LEASE":
                     known["LEASE"] = answer["messages"][0]["lease_id"]
                 elif name[1] not in ("CARILLON", "AUTH", "JSON"):
-                    known[name[1]] = (answer.get("items") or [answer])[0]["id"]
+                    known[name[1]] = (answer.get("items") or [answer])[0]["url" if name[1].endswith("_URL") else "id"]
                 continue
             script = f'curl() {{ command curl -sS --fail-with-body "$@"; }}\n{command}'
             done = subprocess.run(
@@ -52,4 +57,7 @@ def test_every_command_of_the_page_succeeds() -> None:
             answer = json.loads(done.stdout or "{}")
             if command.rstrip().endswith("/run"):
                 send_now(Delivery.objects.get(state="pending").id)
-    assert set(known) == set(re.findall(r"^export (\w+)=", PAGE.read_text(), re.M))
+            for event in Event.objects.filter(state="pending"):
+                runner.run(EVENT, event.id, "worker")
+    assert set(known) == set(re.findall(r"^export (\w+)=", (DOCS / page).read_text(), re.M))
+    assert not Event.objects.filter(state__in=["dead", "unknown"]).exists()

@@ -1,0 +1,70 @@
+"""Inbound addresses and their last requests, without secrets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from common.admin import columns
+from common.admin.base import ReadOnlyAdmin, as_uuid
+from common.admin.filters import Period
+from events.models import InboundAddress, InboundRequest
+from people.admin.user import person_ids
+
+
+@admin.register(InboundAddress)
+class InboundAddressAdmin(ReadOnlyAdmin):
+    list_display = ("label", "person", "scheme_label", "enabled", "created", "last_requests")
+    list_select_related = ("user",)
+    list_filter = (Period,)
+    ordering = ("-id",)
+    link_lookups = ("user__id__exact",)
+    fields = ("label", ("person", "enabled"), ("scheme_label", "options"), "fields", ("created", "last_requests"), "id")
+    search_fields = ("id",)
+    search_help_text = "An id, or the beginning of a person's email address."
+    empty_text = "No inbound addresses yet. People make them on their own pages."
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = as_uuid(term)
+        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
+
+    scheme_label = columns.column("signature", "scheme_label")
+    created = columns.instant_column("created", "created_at")
+
+    @admin.display(description="person")
+    def person(self, address: InboundAddress) -> SafeString:
+        return columns.to_row("people.user", address.user_id, address.user.email)
+
+    @admin.display(description="last requests")
+    def last_requests(self, address: InboundAddress) -> SafeString:
+        return columns.to_list("events.inboundrequest", "requests", address__id__exact=address.pk)
+
+
+@admin.register(InboundRequest)
+class InboundRequestAdmin(ReadOnlyAdmin):
+    list_display = ("when", "status", "to_address", "why")
+    list_select_related = ("address",)
+    list_filter = (Period,)
+    ordering = ("-id",)
+    link_lookups = ("address__id__exact",)
+    fields = (("when", "status"), "to_address", "reason", "events", "headers", "body", "id")
+    search_fields = ("id",)
+    search_help_text = "An id."
+    empty_text = "No service has posted anything yet."
+
+    when = columns.instant_column("when", "at")
+    why = columns.column("reason", "reason", columns.short)
+
+    @admin.display(description="address")
+    def to_address(self, kept: InboundRequest) -> SafeString:
+        return columns.to_row("events.inboundaddress", kept.address_id, kept.address.label)
+
+    @admin.display(description="events")
+    def events(self, kept: InboundRequest) -> SafeString:
+        """They begin chains of their own, so each has its trace."""
+        links = ((columns.to_page("events:trace", key, correlation_id=key),) for key in kept.event_keys)
+        return format_html_join("", "<div>{}</div>", links) or SafeString(columns.NONE)

@@ -1,0 +1,81 @@
+"""The log line of each try."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from notifications.message import Delivered, Rejected
+from tests.make import answers, happen, make_channel, make_delivery, make_user, noted, send_now, try_once
+from work.answers import Retryable
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def info(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "work.runner")
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    return [json.loads(record.getMessage()) for record in caplog.records if record.name == "work.runner"]
+
+
+def test_an_event_that_is_handled_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    chain = uuid4()
+    event = happen(make_user(), source="shop\n{forged", data={"token": "hidden"}, correlation_id=chain)
+    [line] = lines(caplog)
+    assert line.pop("delay_ms") >= 0 and line.pop("queued_at").startswith(f"{event.created_at:%Y-%m-%dT}")
+    assert line == {
+        "action": "events.handle",
+        "id": str(event.id),
+        "type": "order.paid",
+        "source": "shop\n{forged",
+        "correlation_id": str(chain),
+        "attempt": 1,
+        "outcome": "handled",
+        "reason": "",
+        "will_retry": False,
+    }
+    assert "\n" not in caplog.messages[-1] and "hidden" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "will_retry"),
+    [
+        (Delivered(noted("secret receipt")), "delivered", False),
+        (Retryable(noted("secret refusal")), "retryable", True),
+        (Rejected(noted("secret refusal")), "rejected", False),
+    ],
+)
+def test_each_try_of_a_delivery_is_one_line_that_says_whether_another_follows(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, answer: Any, outcome: str, will_retry: bool
+) -> None:
+    answers(monkeypatch, answer)
+    delivery = make_delivery(make_channel(make_user()))
+    try_once(delivery)
+    [line] = lines(caplog)
+    assert (line["action"], line["type"], line["id"]) == ("notifications.deliver", "inbox", str(delivery.id))
+    assert (line["outcome"], line["will_retry"]) == (outcome, will_retry)
+    assert line["correlation_id"] == str(delivery.notification.batch_id)
+    assert "secret" not in caplog.text
+
+
+def test_one_that_is_withdrawn_is_one_line_and_one_that_waits_none(caplog: pytest.LogCaptureFixture) -> None:
+    channel = make_channel(make_user())
+    send_now(make_delivery(channel, available_at="2999-01-01T00:00Z").id)
+    assert lines(caplog) == []
+    channel.user.is_active = False
+    channel.user.save()
+    send_now(make_delivery(channel).id)
+    assert [(line["outcome"], line["reason"]) for line in lines(caplog)] == [("cancelled", "switched-off")]
+
+
+def test_nothing_is_written_above_its_level(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "work.runner")
+    happen(make_user())
+    assert lines(caplog) == []

@@ -1,0 +1,56 @@
+"""The page that shows how the work of each kind goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_safe
+
+from common.admin import columns
+from work import health
+from work.kinds import KINDS, Kind
+
+
+def may_see(request: HttpRequest) -> bool:
+    return any(request.user.has_perm(f"work.{verb}_intervention") for verb in ("view", "change"))
+
+
+@require_safe
+def screen(request: HttpRequest) -> HttpResponse:
+    if not may_see(request):
+        raise PermissionDenied
+    context = admin.site.each_context(request) | {
+        "title": "Health",
+        "kinds": [(kind.model._meta.verbose_name_plural, kind.queue, _tables(kind)) for kind in KINDS.values()],
+        "most": f"{health.MOST:,}",
+    }
+    return TemplateResponse(request, "admin/work/health.html", context)
+
+
+def _tables(kind: Kind[Any]) -> list[tuple[str, dict[str, Any]]]:
+    handler = kind.handler_name.capitalize()
+    processed = [
+        [row.handler, columns.short(row.source), f"{row.count:,}", f"{row.done:,}"] for row in health.processed(kind)
+    ]
+    died = [
+        [
+            row.handler,
+            columns.to_page(f"{kind.dead_letters}_cause", row.cause, cause=row.cause),
+            f"{row.count:,}",
+            columns.instant(row.last),
+        ]
+        for row in health.died(kind)
+    ]
+    minutes = [[columns.instant(row.minute), f"{row.recorded:,}", f"{row.ended:,}"] for row in health.minutes(kind)]
+    return [
+        (
+            "Recorded and ended in the past hour",
+            {"headers": [handler, "Source", "Ended", kind.words.done.capitalize()], "rows": processed},
+        ),
+        ("Dead letters of the past 24 hours", {"headers": [handler, "Cause", "Count", "Last"], "rows": died}),
+        ("Each of the past 30 minutes", {"headers": ["Minute", "Recorded", "Ended since"], "rows": minutes}),
+    ]
