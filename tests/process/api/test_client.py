@@ -147,11 +147,8 @@ def test_a_channel_is_verified_enabled_and_gets_a_new_secret(client: Client, ada
     fields = {"url": f"https://127.0.0.1:8443/{uuid4().hex}"}  # codes to one address are counted for a day
     made = client.channels.add("webhook", fields, "Hook", key="hook")
     assert client.channels.add("webhook", fields, "Hook", key="hook") == made
-    with pytest.raises(Problem) as caught:
-        client.channels.send_code(made["id"])
-    assert (caught.value.status, caught.value.code) == (429, "too-many-messages")
     earlier = timezone.now() - timedelta(minutes=2)
-    Code.objects.update(made_at=earlier)
+    Code.objects.update(made_at=earlier)  # within a minute, the client would wait
     Notification.objects.update(created_at=earlier)
     client.channels.send_code(made["id"])
     code = Code.objects.get(subject=made["id"])
