@@ -51,10 +51,10 @@ def _read(value: Any) -> datetime:
         if not isinstance(value, str) or not _SHAPE.fullmatch(value):
             raise ValueError
         instant = datetime.fromisoformat(value.upper()).astimezone(UTC)
-        if not 1900 <= instant.year < 9999:
-            raise ValueError
     except (ValueError, OverflowError):
         raise ValueError(_EXAMPLE) from None
+    if not 1900 <= instant.year < 9999:
+        raise ValueError("Write an instant in the years 1900 to 9998, in UTC.")
     return instant
 
 
