@@ -107,6 +107,11 @@ def test_a_time_out_of_range_is_told_the_years(api: Api, time: str) -> None:
     assert error == {"field": "time", "detail": "Write an instant in the years 1900 to 9998, in UTC."}
 
 
+def test_nanoseconds_of_a_time_are_cut(api: Api) -> None:
+    (key,) = api.post("/events", PAID | {"time": "2026-03-29T16:00:00.123456789Z"}).json()["ids"]
+    assert api.get(f"/events/{key}").json()["time"] == "2026-03-29T16:00:00.123456Z"
+
+
 def test_none_and_more_than_a_hundred_are_refused(api: Api) -> None:
     for events in ([], [PAID] * 101):
         assert api.post("/events", events).status_code == 422
