@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic import WithJsonSchema as Shown
 
-_SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _EXAMPLE = "Write an instant with its offset from UTC, such as 2026-03-15T14:00:00Z."
 
 CHOICES = ("(one)", "(list)")
@@ -51,10 +51,10 @@ def _read(value: Any) -> datetime:
         if not isinstance(value, str) or not _SHAPE.fullmatch(value):
             raise ValueError
         instant = datetime.fromisoformat(value.upper()).astimezone(UTC)
-        if not 1900 <= instant.year < 9999:
-            raise ValueError
     except (ValueError, OverflowError):
         raise ValueError(_EXAMPLE) from None
+    if not 1900 <= instant.year < 9999:
+        raise ValueError("Write an instant in the years 1900 to 9998, in UTC.")
     return instant
 
 

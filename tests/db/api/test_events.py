@@ -101,6 +101,17 @@ def test_what_cannot_be_taken_names_the_field_and_nothing_is_stored(api: Api, bo
     assert not Event.objects.exists()
 
 
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "1899-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])
+def test_a_time_out_of_range_is_told_the_years(api: Api, time: str) -> None:
+    (error,) = api.post("/events", PAID | {"time": time}).json()["errors"]
+    assert error == {"field": "time", "detail": "Write an instant in the years 1900 to 9998, in UTC."}
+
+
+def test_nanoseconds_of_a_time_are_cut(api: Api) -> None:
+    (key,) = api.post("/events", PAID | {"time": "2026-03-29T16:00:00.123456789Z"}).json()["ids"]
+    assert api.get(f"/events/{key}").json()["time"] == "2026-03-29T16:00:00.123456Z"
+
+
 def test_none_and_more_than_a_hundred_are_refused(api: Api) -> None:
     for events in ([], [PAID] * 101):
         assert api.post("/events", events).status_code == 422
