@@ -65,7 +65,7 @@ class Round:
 
 
 class Web:
-    """A web process on a port of its own."""
+    """A web process on a free port."""
 
     def __init__(self, application: str, variables: dict[str, str]) -> None:
         from config.processes import Child, web_command  # not before Django is set up

@@ -19,6 +19,8 @@ from events.reasons import Code
 from notifications import text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
+from people import quiet
+from people.quiet import Window
 from work import kinds
 from work.answers import Answer, Cancel, Defer, Done
 from work.kinds import Kind
@@ -34,11 +36,12 @@ _COUNT = f"{{{matching.COUNT}}}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(kinds.Claim):
-    """A leased digest. Nothing is added to it any more."""
+    """A leased digest. Nothing is added to it any more. `quiet` are the quiet hours of its person."""
 
     rule_id: UUID
     key_value: str
     gathered: int
+    quiet: Window | None
 
 
 class DigestKind(Kind[Claim]):
@@ -47,11 +50,18 @@ class DigestKind(Kind[Claim]):
     model, attempts = Digest, DigestAttempt
     handler = "type_pattern"
     person = "d.user_id"
-    columns = "d.rule_id, d.key_value, d.gathered"
+    columns = "d.rule_id, d.key_value, d.gathered, p.quiet_from, p.quiet_until, p.time_zone"
+    joins = "JOIN people_user p ON p.id = d.user_id"
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
 
     def read(self, row: Any, **common: Any) -> Claim:
-        return Claim(**common, rule_id=row.rule_id, key_value=row.key_value, gathered=row.gathered)
+        return Claim(
+            **common,
+            rule_id=row.rule_id,
+            key_value=row.key_value,
+            gathered=row.gathered,
+            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
+        )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
         return str(claim.rule_id), None
@@ -113,7 +123,8 @@ def _notification(claim: Claim, rule: Rule) -> NewNotification:
         "key": claim.key_value,
         "events": [{name: envelope[name] for name in ("id", "type", "source", "time")} for envelope in envelopes],
     }
-    return new_notification(rule, compose(rule, envelopes, claim.gathered), batch_id=claim.id, data=json.dumps(data))
+    said, wait = compose(rule, envelopes, claim.gathered), quiet.wait(claim.claimed_at, claim.quiet)
+    return new_notification(rule, said, wait, batch_id=claim.id, data=json.dumps(data))
 
 
 def _record(digest_id: UUID, notification: NewNotification) -> None:

@@ -22,6 +22,8 @@ from notifications import text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification, sort_channels
+from people import quiet
+from people.quiet import Window
 from work import kinds
 from work.reasons import Reason
 from work.wakes import publish_after_commit
@@ -31,7 +33,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(kinds.Claim):
-    """A leased event. `topic_id` is that of the topic to whose subscribers it goes, if any."""
+    """A leased event. `topic_id` is that of the topic to whose subscribers it goes, if any; `quiet` the quiet hours of
+    its person."""
 
     user_id: int
     key: UUID
@@ -42,6 +45,7 @@ class Claim(kinds.Claim):
     hops: int
     data: dict[str, Any]
     topic_id: UUID | None
+    quiet: Window | None
 
 
 def handle(event: Claim, rules: Sequence[Rule]) -> None:
@@ -146,6 +150,7 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNo
     return new_notification(
         rule,
         said,
+        quiet.wait(event.claimed_at, event.quiet),
         notification_id=key,
         batch_id=uuid5(event.id, str(rule.id)),
         correlation_id=event.correlation_id,
@@ -153,8 +158,8 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNo
     )
 
 
-def new_notification(rule: Rule, said: text.Text, **fields: Any) -> NewNotification:
-    """What a rule with its channels says, sent as it wants it."""
+def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fields: Any) -> NewNotification:
+    """What a rule with its channels says, sent as it wants it; `wait` is for the end of its person's quiet hours."""
     channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
     return NewNotification(
         user_id=rule.user_id,
@@ -164,6 +169,7 @@ def new_notification(rule: Rule, said: text.Text, **fields: Any) -> NewNotificat
         origin=Notification.Origin.EVENT,
         origin_id=rule.id,
         urgent=rule.urgent,
+        quiet_hours=None if rule.urgent else wait,
         in_order=bool(rule.channel_order),
         escalate_after=rule.escalate_after if rule.channel_order else None,
         **fields,

@@ -14,6 +14,7 @@ from events.handling import Claim
 from events.ledger import HANDLE
 from events.models import Event, EventAttempt
 from events.reasons import Code
+from people import quiet
 from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.kinds import Kind
 from work.reasons import Reason
@@ -30,7 +31,8 @@ class EventKind(Kind[Claim]):
     person = "d.user_id"
     source = "d.source"
     columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
-       d.topic_id"""
+       d.topic_id, p.quiet_from, p.quiet_until, p.time_zone"""
+    joins = "JOIN people_user p ON p.id = d.user_id"
 
     def read(self, row: Any, **common: Any) -> Claim:
         return Claim(
@@ -44,6 +46,7 @@ class EventKind(Kind[Claim]):
             hops=row.hops,
             data=json.loads(row.data),
             topic_id=row.topic_id,
+            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
         )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from events import ledger
 from events.envelope import Envelope
@@ -164,3 +166,24 @@ def test_the_number_of_statements_does_not_grow_with_the_rules(ada: User) -> Non
     for _ in range(9):
         make_rule(ada)
     assert statements() == few
+
+
+def test_the_next_channel_in_order_waits_until_the_quiet_hours_of_the_first_are_over(ada: User) -> None:
+    first, second = make_channel(ada, "email"), make_channel(ada, "webhook")
+    order = {"channels": [first, second], "channel_order": [first.id, second.id], "escalate_after": 5}
+    now = timezone.now()
+    quiet = {"quiet_from": (now - timedelta(hours=1)).time(), "quiet_until": (now + timedelta(hours=2)).time()}
+    User.objects.filter(pk=ada.pk).update(time_zone="UTC", **quiet)
+    make_rule(ada, **order)
+    happen(ada)
+    notification, delivery = Notification.objects.get(), Delivery.objects.get()
+    assert delivery.reason_code == "quiet-hours"
+    assert delivery.available_at > now + timedelta(hours=1, minutes=59)
+    assert notification.advance_at == delivery.available_at + timedelta(minutes=5)
+
+
+def test_an_urgent_rule_rings_in_quiet_hours(ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(time_zone="UTC", quiet_from="00:00", quiet_until="23:59:59")
+    make_rule(ada, urgent=True)
+    happen(ada)
+    assert Delivery.objects.get().reason_code == ""
