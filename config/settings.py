@@ -296,6 +296,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
     },
+    "count-batches": {
+        "task": "jobs.count",
+        "schedule": 2.0,
+        "options": {"expire_seconds": 10},
+    },
     "prune-results": {
         "task": "jobs.prune",
         "schedule": 3600.0,

@@ -8,4 +8,4 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the kind of work."""
-        from jobs import kind  # noqa: F401
+        from jobs import batch_kind, kind  # noqa: F401
