@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+
 from common.postgres import column, query
 from common.uuid7 import uuid7
 from jobs import kinds
@@ -123,9 +125,9 @@ def record(jobs: Iterable[NewJob]) -> list[Wake]:
 
 
 def queue_of(name: str) -> str:
-    """The queue of a kind's jobs; the usual one for a kind that is not installed."""
+    """The queue of a kind's jobs: the operator's choice, or its own; the usual one for a kind that is not installed."""
     kind = kinds.find(name)
-    return "jobs" if kind is None else kind.queue
+    return settings.JOB_QUEUES.get(name) or ("jobs" if kind is None else kind.queue)
 
 
 def own_queue(queue: str) -> str | None:

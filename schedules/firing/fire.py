@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from common import fault_points, zones
@@ -289,7 +290,7 @@ def _advance(plans: Sequence[Plan]) -> None:
 def _notification(
     batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
-    available_at = slot + spread_of(schedule.id, slot, schedule.spread)
+    available_at = slot + _spread(schedule, slot)
     said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
     return NewNotification(
         user_id=schedule.user_id,
@@ -320,7 +321,7 @@ def _job(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple
         batch_id=batch_id,
         origin_id=schedule.id,
         slot=slot,
-        available_at=slot + spread_of(schedule.id, slot, schedule.spread),
+        available_at=slot + _spread(schedule, slot),
         expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
         on_error=schedule.on_error,
         errors_allowed=schedule.errors_allowed,
@@ -365,6 +366,14 @@ def _send_as(schedule: Due, **how: Any) -> SendAs:
         data=schedule.data,
         **how,
     )
+
+
+def _spread(schedule: Due, slot: datetime) -> timedelta:
+    """The jitter of a slot: by the schedule's own window, else the installation's. What is urgent has only its own."""
+    if schedule.spread or schedule.urgent:
+        return spread_of(schedule.id, slot, schedule.spread)
+    least, most = settings.DEFAULT_SPREAD
+    return timedelta(seconds=least) + spread_of(schedule.id, slot, most - least + 1) if most else timedelta(0)
 
 
 def spread_of(schedule_id: UUID, slot: datetime, window: int) -> timedelta:
