@@ -28,9 +28,9 @@ class Unreachable(Exception):
 
 
 def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]], queue: str | None = None) -> None:
-    """One message a call: the argument's id, and the seconds to wait (0: none); to `queue`, or the task's own. Those that
-    wait equally long come in the order of the calls.
+    """One message a call: the argument's id, and the seconds to wait (0: none); to `queue`, or the task's own.
 
+    Messages that wait equally long are due in the order of the calls.
     Raises Unreachable when the broker is away, at once; some messages may then have gone out.
     """
     try:
