@@ -50,7 +50,9 @@ class Event(Work):
     correlation_id = models.UUIDField(db_index=True, editable=False)
     hops = models.PositiveSmallIntegerField(default=0)
     data = models.JSONField(default=dict)
-    topic = models.ForeignKey(Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events")
+    topic = models.ForeignKey(
+        Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events", db_index=False
+    )
     audience = models.PositiveIntegerField(null=True, editable=False)
     told = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     reached = models.PositiveIntegerField(default=0, db_default=0, editable=False)
@@ -63,6 +65,8 @@ class Event(Work):
             *WORDS.indexes(),
             models.Index(fields=["user", "-id"], name="event_of_person"),
             models.Index(fields=["user", "type", "-id"], name="event_of_type"),
+            # the topic's page, newest first
+            models.Index(fields=["topic", "-id"], condition=Q(topic__isnull=False), name="event_of_topic"),
         ]
         constraints = [
             *WORDS.constraints(),
