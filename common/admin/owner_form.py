@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any
 
 from django import forms
@@ -25,11 +25,11 @@ def page(
     model_admin: Any, request: HttpRequest, template: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     """The page of `context["form"]`."""
-    form = context["form"]
-    form.fields = deepcopy(dict(form.fields))  # the forms of a class share theirs
-    for field in form.fields.values():
+    for bound in context["form"]:
+        bound.field = copy(bound.field)  # the forms of a class share theirs
+        bound.field.widget = whole = deepcopy(bound.field.widget)
         # The classes of a MultiWidget would replace those of its parts.
-        for widget in getattr(field.widget, "widgets", [field.widget]):
+        for widget in getattr(whole, "widgets", [whole]):
             widget.attrs["class"] = " ".join(_classes_of(widget))
     context |= model_admin.admin_site.each_context(request) | {
         "opts": model_admin.opts,

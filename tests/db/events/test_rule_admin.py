@@ -110,6 +110,7 @@ def test_what_the_owner_may_not_save_an_operator_may_not_either(
     rule = make_rule(ada)
     answer = operator.post(edit_page(rule), filled(operator.get(edit_page(rule)), **wrong))
     assert (answer.status_code, list(answer.context["form"].errors)) == (200, [field])
+    assert "border" in answer.context["form"]["title"].field.widget.attrs["class"]  # the admin's style
     assert Rule.objects.get().version == 1
 
 
