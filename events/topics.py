@@ -109,7 +109,7 @@ def create(form: TopicForm) -> Topic:
 
 def change(form: TopicForm) -> Topic:
     """Save the valid form of a topic, as its next version."""
-    topic = form.instance
+    topic: Topic = form.instance
     topic.version = F("version") + 1
     topic.save()
     topic.refresh_from_db(fields=["version"])
