@@ -96,7 +96,7 @@ class TopicEvent(BaseModel):
     id: UUID
     type: str
     state: str = Field(description="As of the event.")
-    audience: int | None = Field(description="How many were subscribed; null until handling begins.")
+    audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
     reached: int = Field(description="How many of these had a channel that works.")
     received: Instant
@@ -174,7 +174,8 @@ def list_topic_events(
     limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
 ) -> HttpResponse:
     """Newest first, with how many subscribers each has been told to."""
-    return paging.answer_page(_own(request, slug).events.defer("data"), request, cursor, limit, _told)
+    found = _own(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
+    return paging.answer_page(found, request, cursor, limit, _told)
 
 
 @router.get(
@@ -245,9 +246,9 @@ def _told(event: Event) -> dict[str, Any]:
         "id": str(event.key),
         "type": event.type,
         "state": event.state,
-        "audience": event.audience,
-        "told": event.told,
-        "reached": event.reached,
+        "audience": event.batch and event.batch.size,
+        "told": event.batch.told if event.batch else 0,
+        "reached": event.batch.reached if event.batch else 0,
         "received": written(event.created_at),
     }
 

@@ -80,7 +80,7 @@ class EventDocument(BaseModel):
     hops: int
     data: dict[str, Any]
     topic: str | None = Field(description="The slug of the topic whose subscribers get it.")
-    audience: int | None = Field(description="How many were subscribed; null until handling begins.")
+    audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
     reached: int = Field(description="How many of these had a channel that works.")
     state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
@@ -91,7 +91,7 @@ class EventDocument(BaseModel):
 
 
 def document(event: Event) -> dict[str, Any]:
-    """Its effects must be prefetched with their rules and digests, and its topic be selected."""
+    """Its effects must be prefetched with their rules and digests, its topic and its batch be selected."""
     return {
         "id": str(event.key),
         "type": event.type,
@@ -101,9 +101,9 @@ def document(event: Event) -> dict[str, Any]:
         "hops": event.hops,
         "data": event.data,
         "topic": event.topic and event.topic.slug,
-        "audience": event.audience,
-        "told": event.told,
-        "reached": event.reached,
+        "audience": event.batch and event.batch.size,
+        "told": event.batch.told if event.batch else 0,
+        "reached": event.batch.reached if event.batch else 0,
         "state": event.state,
         "reason": reason(event.reason_code, event.reason_params),
         "tries": event.tries,

@@ -417,7 +417,7 @@ class Topic(TypedDict):
 
 
 class TopicEvent(TypedDict):
-    """Of an `audience` (None until handling begins), how many have been `told`; of these, who had a channel."""
+    """Of an `audience` (None until telling begins), how many have been `told`; of these, who had a channel."""
 
     id: str
     type: str

@@ -12,7 +12,7 @@ from events.models import Event, Subscription, Topic
 from notifications.models import Channel
 from people.models import User
 from tests.db.api.conftest import Api
-from tests.db.events.test_fan_out import handle, make_readers, make_topic, publish, subscribe
+from tests.db.jobs.test_batches import handle, make_readers, make_topic, publish, subscribe
 from tests.make import happen, make_channel, make_user
 
 pytestmark = pytest.mark.django_db

@@ -52,7 +52,7 @@ def test_beat_logs_them_once_a_minute(caplog: pytest.LogCaptureFixture, monkeypa
     log = BeatLog(logging.getLogger("beat"))
     log.write_summary()
     assert [record.levelname for record in caplog.records if "-Q deliveries,events,bulk" in record.message] == ["ERROR"]
-    served_queues.announce(["deliveries", "events", "bulk", "maintenance"])
+    served_queues.announce(["deliveries", "events", "jobs", "bulk", "maintenance"])
     caplog.clear()
     log.write_summary()
     assert "-Q" not in caplog.text
