@@ -296,7 +296,6 @@ class Event(TypedDict):
     topic: str | None
     audience: int | None
     told: int
-    reached: int
     state: str
     reason: Reason
     tries: int
@@ -424,7 +423,6 @@ class TopicEvent(TypedDict):
     state: str
     audience: int | None
     told: int
-    reached: int
     received: str
 
 
