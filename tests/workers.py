@@ -15,7 +15,15 @@ if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives whole files to a worker, and the browser lane as one: its tests share processes."""
+    """Gives whole files to a worker, and the browser lane as one: its tests share processes.
+
+    The last worker begins at the end, with the lanes that start no processes: it computes while the others wait.
+    """
+
+    def _assign_work_unit(self, node: Any) -> None:
+        if node is self.nodes[-1]:
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
