@@ -8,10 +8,27 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["CARILLON_VAR"] = f"{os.environ.get('CARILLON_VAR') or 'var/test'}-{_worker}"
+
+
+_LANES = ("process", "browser", "db", "unit")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slowest first, for a long test at the end leaves the other cores idle.
+
+    By itself pytest-django runs tests of transactions after all others of the database, and then those without one.
+    """
+
+    def place(item: pytest.Item) -> tuple[int, bool]:
+        return _LANES.index(item.nodeid.split("/")[1]), item.get_closest_marker("django_db") is not None
+
+    items.sort(key=place)
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
