@@ -8,7 +8,9 @@ class SchedulesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from schedules import mirror
+        from jobs import kinds
+        from schedules import job_kinds, mirror
 
+        kinds.PACKAGES.append(job_kinds.__name__)
         post_delete.connect(mirror.delete, sender="schedules.Schedule")
         post_migrate.connect(mirror.create_indexes, sender=self)
