@@ -86,24 +86,40 @@ class Draft:
     local_time: bool = False
 
 
+def draft_of(schedule: Schedule) -> Draft:
+    """The draft that changes nothing of a schedule."""
+    stored = {name: getattr(schedule, name) for name in _OF_A_DRAFT}
+    return Draft(**stored, channels=schedule.ordered_channels(), in_order=bool(schedule.channel_order))
+
+
+def room(user: User) -> int:
+    """How many schedules this person may still make."""
+    most: int = settings.MOST_SCHEDULES
+    return most - Schedule.objects.filter(user=user, deleted_at=None).count()
+
+
 def limit_reached(user: User) -> bool:
     """Whether this person has as many schedules as one may have."""
-    most: int = settings.MOST_SCHEDULES
-    return Schedule.objects.filter(user=user, deleted_at=None).count() >= most
+    return room(user) <= 0
 
 
 def create(
-    user: User, draft: Draft, now: datetime, schedule_id: UUID | None = None, by: User | None = None
+    user: User,
+    draft: Draft,
+    now: datetime,
+    schedule_id: UUID | None = None,
+    by: User | None = None,
+    made_by: Schedule | None = None,
 ) -> Schedule:
     """Create a schedule of `user`, whose time zone becomes theirs if they have none.
 
     The caller's transaction holds the person's lock. Raises IntegrityError if `schedule_id`, the id from a form, exists
-    already.
+    already. `made_by` is the reminder whose job makes it, if one does.
     """
-    schedule = Schedule(user=user, id=schedule_id or uuid7())
+    schedule = Schedule(user=user, id=schedule_id or uuid7(), made_by=made_by)
     _apply(schedule, draft)
     set_next_slot(schedule, now)
-    insert(schedule, draft.channels, _event(schedule, What.CREATED, now, by or user))
+    insert(schedule, draft.channels, _event(schedule, What.CREATED, now, None if made_by else by or user))
     if not user.time_zone:
         user.time_zone = schedule.time_zone
         user.save(update_fields=["time_zone"])

@@ -113,7 +113,7 @@ def of_person(user_id: int, start: datetime, end: datetime) -> dict[str, Any]:
 
 
 def of_everybody(start: datetime, end: datetime) -> dict[str, Any]:
-    """The newest 100,000 deliveries and slots from `start` to `end`, and the dead letters that wait. Three statements."""
+    """The newest 100,000 deliveries and slots from `start` to `end`, and the waiting dead letters. Three statements."""
     values = {"first": first_of(start), "last": first_of(end), "most": MOST_OF_ALL}
     [deliveries] = _read(_DELIVERIES, values)
     [lateness] = _read(_LATENESS, values)
