@@ -19,8 +19,11 @@ from notifications.net.http import NotSent, Unanswered
 log = logging.getLogger(__name__)
 
 
-def look(kind: JobKind, ask: Ask) -> Found | Later | Refused:
-    """Return what the source says, or why it says nothing. Raises what is a bug of the kind."""
+def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True) -> Found | Later | Refused:
+    """Return what the source says, or why it says nothing. Raises what is a bug of the kind.
+
+    `deadline`: seconds, if fewer than the kind allows; without `keep`, the answer is not kept for other looks.
+    """
     key = _key(kind, ask)
     known = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
     if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(
@@ -28,7 +31,8 @@ def look(kind: JobKind, ask: Ask) -> Found | Later | Refused:
     ):
         return Found(known.value)
     lend_connection()
-    fetch = Fetch(kind.deadline, known.etag, known.modified) if known is not None else Fetch(kind.deadline)
+    seconds = kind.deadline if deadline is None else min(deadline, kind.deadline)
+    fetch = Fetch(seconds, known.etag, known.modified) if known is not None else Fetch(seconds)
     try:
         found = kind.look(ask, fetch)
     except NotModified:
@@ -40,7 +44,7 @@ def look(kind: JobKind, ask: Ask) -> Found | Later | Refused:
         return Refused(failure.reason) if failure.refused else Later(failure.reason)
     except Unanswered as failure:
         return Later(failure.reason)
-    if isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
+    if keep and isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
         _keep(key, found, fetch)
     return found
 

@@ -19,6 +19,7 @@ class Code(Codes):
     TOO_LARGE = "source-too-large", "{service} answered more than {most:bytes}."
     COMPRESSED = "source-compressed", "{service} answered in a compression that was not asked for ({encoding})."
     MOVED_TOO_OFTEN = "source-moved", "{service} redirects more than {most} times."
+    TOO_OFTEN = "looked-too-often", "You looked {most} times within a minute, which is the limit. Wait a minute."
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"
     SWITCHED_OFF = "job-of-inactive", "The account was switched off."

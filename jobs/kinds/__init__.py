@@ -42,6 +42,17 @@ def find(name: str) -> JobKind | None:
     return _found().get(name)
 
 
+def summary(name: str, payload: object) -> str:
+    """Return one line that says what is looked at, also for a damaged payload: "commits of ada"."""
+    kind = find(name)
+    if kind is None:
+        return f"{name}, which is not available here"
+    try:
+        return kind.summary(payload if isinstance(payload, dict) else {})
+    except Exception:  # a damaged row must not fail whole pages
+        return kind.label
+
+
 def label(name: str) -> str:
     """Return what people call this kind; the name itself where there is none."""
     kind = find(name)
