@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from common.postgres import column
+from common.uuid7 import first_of
 from jobs import words
 from jobs.models import Job
 from work.models import DEAD_LETTERS
+
+
+_AT_ONCE = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +76,5 @@ def _outcome(job: Job) -> str:
         return "dropped"
     if job.reason_code:
         return "retrying"
-    return "spread" if job.available_at > job.slot and not job.tries else "waiting"
+    # Recorded late, it is due at once.
+    return "spread" if job.id < first_of(job.available_at - _AT_ONCE) else "waiting"

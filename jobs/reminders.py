@@ -1,4 +1,4 @@
-"""What a change of a reminder does to its jobs and to what they remember. Call these in the transaction of the change."""
+"""What a change of a reminder does to its jobs and to what they remember, in the transaction of the change."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from api.notifications.document import Length, lengths
 from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import ScheduleBody
+from api.schedules.job import LookDocument, look_document
 from notifications import text
 from notifications.models import Notification
 from notifications.web import text_preview
@@ -57,6 +58,7 @@ class SlotDocument(BaseModel):
     batch_id: UUID | None
     notification_id: UUID | None
     notification_outcome: str | None
+    look: LookDocument | None = Field(description="What its job looked at, if it had one.")
 
 
 class Upcoming(BaseModel):
@@ -72,7 +74,7 @@ class Explanation(BaseModel):
 
 
 class OccurrenceDocument(BaseModel):
-    """The record of one slot. `id` is the batch of what it sent."""
+    """The record of one slot. `id` is the batch of what it sent. What its job found is in `explain`."""
 
     id: UUID
     slot: Instant
@@ -202,4 +204,5 @@ def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, A
         "batch_id": slot.batch_id and str(slot.batch_id),
         "notification_id": notification and str(notification.id),
         "notification_outcome": notification and notification.outcome,
+        "look": look_document(slot.look),
     }

@@ -187,7 +187,7 @@ class JobForm(forms.Form):
     def typed_schedule(self) -> Schedule:
         """What a form without `job_errors` would look at, not saved."""
         cleaned = self.cleaned_data
-        zone = cleaned["time_zone"] if "time_zone" not in self.errors else self._user.zone.key
+        zone = cleaned.get("time_zone") or self._user.zone.key
         return Schedule(title=cleaned["title"], body=cleaned["body"], time_zone=zone, **self.job_draft())
 
     def _offer_connections(self, job: JobKind) -> None:
