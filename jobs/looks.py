@@ -13,7 +13,6 @@ from jobs import words
 from jobs.models import Job
 from work.models import DEAD_LETTERS
 
-
 _AT_ONCE = timedelta(seconds=1)
 
 

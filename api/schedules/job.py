@@ -133,7 +133,9 @@ def document(schedule: Schedule) -> dict[str, Any] | None:
 
 
 def look_document(look: Look | None) -> dict[str, Any] | None:
-    return look and {
+    if look is None:
+        return None
+    return {
         "kind": look.kind,
         "outcome": look.outcome,
         "code": look.reason_code,

@@ -133,6 +133,11 @@ def _kind(kind: JobKind) -> dict[str, Any]:
     }
 
 
+def _values(field: forms.Field) -> list[str] | None:
+    choices: Any = getattr(field, "choices", None)
+    return None if choices is None else [str(value) for value, _ in choices]
+
+
 def _field(name: str, field: forms.Field) -> dict[str, Any]:
     initial = field.initial() if callable(field.initial) else field.initial
     return {
@@ -142,5 +147,5 @@ def _field(name: str, field: forms.Field) -> dict[str, Any]:
         "type": next((named for kind, named in _TYPES if isinstance(field, kind)), "text"),
         "required": field.required,
         "default": False if initial is None and isinstance(field, forms.BooleanField) else initial,
-        "choices": [str(value) for value, _ in field.choices] if isinstance(field, forms.ChoiceField) else None,
+        "choices": _values(field),
     }

@@ -16,6 +16,9 @@ PACKAGES = [__name__]
 """Apps above this one, whose kinds need what stands there, add a package of theirs in `AppConfig.ready`."""
 
 
+_LONGEST_SUMMARY = 200
+
+
 @cache
 def _found() -> dict[str, JobKind]:
     kinds = []
@@ -48,7 +51,7 @@ def summary(name: str, payload: object) -> str:
     if kind is None:
         return f"{name}, which is not available here"
     try:
-        return kind.summary(payload if isinstance(payload, dict) else {})
+        return kind.summary(payload if isinstance(payload, dict) else {})[:_LONGEST_SUMMARY]
     except Exception:  # a damaged row must not fail whole pages
         return kind.label
 

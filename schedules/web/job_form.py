@@ -29,7 +29,7 @@ _TEXTS = ("title", "body")
 
 def _choices() -> list[tuple[str, Any]]:
     offered = [(kind.name, kind.label) for kind in kinds.all()]
-    return [("", "Always")] + ([("Look first", offered)] if offered else [])
+    return [("", "Always")] + ([("Only after a look at", offered)] if offered else [])
 
 
 class KindField(forms.ChoiceField):
@@ -45,11 +45,12 @@ class KindField(forms.ChoiceField):
 
 
 class JobForm(forms.Form):
-    """`job` is the chosen kind, None for none or an unknown one; `question` is its form, with the names of `PREFIX`."""
+    """`job` is the chosen kind, None for none or an unknown one; `question` is its form, with the names of `PREFIX`.
+
+    `job_shown` of the data names the kind whose fields the page had: those of another one were not filled in.
+    """
 
     job_kind = KindField()
-    # The kind whose fields the page showed: those of another one were not filled in.
-    job_shown = forms.CharField(required=False, widget=forms.HiddenInput)
     connection = forms.UUIDField(
         label="Connection",
         required=False,
@@ -105,9 +106,10 @@ class JobForm(forms.Form):
         initial = None
         if schedule is not None and stored == name:
             initial = initial_of(self.job, schedule.job_payload)
-            self.initial |= {one: getattr(schedule, one) for one in ("on_error", "errors_allowed")}
-            self.initial["connection"] = schedule.connection_id
-        self.initial |= {"job_kind": name, "job_shown": name}
+            self.initial.update(
+                connection=schedule.connection_id, on_error=schedule.on_error, errors_allowed=schedule.errors_allowed
+            )
+        self.initial["job_kind"] = name
         self.question = self.job.form(self.data if self._shown else None, prefix=PREFIX, initial=initial)
         if self.job.connection:
             self._offer_connections(self.job)
@@ -119,8 +121,7 @@ class JobForm(forms.Form):
             return
         # Without calling the addresses: that is for “Look now”, and this may be in a transaction.
         address_checks.are_valid(self._user.pk, self.question, look=False)
-        assert self._errors is not None  # noqa: S101 - just cleaned
-        self._errors |= {f"{PREFIX}-{name}": errors for name, errors in self.question.errors.items()}
+        self.errors.update({f"{PREFIX}-{name}": errors for name, errors in self.question.errors.items()})
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -28,6 +28,7 @@ class Sample(JobKind):
     label = "Sample"
     about = "Says what its payload says."
     form = SampleForm
+    example: ClassVar = {"value": "seven"}
     placeholders: ClassVar = {"value": "7"}
     title, body = "It is {value}", "The sample is {value}."
 
