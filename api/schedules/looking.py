@@ -24,8 +24,8 @@ from schedules import look_now
 from schedules.firing import fire
 from schedules.models import Schedule
 
-router = Router(tags=["schedules"], auth=Bearer("schedules"))
-kinds_router = Router(tags=["schedules"], auth=Bearer("schedules"))
+router = Router(tags=["jobs"], auth=Bearer("schedules"))
+kinds_router = Router(tags=["jobs"], auth=Bearer("schedules"))
 
 _TYPES: list[tuple[type[forms.Field], str]] = [
     (forms.BooleanField, "boolean"),
