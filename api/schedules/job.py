@@ -19,7 +19,7 @@ from schedules.web.job_form import PREFIX, JobForm, initial_of
 
 _EXAMPLE: Any = {
     "kind": "web_value",
-    "payload": {"url": "https://example.org/price.json"},
+    "payload": {"url": "https://example.org/price"},
     "connection_id": None,
     "on_error": "daily",
     "errors_allowed": 3,

@@ -94,7 +94,7 @@ def look_now_at(request: ApiRequest, body: LookBody) -> HttpResponse:
 
 @router.post("/{uuid:schedule_id}/look", response=LookedDocument, summary="Look now, as a schedule does")
 def look_now_as(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
-    """Like `look`, and it knows what the looks of this schedule have found."""
+    """Says what its job finds at this moment, as one that knows what its looks have found so far. Stores nothing."""
     schedule: Schedule = own(request, schedule_id)
     if not schedule.job_kind:
         raise conflict("This schedule looks at nothing. Give it a job first.")

@@ -53,8 +53,9 @@ def on_error(schedule: Schedule) -> str:
     """What its owner wants where it cannot look; "" if it looks at nothing."""
     if not schedule.job_kind:
         return ""
-    said = schedule.get_on_error_display()
-    return f"{said}: {schedule.errors_allowed}" if schedule.on_error == OnError.AFTER else said
+    if schedule.on_error == OnError.AFTER:
+        return f"Tell me after {schedule.errors_allowed} failures in a row"
+    return str(schedule.get_on_error_display())
 
 
 def _seconds(count: int | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import copy
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from uuid import UUID
 from django import forms
 from django.core.exceptions import ValidationError
 
+from common.edit_form import EditForm
 from jobs import kinds
 from jobs.kinds.base import JobKind
 from jobs.models import Connection
@@ -44,7 +45,7 @@ class KindField(forms.ChoiceField):
         )
 
 
-class JobForm(forms.Form):
+class JobForm(EditForm):
     """`job` is the chosen kind, None for none or an unknown one; `question` is its form, with the names of `PREFIX`.
 
     `job_shown` of the data names the kind whose fields the page had: those of another one were not filled in.
@@ -72,7 +73,6 @@ class JobForm(forms.Form):
         min_value=1,
         max_value=MOST_ERRORS_ALLOWED,
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        help_text="For “Tell me after several failures in a row”.",
         error_messages=dict.fromkeys(
             ("invalid", "min_value", "max_value"),
             f"Enter a whole number from 1 to {MOST_ERRORS_ALLOWED}, such as 3.",
@@ -179,11 +179,20 @@ class JobForm(forms.Form):
             found.append(f"{label}: {said}" if label else said)
         return found
 
-    def suggested_texts(self) -> dict[str, str]:
-        """The texts of the chosen kind, for each field that is empty or still has those of another kind."""
+    def show_errors_of(self, names: Collection[str]) -> None:
+        """As `EditForm` does; the kind's form shows its own."""
+        super().show_errors_of(names)
+        if self.question is not None and not any(name.startswith(f"{PREFIX}-") for name in names):
+            self.question.errors.clear()
+
+    def suggestions(self) -> dict[str, str]:
+        """Values for what is not filled in: the texts of the chosen kind, also in place of those of another kind."""
         typed = {name: str(self.data.get(name, "")).replace("\r\n", "\n").strip() for name in _TEXTS}
         free = [name for name in _TEXTS if typed[name] in {"", *(getattr(kind, name) for kind in kinds.all())}]
-        return {name: getattr(self.job, name, "") for name in free}
+        unset = {name: str(self.fields[name].initial) for name in ("on_error", "errors_allowed")}
+        return {name: getattr(self.job, name, "") for name in free} | {
+            name: value for name, value in unset.items() if not self.data.get(name)
+        }
 
     def typed_schedule(self) -> Schedule:
         """What a form without `job_errors` would look at, not saved."""

@@ -24,7 +24,7 @@ def choose(request: PersonRequest) -> HttpResponse:
     """Show the fields of the chosen kind. What was typed stays."""
     form, schedule = _form(request)
     form.show_errors_of(())
-    for name, suggested in form.suggested_texts().items():
+    for name, suggested in form.suggestions().items():
         form.retype(name, suggested)
     return render(request, "schedules/form.html", {"form": form, "schedule": schedule})
 

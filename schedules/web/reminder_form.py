@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from common.edit_form import EditForm, SharedFields
+from common.edit_form import SharedFields
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.web.channels_form import ChannelsForm
@@ -27,7 +27,7 @@ from schedules.web.timing_form import TimingForm, typed
 _PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spread", "stale_after")
 
 
-class ReminderForm(EditForm, ChannelsForm, JobForm, LateForm, TimingForm):
+class ReminderForm(JobForm, ChannelsForm, LateForm, TimingForm):
     title = TitleField(check=text.check, example="Water the plants")
     body = BodyField(
         check=text.check,
