@@ -215,6 +215,12 @@ class Schedule(models.Model):
         return kinds.summary(self.job_kind, self.job_payload) if self.job_kind else ""
 
     @property
+    def speaks(self) -> bool:
+        """Whether it may say something, so that it needs a channel."""
+        kind = kinds.find(self.job_kind) if self.job_kind else None
+        return kind is None or kind.speaks
+
+    @property
     def when(self) -> str:
         """The rule in plain English, also if it is unreadable, so that no page fails."""
         try:

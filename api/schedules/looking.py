@@ -20,6 +20,7 @@ from jobs import kinds
 from jobs.kinds.base import JobKind
 from jobs.look_now import Looked
 from jobs.reasons import Code
+from jobs.recording import queue_of
 from schedules import look_now
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -122,7 +123,7 @@ def _kind(kind: JobKind) -> dict[str, Any]:
         "name": kind.name,
         "label": kind.label,
         "about": kind.about,
-        "queue": kind.queue,
+        "queue": queue_of(kind.name),
         "connection": kind.connection,
         "needs_connection": bool(kind.connection) and kind.needs_connection,
         "speaks": kind.speaks,

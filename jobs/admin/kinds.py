@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from common.admin import columns
 from common.postgres import query
 from jobs import kinds
+from jobs.recording import queue_of
 
 _COUNTED = 10_000
 
@@ -34,7 +35,7 @@ def screen(request: HttpRequest) -> HttpResponse:
     if not may_see(request):
         raise PermissionDenied
     counts = {(row.kind, row.queue): row for row in query(_COUNTS, {"most": _COUNTED})}
-    known = {(kind.name, kind.queue): kind.connection or columns.NONE for kind in kinds.all()}
+    known = {(kind.name, queue_of(kind.name)): kind.connection or columns.NONE for kind in kinds.all()}
     rows = []
     for name, queue in [*known, *sorted(counts.keys() - known.keys())]:
         count = counts.get((name, queue))

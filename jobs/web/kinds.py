@@ -8,10 +8,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from jobs import kinds
+from jobs.recording import queue_of
 from people.requests import PersonRequest
 
 
 @login_required
 @require_safe
 def kind_list(request: PersonRequest) -> HttpResponse:
-    return render(request, "jobs/kinds.html", {"kinds": kinds.all()})
+    return render(request, "jobs/kinds.html", {"kinds": [(kind, queue_of(kind.name)) for kind in kinds.all()]})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django_celery_results.models import TaskResult
 from pytest_django import Settings
@@ -33,6 +35,14 @@ def sample_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     kinds._found.cache_clear()
     yield
     kinds._found.cache_clear()
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """What is written within is rolled back: the next row of a table of cases begins where this one did."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @dataclass
