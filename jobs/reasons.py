@@ -18,6 +18,7 @@ class Code(Codes):
     REFUSED = "source-refused", "{service} refused the connection's secret (HTTP {status}). Enter it again."
     TOO_LARGE = "source-too-large", "{service} answered more than {most:bytes}."
     COMPRESSED = "source-compressed", "{service} answered in a compression that was not asked for ({encoding})."
+    NO_CALENDAR = "no-calendar", "This address answers with something else than an iCalendar file. Check the address."
     MOVED_TOO_OFTEN = "source-moved", "{service} redirects more than {most} times."
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"

@@ -29,6 +29,7 @@ from work.reasons import Reason
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 
+
 class WebhookForm(forms.Form):
     """The address, a secret if the receiver already has one, and more headers."""
 
