@@ -20,7 +20,8 @@ from work.reasons import Reason
 class Failing:
     """What its person wants where a look fails, and how the reminder has failed lately; see `Memory`.
 
-    `connection_since`: since when its connection fails, None while it works.
+    `connection_since`: since when its connection fails, None while it works. `connection_version`: that of the secrets
+    that it looks with.
     """
 
     on_error: str
@@ -30,6 +31,7 @@ class Failing:
     since: datetime | None
     told_at: datetime | None
     connection_since: datetime | None
+    connection_version: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ class Code(Codes):
     NO_KIND = "no-job-kind", "There is no kind of job “{kind}”."
     UNREADABLE_PAYLOAD = "unreadable-payload", "What is stored of its question cannot be read: {problem}"
     NO_CONNECTION = "no-connection", "Its connection was removed. Choose another one."
+    NO_CONNECTION_KIND = "no-connection-kind", "There is no kind of connection “{kind}”."
     CONNECTION_DISABLED = "connection-disabled", "Its connection “{label}” is disabled: {why}"
     CONNECTION_UNREADABLE = "connection-unreadable", "The secrets of its connection cannot be read. Enter them again."
     NOT_FOUND = "source-not-found", "{service} has nothing at this address (HTTP {status})."
