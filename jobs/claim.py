@@ -20,8 +20,7 @@ from work.reasons import Reason
 class Failing:
     """What its person wants where a look fails, and how the reminder has failed lately; see `Memory`.
 
-    `connection_since`: since when its connection fails, None while it works. `connection_version`: that of the secrets
-    that it looks with.
+    `connection_since`: since when its connection fails, None while it works.
     """
 
     on_error: str
@@ -31,7 +30,6 @@ class Failing:
     since: datetime | None
     told_at: datetime | None
     connection_since: datetime | None
-    connection_version: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,7 @@ def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
             claim, f"works again {claim.failing.since}", words.works_again(claim.send_as.title, _page(claim))
         )
         wakes += owner_notices.record([notice], claim.claimed_at)
-    if claim.failing.connection_since is not None and claim.source is not None:
+    if claim.failing.connection_since is not None:
         _connection(claim).note_success()
     if decision.effect is not None:
         decision.effect()
@@ -97,15 +97,16 @@ def _fail(claim: Claim, reason: Reason, disconnect: bool, anyway: Say | None) ->
         wakes += owner_notices.record([_notice(claim, f"failed {told_at:%Y-%m-%d}", text_)], claim.claimed_at)
     since = failing.since or claim.claimed_at
     _remember(claim, KEEP, failures=failing.failures + 1, since=since, told_at=told_at)
-    if claim.source is not None:
-        _connection(claim).note_failure(reason, disconnect)
+    _connection(claim).note_failure(reason, disconnect)
     publish_after_commit(wakes)
     fault_points.reach("recorded")
 
 
 def _connection(claim: Claim) -> ConnectionQuerySet:
-    """None where its person has entered other secrets meanwhile: what this look met says nothing of them."""
-    return Connection.objects.filter(id=claim.source and claim.source.id, version=claim.failing.connection_version)
+    """Its connection; none where its person has entered other secrets meanwhile, of which this look says nothing."""
+    if claim.source is None:
+        return Connection.objects.none()
+    return Connection.objects.filter(id=claim.source.id, version=claim.source.version)
 
 
 def _is_to_tell(claim: Claim) -> bool:

@@ -72,7 +72,6 @@ class LookKind(Kind[Claim]):
                 since=row.failing_since,
                 told_at=row.told_at,
                 connection_since=row.connection_failing,
-                connection_version=row.source_version,
             ),
         )
 
@@ -125,7 +124,8 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
         secrets = encryption.unseal_secrets(row.sealed_secrets, row.connection_id)
     except encryption.Unreadable:
         return None, Reason(Code.CONNECTION_UNREADABLE)
-    return Source(id=row.source_id, label=row.label, address=dict(json.loads(row.address)), secrets=secrets), None
+    address = dict(json.loads(row.address))
+    return Source(id=row.source_id, label=row.label, address=address, secrets=secrets, version=row.source_version), None
 
 
 JOB = LookKind()

@@ -44,7 +44,7 @@ class GitHubForm(forms.Form):
         label="Token",
         max_length=300,
         help_text="Make one on GitHub, under Settings, Developer settings, Personal access tokens. "
-        "It needs no permission; read:user counts your private contributions too.",
+        "It needs no permission. Private contributions count if your profile shows them.",
         error_messages={"required": "Enter a token of GitHub, such as ghp_…"},
     )
 

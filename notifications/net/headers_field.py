@@ -23,13 +23,16 @@ class HeadersField(forms.CharField):
     """Headers, one per line; its value are the headers by name. They often hold a token."""
 
     def __init__(self, **options: Any) -> None:
-        options = {
-            "label": "Headers",
-            "required": False,
-            "max_length": 8000,
-            "widget": forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"}),
-            "error_messages": {"max_length": "The headers have at most %(limit_value)d characters in all."},
-        } | options
+        options = (
+            dict[str, Any](
+                label="Headers",
+                required=False,
+                max_length=8000,
+                widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"}),
+                error_messages={"max_length": "The headers have at most %(limit_value)d characters in all."},
+            )
+            | options
+        )
         super().__init__(**options)
 
     def clean(self, value: Any) -> Any:
