@@ -20,6 +20,7 @@ _PATTERNS = [
         rf"\1{_HIDDEN}",
     ),
     (re.compile(r"whsec_[\w+/=]+"), f"whsec_{_HIDDEN}"),
+    (re.compile(r"\b(gh[pousr]_|github_pat_)\w{20,}"), rf"\1{_HIDDEN}"),
     (re.compile(r"(?<=bot)\d+:[\w-]{20,}|\b\d{5,}:[\w-]{30,}"), _HIDDEN),
     (re.compile(r"(?i)(/api/webhooks/\d+/)[\w-]+"), rf"\1{_HIDDEN}"),
     (re.compile(r"(?i)(/services/)[\w/]{9,}"), rf"\1{_HIDDEN}"),

@@ -37,8 +37,9 @@ class LookKind(Kind[Claim]):
        d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
        p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
        p.quiet_until,
-       c.id AS source_id, c.label, c.address::text AS address, c.sealed_secrets, c.removed_at, c.disabled_at,
-       c.disabled_code, c.disabled_params::text AS disabled_params, c.failing_since AS connection_failing,
+       c.id AS source_id, c.version AS source_version, c.label, c.address::text AS address, c.sealed_secrets,
+       c.removed_at, c.disabled_at, c.failing_code, c.failing_params::text AS failing_params,
+       c.failing_since AS connection_failing,
        m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at"""
     joins = """
   JOIN people_user p ON p.id = d.user_id
@@ -119,12 +120,13 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
     connection = Connection(
         id=row.source_id,
         label=row.label,
+        version=row.source_version,
         address=json.loads(row.address),
         sealed_secrets=row.sealed_secrets,
         removed_at=row.removed_at,
         disabled_at=row.disabled_at,
-        disabled_code=row.disabled_code,
-        disabled_params=json.loads(row.disabled_params),
+        failing_code=row.failing_code,
+        failing_params=json.loads(row.failing_params),
     )
     opened = open_connection(connection)
     return (None, opened) if isinstance(opened, Reason) else (opened, None)

@@ -14,10 +14,16 @@ def open_connection(connection: Connection) -> Source | Reason:
     if connection.removed_at is not None:
         return Reason(Code.NO_CONNECTION)
     if connection.disabled_at is not None:
-        why = Reason(connection.disabled_code, **connection.disabled_params)
+        why = Reason(connection.failing_code, **connection.failing_params)
         return Reason(Code.CONNECTION_DISABLED, label=connection.label, why=why)
     try:
-        secrets = connection.secrets()
+        there = connection.destination()
     except encryption.Unreadable:
         return Reason(Code.CONNECTION_UNREADABLE)
-    return Source(id=connection.id, label=connection.label, address=dict(connection.address), secrets=secrets)
+    return Source(
+        id=connection.id,
+        label=connection.label,
+        address=there.address,
+        secrets=there.secrets,
+        version=connection.version,
+    )

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from jobs import kinds
+from jobs import connections, kinds
 from jobs.recording import queue_of
 from people.requests import PersonRequest
 
@@ -15,4 +15,5 @@ from people.requests import PersonRequest
 @login_required
 @require_safe
 def kind_list(request: PersonRequest) -> HttpResponse:
-    return render(request, "jobs/kinds.html", {"kinds": [(kind, queue_of(kind.name)) for kind in kinds.all()]})
+    listed = [(kind, queue_of(kind.name), connections.find(kind.connection)) for kind in kinds.all()]
+    return render(request, "jobs/kinds.html", {"kinds": listed})

@@ -250,7 +250,7 @@ def test_look_now_is_limited(browser: Client, inbox: Channel) -> None:
 def test_look_now_through_a_disabled_or_unreadable_connection_says_so(
     browser: Client, ada: User, inbox: Channel
 ) -> None:
-    disabled = connect(ada, disabled_at=NOON, disabled_code="sample-away")
+    disabled = connect(ada, disabled_at=NOON, failing_code="sample-away")
     unreadable = connect(ada, sealed_secrets="broken")
     codes = [
         look(browser, linked(inbox, connection=str(one.id)))["looked"].reason.code for one in (disabled, unreadable)
