@@ -74,7 +74,7 @@ def kill_workers(scene: Scene) -> None:
     scene.rng.shuffle(orders)
     for point, order in orders:
         cluster.order("worker", point, order)
-        _wait_for(lambda point=point: not cluster.is_ordered("worker", point))  # type: ignore[misc]
+        _wait_for(lambda point=point: not cluster.is_ordered("worker", point), 30.0)  # type: ignore[misc]
     for _ in scene.moments(every=1.0):
         worker = scene.rng.choice(cluster.workers)
         pool = cluster.pool_of(worker)
