@@ -162,6 +162,7 @@ class WebValue(AddressKind):
     about = "Watches a price, a number or a text of a page or an API, or whether it can be reached."
     position = 20
     form = WebValueForm
+    example: ClassVar = {"url": "https://example.org/offers", "expression": ".price"}
     placeholders: ClassVar = {
         "value": "89.90 €",
         "previous": "99.90 €",
