@@ -152,12 +152,10 @@ def _mutate(mutation: str) -> None:
             record = ledger.record
             ledger.record = lambda user_id, envelopes: record(user_id, [replace(one, key=uuid7()) for one in envelopes])
         case "no-lease-id":
-            pull._LEASES = _without(_without(pull._LEASES, "d.lease_token AS", "asked.token AS"), _LEASE_ID, "")
+            fence = " AND d.lease_token = asked.token AND d.lease_until > now()"
+            pull._LEASES = _without(_without(pull._LEASES, "d.lease_token AS", "asked.token AS"), fence, "")
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")
-
-
-_LEASE_ID = " AND d.lease_token = asked.token AND d.lease_until > now()"
 
 
 def _wake_before_commit() -> None:

@@ -86,7 +86,7 @@ class Row:
 
 
 def unfinished(expected: int) -> int:
-    """How many have not come to an end: deliveries, those included that are not even recorded, and all others."""
+    """How many have not come to an end: deliveries, also those not recorded yet, entries, events and digests."""
     with connection.cursor() as cursor:
         cursor.execute(_OPEN)
         unsettled, recorded = cursor.fetchone()

@@ -62,7 +62,7 @@ class Workload:
     events_of: int = 4
     rate: int = 250
     least: float = 4.0
-    # that each event has
+    # of each event
     effects: ClassVar[int] = 1
 
     @property
