@@ -14,6 +14,7 @@ from bench.faults.compare import Result, compare, unfinished
 from bench.faults.publisher import Publisher
 from bench.faults.scene import Scene
 from bench.faults.workload import clear, replay_refused
+from common import postgres
 from common.postgres import persist
 from config import embedded
 from events import ledger
@@ -42,6 +43,7 @@ def run(
     directory = Path(embedded.var_dir() / f"cell-{number}")
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
+    postgres.PATIENCE = patience  # on a busy machine, PostgreSQL may still be starting when the fault is over
     clear()
     started = time.monotonic()
     with Cluster(directory, pool, cell.over_http, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
