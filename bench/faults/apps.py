@@ -40,11 +40,12 @@ def _shorten() -> None:
     from common import postgres, rate_limiter
     from events import fan_out
     from notifications.providers.webhook import Webhook
-    from work import claim, retry, wakes
+    from work import claim, decision, retry, wakes
 
     claim.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
     postgres.PATIENCE = claim.LEASE / 2
     wakes.CLAIM_WITHIN = 2.0
+    decision.SPREAD = 10.0
     fan_out.CHUNK, fan_out.PORTION = 50, claim.LEASE / 3
     # All receivers are one host, which rests after five timeouts in a row.
     rate_limiter._SCRIPT = _without(rate_limiter._SCRIPT, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from itertools import cycle
 from pathlib import Path
 
 from django.db import connection, transaction
@@ -62,11 +61,11 @@ def kill_pullers(scene: Scene) -> None:
         cluster.add(f"puller{number}", command)
     publisher.start()
     times = {"kill-group": 0, "stop-group": 0}
-    for _, order in zip(scene.moments(every=0.5), cycle(times)):
+    for order in list(times) * (20 if scene.full else 2):
         cluster.forget_taken("puller", "claimed")
         cluster.order("puller", "claimed", order)
         if not wait_for(lambda: not cluster.is_ordered("puller", "claimed")):
-            continue  # nothing is left to pull
+            break  # nothing is left to pull
         [pid] = cluster.took("puller", "claimed")
         held = _pulls(log, pid, "pulled") - _pulls(log, pid, "acked") - _pulls(log, pid, "late")
         again = {(key, attempts + 1) for key, attempts in held}
