@@ -85,6 +85,7 @@ INSTALLED_APPS = [
     "people",
     "work",
     "notifications",
+    "jobs",
     "schedules",
     "events",
     "api",
@@ -240,7 +241,7 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
 CELERY_TASK_ROUTES = ["work.kinds.route"]
-QUEUES = ["deliveries", "events", "bulk", "maintenance"]  # in use: workers must serve all of them
+QUEUES = ["deliveries", "events", "jobs", "bulk", "maintenance"]  # in use: workers must serve all of them
 CELERY_TASK_ACKS_LATE = True  # the message of a killed worker is delivered again, earlier than rescue
 CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the tries in the row stop poison messages
 CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
@@ -292,6 +293,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "prune-events": {
         "task": "events.prune",
+        "schedule": 3600.0,
+        "options": {"expire_seconds": 3600},
+    },
+    "prune-results": {
+        "task": "jobs.prune",
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
     },

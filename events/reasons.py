@@ -47,6 +47,3 @@ class Code(Codes):
     UNREADABLE_SECRET = "unreadable-secret", "The secret of this address cannot be read. Enter it again."
     UNMAPPED = "unmapped", "The expression for {field} was not used: {problem}"
     TOO_LARGE = "too-large", "Its data is {size:bytes} long; an event takes {most:bytes}. It is kept here alone."
-
-
-FORMATS["bytes"] = "{:,} bytes".format

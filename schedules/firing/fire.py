@@ -7,8 +7,9 @@ After a crash before the commit, the slots are still due; after one behind it, r
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -19,6 +20,8 @@ from django.db import transaction
 from common import fault_points, zones
 from common.postgres import blames_no_row, change, column, query
 from common.uuid7 import uuid7
+from jobs import kinds, recording
+from jobs.recording import NewJob, SendAs
 from notifications import text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
@@ -119,12 +122,9 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
     if not locked:
         return []
     channels = due.channels_of(locked)
-    plans = [_plan(schedule, now, bool(channels[schedule.id]), policy) for schedule in locked]
+    plans = [_plan(schedule, now, _has_channels(schedule, channels), policy) for schedule in locked]
     fired = _record(plans)
-    wakes = outbox.record(
-        _notification(batch_id, plan.schedule, decision.slot, channels[plan.schedule.id], now)
-        for batch_id, plan, decision in fired
-    )
+    wakes = _send([(batch_id, plan.schedule, decision.slot) for batch_id, plan, decision in fired], channels, now)
     quarantine.notify([notice for plan in plans for notice in _notices(plan)])
     return wakes
 
@@ -146,12 +146,35 @@ def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
     `batch_id` is the id of the new occurrence. Returns the deliveries to publish after the commit.
     """
     schedule = due.as_if_due(schedule_id, now)
-    channels = due.channels_of([schedule])[schedule.id]
-    reason = Occurrence.Reason.MANUAL if channels else Occurrence.Reason.NO_CHANNEL
-    decision = Decision(now, bool(channels), reason)
+    channels = due.channels_of([schedule])
+    sends = _has_channels(schedule, channels)
+    reason = Occurrence.Reason.MANUAL if sends else Occurrence.Reason.NO_CHANNEL
+    decision = Decision(now, sends, reason)
     if not _insert_occurrences([(batch_id, Plan(schedule, [decision]), decision)]) or not decision.fire:
         return []
-    return outbox.record([_notification(batch_id, schedule, now, channels, now)])
+    return _send([(batch_id, schedule, now)], channels, now)
+
+
+Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]
+"""Those (id, provider) of each schedule."""
+
+
+def _has_channels(schedule: Due, channels: Channels) -> bool:
+    """Whether it can send; one whose kind of job never speaks needs none."""
+    kind = kinds.find(schedule.job_kind) if schedule.job_kind else None
+    return bool(channels[schedule.id]) or (kind is not None and not kind.speaks)
+
+
+def _send(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime) -> list[Wake]:
+    """Record what follows from each (batch, schedule, slot): its notification, or the job that decides on it."""
+    said = [one for one in fired if not one[1].job_kind]
+    looks = [one for one in fired if one[1].job_kind]
+    wakes = outbox.record(
+        _notification(batch_id, schedule, slot, channels[schedule.id], now) for batch_id, schedule, slot in said
+    )
+    return wakes + recording.record(
+        _job(batch_id, schedule, slot, channels[schedule.id]) for batch_id, schedule, slot in looks
+    )
 
 
 def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None) -> Plan:
@@ -281,6 +304,34 @@ def _notification(
         escalate_after=schedule.escalate_after if schedule.channel_order else None,
         category=schedule.category,
         data=schedule.data,
+    )
+
+
+def _job(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]]) -> NewJob:
+    return NewJob(
+        user_id=schedule.user_id,
+        kind=schedule.job_kind,
+        payload=json.loads(schedule.job_payload or "{}"),
+        connection_id=schedule.connection_id,
+        batch_id=batch_id,
+        origin_id=schedule.id,
+        slot=slot,
+        available_at=slot + spread_of(schedule.id, slot, schedule.spread),
+        expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
+        on_error=schedule.on_error,
+        errors_allowed=schedule.errors_allowed,
+        send_as=SendAs(
+            title=schedule.title,
+            body=schedule.body,
+            channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
+            name=schedule.name,
+            time_zone=schedule.time_zone,
+            urgent=schedule.urgent,
+            in_order=bool(schedule.channel_order),
+            escalate_after=schedule.escalate_after,
+            category=schedule.category,
+            data=schedule.data,
+        ),
     )
 
 

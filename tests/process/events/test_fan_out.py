@@ -45,7 +45,14 @@ INSERT INTO events_subscription (id, topic_id, user_id, address) SELECT gen_rand
 @contextmanager
 def worker(name: str, fault_points: Path) -> Iterator[Child]:
     celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "--concurrency", "8", "--loglevel", "WARNING"]
-    celery += ["-Q", "deliveries,events,bulk,maintenance", "--without-mingle", "--without-gossip", "-n", f"{name}@%h"]
+    celery += [
+        "-Q",
+        "deliveries,events,jobs,bulk,maintenance",
+        "--without-mingle",
+        "--without-gossip",
+        "-n",
+        f"{name}@%h",
+    ]
     surroundings = environment(CARILLON_FAULT_POINTS=str(fault_points))
     child = Child(name, celery, ready_sign=".> maintenance", environment=surroundings)
     child.start()
