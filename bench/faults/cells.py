@@ -51,9 +51,10 @@ def kill_workers(scene: Scene) -> None:
     else:
         orders = [(point, order) for point in points for order in ("kill", "kill-group")]
     scene.rng.shuffle(orders)
+    orders.sort(key=lambda one: one[0] not in {"recorded", "waking", "publishing"})  # events are handled soon
     for point, order in orders:
         cluster.order("worker", point, order)
-        wait_for(lambda point=point: not cluster.is_ordered("worker", point))  # type: ignore[misc]
+        wait_for(lambda point=point: not cluster.is_ordered("worker", point), 30.0)  # type: ignore[misc]
     for _ in scene.moments(every=1.0):
         worker = scene.rng.choice(cluster.workers)
         pool = cluster.pool_of(worker)
