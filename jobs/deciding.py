@@ -26,7 +26,7 @@ from jobs.reasons import Code
 from notifications import owner_notices, text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
-from notifications.models import Notification
+from notifications.models import Channel, Notification
 from notifications.owner_notices import Notice
 from people import quiet
 from work.answers import Done, Rejected
@@ -164,10 +164,10 @@ def _say(claim: Claim, said: Say) -> list[Any]:
     as_, composed = claim.send_as, compose(claim, said)
     new = NewNotification(
         user_id=claim.user_id,
-        channels=as_.channels,
+        channels=_usable(claim.user_id) if as_.channels is None else as_.channels,
         subject=composed.subject,
         body=composed.body,
-        origin=Notification.Origin.SCHEDULE,
+        origin=Notification.Origin(as_.origin),
         batch_id=claim.batch_id,
         correlation_id=claim.correlation_id,
         origin_id=claim.origin_id,
@@ -183,6 +183,14 @@ def _say(claim: Claim, said: Say) -> list[Any]:
     wakes = outbox.record([new])
     Job.objects.filter(id=claim.id).update(notification_id=new.notification_id)
     return wakes
+
+
+def _usable(user_id: int) -> list[tuple[UUID, str]]:
+    """The channels that a person can use now."""
+    working = Channel.objects.for_messages().filter(
+        user=user_id, removed_at=None, disabled_at=None, verified_at__isnull=False
+    )
+    return list(working.order_by("id").values_list("id", "provider"))
 
 
 def _notice(claim: Claim, cause: str, said: tuple[str, str]) -> Notice:

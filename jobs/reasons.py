@@ -21,4 +21,9 @@ class Code(Codes):
     MOVED_TOO_OFTEN = "source-moved", "{service} redirects more than {most} times."
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"
+    # A batch waits, or is not told.
+    MORE_TO_TELL = "more-people", "{told} of {size} people are told; the others follow."
+    OTHERS_FIRST = "batches-first", "Other batches are being told to many people; this one follows."
+    NO_AUDIENCE = "no-audience", "There is no audience of the kind “{audience}”."
+    CANCELLED_BATCH = "cancelled-batch", "Its owner cancelled it before all of its people were told."
     SWITCHED_OFF = "job-of-inactive", "The account was switched off."

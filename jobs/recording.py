@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+
 from common.postgres import column, query
 from common.uuid7 import uuid7
 from jobs import kinds
@@ -22,13 +24,14 @@ LOOK = "jobs.look"
 class SendAs:
     """How a job's notification is sent, if it speaks: the texts with their placeholders, and the channels.
 
-    `channels` are (id, provider), in order where `in_order`; `escalate_after` is in minutes; `name` the person's;
+    `channels` are (id, provider), in order where `in_order`; None: all that the person can use when it speaks.
+    `escalate_after` is in minutes; `name` the person's;
     `time_zone` that of the times in the texts; `data` is JSON.
     """
 
     title: str
     body: str
-    channels: Sequence[tuple[UUID, str]]
+    channels: Sequence[tuple[UUID, str]] | None
     name: str
     time_zone: str
     urgent: bool = False
@@ -36,6 +39,7 @@ class SendAs:
     escalate_after: int | None = None
     category: str = ""
     data: str | None = None
+    origin: str = "schedule"
 
     def stored(self) -> str:
         return json.dumps(asdict(self), default=str)
@@ -44,7 +48,8 @@ class SendAs:
     def read(cls, stored: str) -> SendAs:
         """Raises TypeError, ValueError or KeyError for a damaged row."""
         fields: dict[str, Any] = json.loads(stored)
-        channels = [(UUID(key), str(provider)) for key, provider in fields.pop("channels")]
+        chosen = fields.pop("channels")
+        channels = None if chosen is None else [(UUID(key), str(provider)) for key, provider in chosen]
         return cls(channels=channels, **fields)
 
 
@@ -120,9 +125,9 @@ def record(jobs: Iterable[NewJob]) -> list[Wake]:
 
 
 def queue_of(name: str) -> str:
-    """The queue of a kind's jobs; the usual one for a kind that is not installed."""
+    """The queue of a kind's jobs: the operator's choice, or its own; the usual one for a kind that is not installed."""
     kind = kinds.find(name)
-    return "jobs" if kind is None else kind.queue
+    return settings.JOB_QUEUES.get(name) or ("jobs" if kind is None else kind.queue)
 
 
 def own_queue(queue: str) -> str | None:

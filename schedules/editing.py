@@ -35,7 +35,8 @@ What = ScheduleEvent.What
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
 _SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
 _JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
-_OF_A_DRAFT = (*_TIMING, *_SENDING, *_JOB, "title", "body", "category", "data")
+_AUDIENCE = ("audience", "audience_key", "local_time")
+_OF_A_DRAFT = (*_TIMING, *_SENDING, *_JOB, *_AUDIENCE, "title", "body", "category", "data")
 _OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
 
 
@@ -52,7 +53,8 @@ class Draft:
     """The validated input for a schedule. `rule` is the canonical JSON of `kind`.
 
     If `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace`, `spread` and
-    `stale_after` are in seconds. `job_kind` is what it looks at before it speaks, empty for nothing.
+    `stale_after` are in seconds. `job_kind` is what it looks at before it speaks, empty for nothing;
+    `audience` for whom it is, empty for its owner.
     """
 
     title: str
@@ -79,6 +81,9 @@ class Draft:
     connection: Connection | None = None
     on_error: OnError = OnError.DAILY
     errors_allowed: int = 3
+    audience: str = ""
+    audience_key: str = ""
+    local_time: bool = False
 
 
 def limit_reached(user: User) -> bool:

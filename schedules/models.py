@@ -87,6 +87,12 @@ class Schedule(models.Model):
         default=3, db_default=3, help_text="Failures in a row after which its owner is told."
     )
 
+    # Of staff: for whom it is instead of its owner; empty: for its owner. `local_time`: its times are those of each
+    # reader's clock, and its zone is the first one on Earth.
+    audience = models.CharField(max_length=20, blank=True, db_default="")
+    audience_key = models.CharField(max_length=64, blank=True, db_default="")
+    local_time = models.BooleanField(default=False, db_default=False)
+
     kind = models.CharField(max_length=16)
     rule = models.JSONField()
     time_zone = models.CharField(max_length=64)

@@ -38,7 +38,7 @@ def _wished() -> list[str]:
 def _shorten() -> None:
     from bench.faults.workload import WEBHOOK_DEADLINE
     from common import postgres, rate_limiter
-    from events import fan_out
+    from jobs import batch_kind
     from notifications.providers.webhook import Webhook
     from work import claim, decision, retry, wakes
 
@@ -46,7 +46,7 @@ def _shorten() -> None:
     postgres.PATIENCE = claim.LEASE / 2
     wakes.CLAIM_WITHIN = 2.0
     decision.SPREAD = 10.0
-    fan_out.CHUNK, fan_out.PORTION = 50, claim.LEASE / 3
+    batch_kind.PART, batch_kind.PORTION = 50, claim.LEASE / 3
     # All receivers are one host, which rests after five timeouts in a row.
     rate_limiter._SCRIPT = _without(rate_limiter._SCRIPT, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")
     Webhook.deadline = WEBHOOK_DEADLINE

@@ -16,6 +16,7 @@ from bench.faults.tasks import REFUSED
 from bench.faults.workload import Asked
 from events.envelope import Envelope
 from events.models import Digest, Event
+from jobs.models import Batch
 
 _ROWS = """
 SELECT n.subject, c.label, d.id::text, d.state,
@@ -86,11 +87,11 @@ class Row:
 
 
 def unfinished(expected: int) -> int:
-    """How many have not come to an end: deliveries, also those not recorded yet, entries, events and digests."""
+    """How many have not come to an end: deliveries, also those not recorded yet, and other work."""
     with connection.cursor() as cursor:
         cursor.execute(_OPEN)
         unsettled, recorded = cursor.fetchone()
-    others = sum(model.objects.filter(settled_at=None).count() for model in (Entry, Event, Digest))
+    others = sum(model.objects.filter(settled_at=None).count() for model in (Entry, Event, Batch, Digest))
     return int(unsettled + expected - recorded + others)
 
 

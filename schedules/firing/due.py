@@ -59,6 +59,9 @@ class Due(NamedTuple):
     connection_id: UUID | None
     on_error: str
     errors_allowed: int
+    audience: str
+    audience_key: str
+    local_time: bool
     settled: list[datetime]
 
     def slots(self) -> Slots:
@@ -93,7 +96,7 @@ SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
        u.quiet_until, u.time_zone AS persons_zone, s.channel_order, s.escalate_after,
        s.category, s.data::text AS data, s.job_kind, s.job_payload::text AS job_payload, s.connection_id, s.on_error,
-       s.errors_allowed,
+       s.errors_allowed, s.audience, s.audience_key, s.local_time,
        ARRAY(SELECT o.scheduled_for FROM schedules_occurrence o
               WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at
                 AND o.scheduled_for < '9999-01-01Z') AS settled

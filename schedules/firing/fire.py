@@ -10,17 +10,20 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
+from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from common import fault_points, zones
 from common.postgres import blames_no_row, change, column, query
 from common.uuid7 import uuid7
-from jobs import kinds, recording
+from jobs import batches, kinds, recording
+from jobs.batches import NewBatch
 from jobs.recording import NewJob, SendAs
 from notifications import text
 from notifications.deliveries import outbox
@@ -162,19 +165,21 @@ Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]
 def _has_channels(schedule: Due, channels: Channels) -> bool:
     """Whether it can send; one whose kind of job never speaks needs none."""
     kind = kinds.find(schedule.job_kind) if schedule.job_kind else None
-    return bool(channels[schedule.id]) or (kind is not None and not kind.speaks)
+    return bool(channels[schedule.id] or schedule.audience) or (kind is not None and not kind.speaks)
 
 
 def _send(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime) -> list[Wake]:
-    """Record what follows from each (batch, schedule, slot): its notification, or the job that decides on it."""
-    said = [one for one in fired if not one[1].job_kind]
-    looks = [one for one in fired if one[1].job_kind]
+    """Record what follows from each (batch, schedule, slot): a notification, the job that decides on it, or a batch."""
+    many = [one for one in fired if one[1].audience]
+    said = [one for one in fired if not one[1].audience and not one[1].job_kind]
+    looks = [one for one in fired if not one[1].audience and one[1].job_kind]
     wakes = outbox.record(
         _notification(batch_id, schedule, slot, channels[schedule.id], now) for batch_id, schedule, slot in said
     )
-    return wakes + recording.record(
+    wakes += recording.record(
         _job(batch_id, schedule, slot, channels[schedule.id]) for batch_id, schedule, slot in looks
     )
+    return wakes + batches.record(_batch(*one) for one in many)
 
 
 def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None) -> Plan:
@@ -285,7 +290,7 @@ def _advance(plans: Sequence[Plan]) -> None:
 def _notification(
     batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
-    available_at = slot + spread_of(schedule.id, slot, schedule.spread)
+    available_at = slot + _spread(schedule, slot)
     said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
     return NewNotification(
         user_id=schedule.user_id,
@@ -316,23 +321,59 @@ def _job(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple
         batch_id=batch_id,
         origin_id=schedule.id,
         slot=slot,
-        available_at=slot + spread_of(schedule.id, slot, schedule.spread),
+        available_at=slot + _spread(schedule, slot),
         expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
         on_error=schedule.on_error,
         errors_allowed=schedule.errors_allowed,
-        send_as=SendAs(
-            title=schedule.title,
-            body=schedule.body,
+        send_as=_send_as(
+            schedule,
             channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
-            name=schedule.name,
-            time_zone=schedule.time_zone,
-            urgent=schedule.urgent,
             in_order=bool(schedule.channel_order),
             escalate_after=schedule.escalate_after,
-            category=schedule.category,
-            data=schedule.data,
         ),
     )
+
+
+def _batch(batch_id: UUID, schedule: Due, slot: datetime) -> NewBatch:
+    """For an audience: each of its people gets it on all channels that they can use."""
+    origin = Notification.Origin.ANNOUNCEMENT
+    return NewBatch(
+        batch_id=batch_id,
+        user_id=schedule.user_id,
+        audience=schedule.audience,
+        audience_key=schedule.audience_key,
+        origin=origin,
+        origin_id=schedule.id,
+        slot=slot,
+        local_time=schedule.local_time,
+        stale_after=schedule.stale_after,
+        message=asdict(_send_as(schedule, channels=None, origin=str(origin))),
+        job_kind=schedule.job_kind,
+        job_payload=json.loads(schedule.job_payload or "{}"),
+        on_error=schedule.on_error,
+        errors_allowed=schedule.errors_allowed,
+    )
+
+
+def _send_as(schedule: Due, **how: Any) -> SendAs:
+    return SendAs(
+        title=schedule.title,
+        body=schedule.body,
+        name=schedule.name,
+        time_zone=schedule.time_zone,
+        urgent=schedule.urgent,
+        category=schedule.category,
+        data=schedule.data,
+        **how,
+    )
+
+
+def _spread(schedule: Due, slot: datetime) -> timedelta:
+    """The jitter of a slot: by the schedule's own window, else the installation's. What is urgent has only its own."""
+    if schedule.spread or schedule.urgent:
+        return spread_of(schedule.id, slot, schedule.spread)
+    least, most = settings.DEFAULT_SPREAD
+    return timedelta(seconds=least) + spread_of(schedule.id, slot, most - least + 1) if most else timedelta(0)
 
 
 def spread_of(schedule_id: UUID, slot: datetime, window: int) -> timedelta:

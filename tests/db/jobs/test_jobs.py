@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from common import served_queues
 from jobs.models import Connection, Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Delivery, Notification
@@ -156,3 +157,14 @@ def test_a_damaged_job_ends_alone() -> None:
     jobs = list(Job.objects.order_by("id"))
     Job.objects.filter(id=jobs[0].id).update(message={"title": 1})
     assert [look(job).state for job in jobs] == ["dead", "decided"]
+
+
+def test_a_kind_with_a_queue_of_its_own_is_published_there_and_its_worker_missed(
+    settings: Any, broker: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    settings.JOB_QUEUES = {"sample": "slow"}
+    with django_capture_on_commit_callbacks(execute=True):
+        fired({"value": "seven"})
+    assert (Job.objects.get().queue, broker.llen("carillon:slow"), broker.llen("carillon:jobs")) == ("slow", 1, 0)
+    served_queues.announce(settings.QUEUES)
+    assert served_queues.unserved() == ["slow"]

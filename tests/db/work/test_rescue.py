@@ -16,6 +16,7 @@ from django.utils import timezone
 from common.uuid7 import uuid7
 from config.celery import app
 from notifications.deliveries import outbox
+from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
 from tests.make import NOON, make_channel, make_delivery, make_user
 from work import broker as broker_module
@@ -43,6 +44,14 @@ def test_only_what_is_due_and_unclaimed_is_published(broker: redis.Redis, channe
     make_delivery(channel)
     assert rescue.rescue()["published"] == 1
     assert published(broker) == {unclaimed.id}
+
+
+def test_what_is_due_at_one_time_is_published_in_the_order_of_its_ids(channel: Channel) -> None:
+    due = timezone.now() + timedelta(seconds=5)
+    made = [make_delivery(channel, available_at=due, wake_at=NOON - timedelta(days=365)).id for _ in range(50)]
+    for key in reversed(made):  # the rows lie the other way round
+        Delivery.objects.filter(id=key).update(tries=1)
+    assert [wake.id for wake in wakes.take_due(DELIVERY, 100)] == made
 
 
 def test_a_deep_queue_is_not_made_deeper(
