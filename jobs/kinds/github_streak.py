@@ -100,6 +100,7 @@ class GitHubStreak(JobKind):
     about = "Reminds you of your streak on GitHub, on days without a contribution."
     position = 10
     connection = "github"
+    deadline = 30.0  # for as many requests as a long streak has years
     form = StreakForm
     placeholders: ClassVar = {
         "today": "0",
