@@ -109,6 +109,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "config.middleware.Compression",
     "config.middleware.ContentSecurityPolicy",
     "config.middleware.StaticFiles",
     "config.middleware.PrivatePages",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -83,8 +84,12 @@ RETURNING d.id, extract(epoch FROM greatest(available_at, now()) - now())::float
 
 
 def take_due(kind: Kind[Any], limit: int, is_bulk: bool = False) -> list[Wake]:
-    """Take up to `limit` pending rows whose `wake_at` has come, and set their next one, with growing gaps."""
-    return [Wake(kind.task, *row) for row in postgres.query(kind.sql(_TAKE_DUE), [is_bulk, limit])]
+    """Take up to `limit` pending rows whose `wake_at` has come, and set their next one, with growing gaps.
+
+    What is due first comes first, then by id: in the order of being recorded.
+    """
+    rows = postgres.query(kind.sql(_TAKE_DUE), [is_bulk, limit])
+    return [Wake(kind.task, *row) for row in sorted(rows, key=attrgetter("wait", "id"))]
 
 
 # A gap is 5 minutes at the most, so the range of `wake_at` leaves out longer waits in the table.

@@ -50,8 +50,9 @@ class Event(Work):
     correlation_id = models.UUIDField(db_index=True, editable=False)
     hops = models.PositiveSmallIntegerField(default=0)
     data = models.JSONField(default=dict)
-    topic = models.ForeignKey(Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events")
-
+    topic = models.ForeignKey(
+        Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events", db_index=False
+    )
     batch = models.ForeignKey(
         Batch, on_delete=models.SET_NULL, null=True, editable=False, related_name="+", db_index=False
     )
@@ -63,6 +64,8 @@ class Event(Work):
             *WORDS.indexes(),
             models.Index(fields=["user", "-id"], name="event_of_person"),
             models.Index(fields=["user", "type", "-id"], name="event_of_type"),
+            # the topic's page, newest first
+            models.Index(fields=["topic", "-id"], condition=Q(topic__isnull=False), name="event_of_topic"),
             models.Index(fields=["batch"], condition=Q(batch__isnull=False), name="event_of_batch"),
         ]
         constraints = [

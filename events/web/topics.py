@@ -72,7 +72,7 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     name = topic.name
     form = TopicForm(request.POST if request.method == "POST" else None, request.user, topic)
     if form.is_valid():
-        form.save()
+        topics.change(form)
         messages.success(request, f"“{topic.name}” is saved.")
         return redirect("events:topic", topic.id)
     return render(request, "events/topic_form.html", {"form": form, "topic": topic, "name": name})
