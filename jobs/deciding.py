@@ -52,7 +52,7 @@ def decided(claim: Claim, decision: Say | Nothing) -> Done:
     """The answer for a decision. Without an effect, jobs that are settled at the same moment share a commit."""
     works_again = claim.failing.failures > 0
     changes = decision.memory is not KEEP and decision.memory != claim.memory
-    recovers = claim.failing.connection_since is not None
+    recovers = claim.source is not None and not claim.failing.connection_works
     if isinstance(decision, Nothing) and not (works_again or changes or recovers or decision.effect):
         return Done(decision.reason)
     return Done(decision.reason, partial(_decide, claim, decision, changes))
@@ -69,7 +69,7 @@ def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
             claim, f"works again {claim.failing.since}", words.works_again(claim.send_as.title, _page(claim))
         )
         wakes += owner_notices.record([notice], claim.claimed_at)
-    if claim.failing.connection_since is not None:
+    if not claim.failing.connection_works:
         _connection(claim).note_success()
     if decision.effect is not None:
         decision.effect()

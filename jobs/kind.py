@@ -39,7 +39,7 @@ class LookKind(Kind[Claim]):
        p.quiet_until,
        c.id AS source_id, c.version AS source_version, c.label, c.address::text AS address, c.sealed_secrets,
        c.removed_at, c.disabled_at, c.failing_code, c.failing_params::text AS failing_params,
-       c.failing_since AS connection_failing,
+       c.working_since,
        m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at"""
     joins = """
   JOIN people_user p ON p.id = d.user_id
@@ -71,7 +71,7 @@ class LookKind(Kind[Claim]):
                 failures=row.failures or 0,
                 since=row.failing_since,
                 told_at=row.told_at,
-                connection_since=row.connection_failing,
+                connection_works=row.working_since is not None,
             ),
         )
 
