@@ -32,6 +32,7 @@ class Feed(AddressKind):
     about = "Reads an RSS or Atom feed, and tells you what is new in it."
     position = 30
     form = AddressForm
+    example: ClassVar = {"url": "https://example.org/feed.xml"}
     placeholders: ClassVar = {
         "count": "2",
         "feed": "Django releases",
