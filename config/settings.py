@@ -108,6 +108,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "config.middleware.Compression",
     "config.middleware.ContentSecurityPolicy",
     "config.middleware.StaticFiles",
     "config.middleware.PrivatePages",
