@@ -99,7 +99,10 @@ class Fetch:
 
 def origin(url: str) -> tuple[str, str]:
     """The scheme and the host with its port: who may see a secret that is for this address."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", url  # no address, which the request will say
     return parts.scheme, parts.netloc
 
 

@@ -96,7 +96,12 @@ class Watch:
 
 
 class WebValueForm(AddressForm):
-    condition = forms.ChoiceField(label="Remind me when it", choices=_CONDITIONS.items, initial="changed")
+    condition = forms.ChoiceField(
+        label="Remind me when it",
+        choices=_CONDITIONS.items,
+        initial="changed",
+        error_messages=dict.fromkeys(("required", "invalid_choice"), f"Choose one of {', '.join(_CONDITIONS)}."),
+    )
     limit = forms.CharField(
         label="Value",
         required=False,
@@ -110,7 +115,13 @@ class WebValueForm(AddressForm):
         required=False,
         help_text="Also if it was so at the look before. Otherwise you hear of it once, until it was not so.",
     )
-    how = forms.ChoiceField(label="Read as", choices=_HOW.items, initial="html", required=False)
+    how = forms.ChoiceField(
+        label="Read as",
+        choices=_HOW.items,
+        initial="html",
+        required=False,
+        error_messages={"invalid_choice": f"Choose one of {', '.join(_HOW)}."},
+    )
     expression = forms.CharField(
         label="Find",
         required=False,
@@ -127,6 +138,7 @@ class WebValueForm(AddressForm):
         required=False,
         choices=[("", "Guess"), (".", "1,234.56"), (",", "1.234,56")],
         help_text="Look now shows how a number was read.",
+        error_messages={"invalid_choice": "Choose “.” or “,” as the decimal mark, or none to guess it."},
     )
 
     def clean(self) -> dict[str, Any]:

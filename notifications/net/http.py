@@ -106,8 +106,8 @@ def request(
                 raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status))
             try:
                 return Response(answer.status, answer.headers, _read(answer, most))
-            except (urllib3.exceptions.HTTPError, OSError) as error:
-                # The status has arrived, and for most callers the status decides.
+            except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+                # The status has arrived, and for most callers the status decides. ValueError: a chunk of negative size.
                 return Response(answer.status, answer.headers, b"", describe(error, SERVICE, deadline))
         finally:
             answer.close()  # a body that was read whole has already returned its connection
