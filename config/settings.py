@@ -69,6 +69,7 @@ SERVICE_URLS = {
     "telegram": env.url("TELEGRAM_URL", "https://api.telegram.org").rstrip("/"),
     "discord": env.url("DISCORD_URL", "https://discord.com").rstrip("/"),
     "slack": env.url("SLACK_URL", "https://hooks.slack.com").rstrip("/"),
+    "github": env.url("GITHUB_URL", "https://api.github.com").rstrip("/"),
 }
 
 # Rate limits for services that document none; 0: no limit.
@@ -108,6 +109,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "config.middleware.Compression",
     "config.middleware.ContentSecurityPolicy",
     "config.middleware.StaticFiles",
     "config.middleware.PrivatePages",
@@ -174,6 +176,7 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 # With https and a mail server, an address must be confirmed first. Then sign-up does not reveal who has an account.
 _email_url = env.secret("EMAIL_URL", "")
+WRITES_MAILS = not _email_url  # to files, instead of sending them
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if _https and _email_url else "optional"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
@@ -199,6 +202,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
 # --- Limits for each person ------------------------------------------------------------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
+MOST_CONNECTIONS = env.integer("MOST_CONNECTIONS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 MOST_RULES = env.integer("MOST_RULES", 100)
 MOST_TOPICS = env.integer("MOST_TOPICS", 50)

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from common import encryption
 from jobs import deciding, kinds, looking
 from jobs.claim import Claim, Failing
 from jobs.fetch import Later
 from jobs.kinds.base import Found, JobKind, Source
-from jobs.models import Job, JobAttempt
+from jobs.models import Connection, Job, JobAttempt
 from jobs.reasons import Code
 from jobs.recording import LOOK, SendAs
+from jobs.sources import open_connection
 from people import quiet
 from work.answers import Answer, Cancel, Defer, Retryable
 from work.kinds import Kind
@@ -37,8 +37,9 @@ class LookKind(Kind[Claim]):
        d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
        p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
        p.quiet_until,
-       c.id AS source_id, c.label, c.address::text AS address, c.sealed_secrets, c.removed_at, c.disabled_at,
-       c.disabled_code, c.disabled_params::text AS disabled_params, c.failing_since AS connection_failing,
+       c.id AS source_id, c.version AS source_version, c.label, c.address::text AS address, c.sealed_secrets,
+       c.removed_at, c.disabled_at, c.failing_code, c.failing_params::text AS failing_params,
+       c.working_since,
        m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at"""
     joins = """
   JOIN people_user p ON p.id = d.user_id
@@ -70,7 +71,7 @@ class LookKind(Kind[Claim]):
                 failures=row.failures or 0,
                 since=row.failing_since,
                 told_at=row.told_at,
-                connection_since=row.connection_failing,
+                connection_works=row.working_since is not None,
             ),
         )
 
@@ -114,16 +115,21 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
     """The connection that a job looks through, or why it cannot be used."""
     if row.connection_id is None:
         return None, None
-    if row.source_id is None or row.removed_at is not None:
+    if row.source_id is None:
         return None, Reason(Code.NO_CONNECTION)
-    if row.disabled_at is not None:
-        why = Reason.read(row.disabled_code, row.disabled_params)
-        return None, Reason(Code.CONNECTION_DISABLED, label=row.label, why=why)
-    try:
-        secrets = encryption.unseal_secrets(row.sealed_secrets, row.connection_id)
-    except encryption.Unreadable:
-        return None, Reason(Code.CONNECTION_UNREADABLE)
-    return Source(id=row.source_id, label=row.label, address=dict(json.loads(row.address)), secrets=secrets), None
+    connection = Connection(
+        id=row.source_id,
+        label=row.label,
+        version=row.source_version,
+        address=json.loads(row.address),
+        sealed_secrets=row.sealed_secrets,
+        removed_at=row.removed_at,
+        disabled_at=row.disabled_at,
+        failing_code=row.failing_code,
+        failing_params=json.loads(row.failing_params),
+    )
+    opened = open_connection(connection)
+    return (None, opened) if isinstance(opened, Reason) else (opened, None)
 
 
 JOB = LookKind()

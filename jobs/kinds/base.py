@@ -25,12 +25,13 @@ LONGEST_FRESH = 7 * DAY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A person's connection: what of it is public, and its secrets."""
+    """A person's connection: what of it is public, and its secrets. `version` grows with every edit."""
 
     id: UUID
     label: str
     address: Mapping[str, Any]
     secrets: Mapping[str, str]
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,9 @@ class JobKind(ABC):
 
     form: ClassVar[type[forms.Form]] = forms.Form
     """The fields of its question, the payload."""
+
+    example: ClassVar[Mapping[str, Any]] = {}
+    """What somebody may type into the form, where a field without an initial value needs one."""
 
     placeholders: ClassVar[Mapping[str, str]] = {}
     """What a title or body may name beyond a reminder's own, each with an example of its value."""
