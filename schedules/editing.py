@@ -15,6 +15,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import Error, transaction
+from django.db.models import QuerySet
 
 from common.uuid7 import uuid7
 from jobs import reminders
@@ -254,8 +255,11 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
 
 @transaction.atomic
 def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Mark as deleted: its history stays, and `restore` undoes it."""
+    """Mark as deleted: its history stays, and `restore` undoes it. What its job keeps is deleted with it."""
     schedule = _lock(schedule_id, now)
+    if schedule.job_kind:
+        for made in _made_by(schedule).filter(deleted_at=None):
+            delete(made.id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
     _withdraw(schedule, Code.DELETED)
     _record_event(_save(schedule, now), What.DELETED, now, by)
@@ -264,8 +268,10 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
 
 @transaction.atomic
 def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Undo `delete`. Slots that passed in between never fire."""
+    """Undo `delete`. Slots that passed in between never fire. The next look restores what its job keeps."""
     schedule = _lock(schedule_id, now)
+    if schedule.job_kind and _made_by(schedule).exists():
+        reminders.forget(schedule.id)
     schedule.deleted_at = None
     if schedule.state == Schedule.State.ACTIVE:
         set_next_slot_or_break(schedule, now)
@@ -278,6 +284,10 @@ def _lock(schedule_id: UUID, now: datetime) -> Schedule:
     while schedule.next_fire_at is not None and schedule.next_fire_at <= now and fire.fire_due(now, schedule_id):
         schedule.refresh_from_db()
     return schedule
+
+
+def _made_by(schedule: Schedule) -> QuerySet[Schedule]:
+    return Schedule.objects.filter(made_by=schedule)
 
 
 def _apply(schedule: Schedule, draft: Draft) -> None:
