@@ -8,15 +8,19 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from events import ledger
+from events import ledger, rules
 from events.envelope import Envelope
 from events.job_kinds.series import SeriesForm
+from events.kind import EVENT
+from events.models import Rule
+from events.web.rule_form import RuleForm
 from jobs.models import Job
 from notifications.models import Notification
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import look, make_job_schedule, make_user
+from tests.make import happen, look, make_channel, make_job_schedule, make_rule, make_user, signed_in
+from work import runner
 
 pytestmark = pytest.mark.django_db
 STEPS = "now | Welcome {name} | Here you are.\n1 hour | Still there?\n2 days | How is it going? | Tell us."
@@ -112,3 +116,72 @@ def test_an_end_by_an_event_needs_steps_within_the_time_that_events_are_kept(set
     settings.EVENTS_KEPT_DAYS = 7
     assert SeriesForm({"steps": "7 days | A\n14 days | B", "ends_on": "order.paid"}).is_valid()
     assert "7 days" in str(SeriesForm({"steps": "8 days | A", "ends_on": "order.paid"}).errors["steps"])
+
+
+# Begun by a rule.
+
+
+def orders(**overrides: Any) -> Rule:
+    draft: dict[str, Any] = {
+        "type_pattern": "order.placed",
+        "conditions": [],
+        "series": "1 hour | Pay {data.order_id} | It is {data.note}\n2 days | Last call",
+        "series_ends_on": "order.paid",
+        "series_key": "data.order_id",
+    }
+    return make_rule(make_user(), **draft | overrides)
+
+
+def test_a_rule_begins_a_series_that_the_same_order_ends() -> None:
+    rule = orders()
+    placed = [happen(rule.user, type="order.placed", data={"order_id": key, "note": "{name}"}) for key in (7, 8)]
+    first, second = Job.objects.filter(origin_id=rule.id).order_by("id")
+    assert (look(first).reason_code, look(second).reason_code) == ("series-begun", "series-begun")
+    assert first.correlation_id == placed[0].correlation_id
+    happen(rule.user, type="order.paid", data={"order_id": 8})
+    steps = list(Job.objects.filter(origin_id=rule.id, state="pending").order_by("id"))
+    assert [look(step).reason_code for step in steps] == ["series-said", "series-ended"]
+    said = Notification.objects.get(subject="Pay 7")
+    assert (said.body, said.origin, said.origin_id) == ("It is { name }", "event", rule.id)
+
+
+def test_an_event_that_is_handled_twice_begins_one_series() -> None:
+    rule = orders()
+    event = happen(rule.user, type="order.placed", data={"order_id": 7})
+    runner.run(EVENT, event.id, "worker")
+    assert Job.objects.filter(origin_id=rule.id).count() == 1
+
+
+def test_switching_the_rule_off_ends_its_series() -> None:
+    rule = orders()
+    happen(rule.user, type="order.placed", data={"order_id": 7})
+    rules.switch(rule.id, False)
+    assert Job.objects.get(origin_id=rule.id).state == "cancelled"
+
+
+def test_the_rules_page_says_what_its_series_does() -> None:
+    rule = orders()
+    happen(rule.user, type="order.placed", data={"order_id": 7})
+    look(Job.objects.get(origin_id=rule.id))
+    page = signed_in(rule.user).get(f"/rules/{rule.id}/").content.decode()
+    assert "2 steps follow, until order.paid with the same data.order_id" in page
+    assert "Newest step of its series" in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [
+        ({"series": "soon | A"}, "series"),
+        ({"series": "1 day | {nothing.here}"}, "series"),
+        ({"series": "1 day | A", "digest_seconds": "3600"}, "series"),
+        ({"series": "30 days | A", "series_ends_on": "order.paid"}, "series"),
+        ({"series_ends_on": "order.paid"}, "series_ends_on"),
+        ({"series": "1 day | A", "series_ends_on": "Order paid"}, "series_ends_on"),
+        ({"series": "1 day | A", "series_key": "data.x"}, "series_key"),
+        ({"series": "1 day | A", "series_ends_on": "order.paid", "series_key": "x"}, "series_key"),
+    ],
+)
+def test_a_rules_series_is_refused_at_its_field(typed: dict[str, str], field: str) -> None:
+    user = make_user()
+    plain = {"name": "Orders", "type_pattern": "order.placed", "title": "New", "channels": [str(make_channel(user).id)]}
+    assert list(RuleForm(plain | typed, user=user).errors) == [field]
