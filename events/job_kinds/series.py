@@ -97,7 +97,7 @@ class Series(JobKind):
             return Found({"ended": ""})
         begun = datetime.fromisoformat(ask.payload["begun"]) if "begun" in ask.payload else ask.slot
         happened = Event.objects.filter(user=ask.user_id, type=str(ends_on), id__gte=first_of(begun)).order_by("-id")
-        newest = persist(partial(list, happened.values_list("data", flat=True)[:_MOST_EVENTS]))
+        newest: list[Any] = persist(lambda: list(happened.values_list("data", flat=True)[:_MOST_EVENTS]))
         same = [Condition(**one) for one in ask.payload.get("same", ())]
         ended = any(unmet(same, {"data": data}) is None for data in newest)
         return Found({"ended": ends_on if ended else ""})

@@ -37,6 +37,10 @@ def _check_pattern(pattern: str) -> None:
         raise ValidationError(_PATTERN)
 
 
+def _check_steps(written: str) -> None:
+    steps.read(written, matching.check)
+
+
 def _count(label: str, least: int, most: int, help_text: str) -> forms.IntegerField:
     number = f"Enter a whole number from {least} to {most:,}, or leave it empty."
     return forms.IntegerField(
@@ -112,7 +116,7 @@ class RuleForm(EditForm, ChannelsForm):
         max_length=steps.MOST,
         widget=forms.Textarea(attrs={"rows": 4, "placeholder": steps.EXAMPLE}),
         help_text=f"{steps.HELP} Placeholders as in the text.",
-        validators=[lambda written: steps.read(written, matching.check)],
+        validators=[_check_steps],
     )
     series_ends_on = _text(
         "Until this event happens",

@@ -40,18 +40,19 @@ class Changes:
 
 def apply(ask: Ask, changes: Changes) -> None:
     """Nothing where the calendar's own reminder was deleted, or is for an audience."""
-    found = Schedule.objects.filter(pk=ask.origin_id, user_id=ask.user_id, deleted_at=None, audience="")
+    own = Schedule.objects.filter(user=ask.user_id, deleted_at=None, audience="")
+    found = own.filter(id=ask.origin_id) if ask.origin_id else own.none()
     calendar = found.select_related("user").prefetch_related("channels").first()
     if calendar is None:
         return
     now = lock_in_transaction(calendar.user)
     entries = {uuid5(calendar.id, entry.key): entry for entry in [*changes.new, *changes.changed]}
     ended = {uuid5(calendar.id, key) for key in changes.ended}
-    own = Schedule.objects.filter(made_by=calendar).prefetch_related("channels")
-    stored = own.in_bulk([*entries, *ended])
+    made = Schedule.objects.filter(made_by=calendar).prefetch_related("channels")
+    stored = made.in_bulk([*entries, *ended])
     if changes.is_first:
         known = {uuid5(calendar.id, key) for key in changes.known}
-        stored |= {one.id: one for one in own.filter(deleted_at=None) if one.id not in known}
+        stored |= {one.id: one for one in made.filter(deleted_at=None) if one.id not in known}
         ended |= stored.keys() - known
     for schedule_id in sorted(ended & stored.keys()):
         if stored[schedule_id].deleted_at is None:
