@@ -50,7 +50,7 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
         if schedule is None:
             initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
         else:
-            initial = typed(schedule) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
+            initial = typed(schedule, now) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
             attached = list(schedule.channels.values_list("id", flat=True))
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self.is_new = schedule is None
