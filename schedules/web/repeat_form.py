@@ -92,20 +92,24 @@ def typed(rule: Rule, now: datetime) -> dict[str, Any]:
     is_plain = found.frequency != "YEARLY" and not found.nth
     if found.interval == 1 and (is_plain or start > found.first(now)):
         return {}
+    return shown(found) | {"anchor": start.isoformat()}
+
+
+def shown(repetition: Repetition) -> dict[str, Any]:
+    """The values of the fields for a repetition."""
     values: dict[str, Any] = {
-        "kind": _KINDS[found.frequency],
-        "step": found.interval if found.interval > 1 else "",
-        "time": f"{found.time:%H:%M}",
-        "anchor": start.isoformat(),
+        "kind": _KINDS[repetition.frequency],
+        "step": repetition.interval if repetition.interval > 1 else "",
+        "time": f"{repetition.time:%H:%M}",
     }
-    if found.frequency == "WEEKLY":
-        return values | {"days": list(found.days)}
-    if found.frequency == "DAILY":
+    if repetition.frequency == "WEEKLY":
+        return values | {"days": [str(day) for day in repetition.days]}
+    if repetition.frequency == "DAILY":
         return values
-    place = {"nth": found.nth, "weekday": found.weekday} if found.nth else {"day": found.day, "short": found.short}
-    if found.day == -1:
-        place["day"] = "last"
-    return values | place | {"month": found.month}
+    values |= {"month": str(repetition.month), "nth": str(repetition.nth or "")}
+    if repetition.nth:
+        return values | {"weekday": str(repetition.weekday)}
+    return values | {"day": "last" if repetition.day == -1 else str(repetition.day), "short": repetition.short}
 
 
 def number(text: str) -> int | str:

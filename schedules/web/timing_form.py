@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.http import QueryDict
@@ -244,6 +245,13 @@ class TimingForm(RepeatForm):
             self._refuse("at", f"{when}, has passed. Choose a later time.")
         else:
             self._refuse("rule", "This rule has ended. Choose a later end, or none.")
+
+
+def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:
+    """Where a new form begins: a full hour, 15 to 75 minutes ahead, and today's day of the month."""
+    shown = civil.local(zone, now)
+    ahead = civil.local(zone, now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
+    return {"at": ahead.isoformat(timespec="minutes"), "day": str(shown.day), "month": str(shown.month)}
 
 
 def typed(schedule: Schedule, now: datetime) -> dict[str, Any]:
