@@ -131,7 +131,8 @@ def _date(tokens: Tokens, is_expected: bool, is_certain: bool) -> Day | None:
     month = tokens.value(english.MONTH_NAMES)
     if month:
         tokens.take(english.THE)
-        day = tokens.ordinal() or tokens.number()
+        # Of "March 2027", the number is the year.
+        day = tokens.ordinal() or (tokens.number() if len(tokens.peek()) <= 2 else None)
         if day is not None and day > 0:
             return _checked(tokens, begin, Day(day=day, month=month, year=_year(tokens)))
     tokens.at = begin

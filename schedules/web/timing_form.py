@@ -248,10 +248,15 @@ class TimingForm(RepeatForm):
 
 
 def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:
-    """Where a new form begins: a full hour, 15 to 75 minutes ahead, and today's day of the month."""
-    shown = civil.local(zone, now)
+    """Where a new form begins: today, and a full hour, 15 to 75 minutes ahead."""
+    today = civil.local(zone, now)
     ahead = civil.local(zone, now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
-    return {"at": ahead.isoformat(timespec="minutes"), "day": str(shown.day), "month": str(shown.month)}
+    return {
+        "at": ahead.isoformat(timespec="minutes"),
+        "days": [str(today.weekday())],
+        "day": str(today.day),
+        "month": str(today.month),
+    }
 
 
 def typed(schedule: Schedule, now: datetime) -> dict[str, Any]:

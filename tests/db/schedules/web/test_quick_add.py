@@ -82,7 +82,8 @@ def test_without_scripts_the_page_is_filled(browser: Client, ada: User) -> None:
 def test_a_new_form_begins_at_a_full_hour_to_come(browser: Client, ada: User) -> None:
     User.objects.filter(id=ada.id).update(time_zone="Europe/Berlin")
     form = browser.get("/reminders/new/").context["form"]
-    assert [form[name].value() for name in ("at", "time", "day", "month")] == ["2026-06-01T15:00", "09:00", "1", "6"]
+    begins = {"at": "2026-06-01T15:00", "time": "09:00", "days": ["0"], "day": "1", "month": "6"}
+    assert {name: form[name].value() for name in begins} == begins
 
 
 def test_an_emptied_zone_is_marked_and_an_empty_time_is_not(browser: Client) -> None:
