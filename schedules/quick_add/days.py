@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from schedules.quick_add import english
@@ -71,7 +71,7 @@ def _relative(tokens: Tokens, today: date) -> Day | None:
     if tokens.take(english.TODAY):
         return Day(exact=today)
     if tokens.take(english.TONIGHT):
-        return Day(exact=today, part="night")
+        return Day(exact=today, part=english.NIGHT)
     if tokens.take(english.TOMORROW):
         return Day(exact=today + timedelta(days=1))
     if tokens.take_all(*english.DAY_AFTER_TOMORROW):
@@ -99,7 +99,7 @@ def _relative(tokens: Tokens, today: date) -> Day | None:
             return Day(exact=date(today.year + 1, 1, 1))
         if weekday is not None:
             return Day(exact=monday + timedelta(days=7 + weekday))
-        if tokens.take({"weekend"}):
+        if tokens.take(english.SATURDAY_AND_SUNDAY):
             return Day(exact=monday + timedelta(days=12))
     tokens.at = begin
     return None
@@ -109,10 +109,9 @@ def _date(tokens: Tokens, is_expected: bool, is_certain: bool) -> Day | None:
     begin = tokens.at
     if match := _NUMBERS.fullmatch(tokens.peek()):
         tokens.at += 1
-        year, month, day = (
-            int(one or 0) for one in (match.groups()[:3] if match[1] else (match[6], match[5], match[4]))
-        )
-        return _checked(tokens, begin, Day(day=day, month=month, year=year))
+        parts = match.groups()[:3] if match[1] else (match[6], match[5], match[4])
+        exact = [int(part or 0) for part in parts]
+        return _checked(tokens, begin, Day(year=exact[0], month=exact[1], day=exact[2]))
     is_word = not tokens.peek()[:1].isdigit()
     nth = tokens.ordinal()
     if nth is not None and (found := _nth(tokens, nth, is_certain)) is not None:
@@ -144,9 +143,9 @@ def _nth(tokens: Tokens, nth: int, is_certain: bool) -> Day | None:
     begin = tokens.at
     weekday = tokens.value(english.WEEKDAYS)
     if weekday is None:
-        if tokens.take(english.WORKDAY) or (tokens.take(english.WORKING) and tokens.take({"day"})):
+        if tokens.take(english.WORKDAY) or (tokens.take(english.WORKING) and tokens.take(english.DAY)):
             weekday = WORKDAY
-        elif tokens.take({"day"}) and ((of := _of(tokens)) or is_certain):
+        elif tokens.take(english.DAY) and ((of := _of(tokens)) or is_certain):
             return Day(day=nth, **of)
         else:
             tokens.at = begin
@@ -160,7 +159,7 @@ def _of(tokens: Tokens) -> dict[str, Any]:
     """ "of the month", "of every 3 months", "in March": what it says of a `Day`."""
     begin = tokens.at
     if tokens.take(english.OF):
-        repeats = tokens.take(english.EVERY) or tokens.take({"a"})
+        repeats = tokens.take(english.EVERY) or tokens.take(english.A)
         tokens.take(english.THE)
         number = (tokens.number() if repeats else None) or 1
         unit = tokens.unit()
@@ -176,18 +175,15 @@ def _of(tokens: Tokens) -> dict[str, Any]:
 
 def _weekdays(tokens: Tokens, expected: bool, after_every: bool) -> Day | None:
     begin = tokens.at
-    if tokens.take({"weekdays", "workdays"}) or (expected and tokens.take(english.WORKDAY)):
+    if tokens.take(english.WORKDAY_PLURAL) or (expected and tokens.take(english.WORKDAY)):
         return Day(weekdays=english.WORKDAYS, repeats=True)
-    if (
-        tokens.peek() in english.WORKING
-        and tokens.peek(1) in ("day", "days")
-        and (expected or tokens.peek(1) == "days")
-    ):
+    days_word = english.DAY | english.WORKING_DAYS if expected else english.WORKING_DAYS
+    if tokens.peek() in english.WORKING and tokens.peek(1) in days_word:
         tokens.at += 2
         return Day(weekdays=english.WORKDAYS, repeats=True)
-    if tokens.take({"weekends"}):
+    if tokens.take(english.SATURDAYS_AND_SUNDAYS):
         return Day(weekdays=english.WEEKEND, repeats=True)
-    if tokens.take({"weekend"}):
+    if tokens.take(english.SATURDAY_AND_SUNDAY):
         return Day(weekdays=english.WEEKEND if after_every else (5,))
     repeats = False
     days: list[int] = []
@@ -244,3 +240,21 @@ def _checked(tokens: Tokens, begin: int, day: Day) -> Day:
     except ValueError:
         raise NotUnderstood("date", tokens.text(begin)) from None
     return day
+
+
+def months_later(moment: datetime, months: int) -> datetime:
+    """The same day, or the last of a shorter month."""
+    if not months:
+        return moment
+    number = moment.year * 12 + moment.month - 1 + months
+    first = moment.replace(year=number // 12, month=number % 12 + 1, day=1)
+    following = (first + timedelta(days=32)).replace(day=1)
+    return first.replace(day=min(moment.day, (following - timedelta(days=1)).day))
+
+
+def in_year(day: Day) -> date:
+    """A day with a year."""
+    first = date(day.year, day.month or 1, 1)
+    if day.day == -1:
+        return (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+    return first.replace(day=day.day or 1)

@@ -12,13 +12,16 @@ AND = {"and", "&", ","}
 TO = {"to", "-", "–", "through"}
 UNTIL_TIME = TO | {"till", "until"}
 ON = {"on", "by", "this", "coming"}
+THIS = {"this"}
 THE = {"the"}
 OF = {"of", "in"}
 AT = {"at", "@"}
 IN = {"in"}
 NEXT = {"next"}
 UNTIL = {"until", "till", "til", "ending", "through"}
-FROM = {"from", "starting", "beginning", "start"}
+FROM = {"from", "starting", "beginning"}
+# Behind these, only a day comes.
+STARTING = {"starting", "beginning"}
 FOR = {"for"}
 TIMES = {"times"}
 EXCEPT = {"except", "but"}
@@ -64,7 +67,9 @@ ADVERBS = {
     "yearly": (1, "years"),
     "annually": (1, "years"),
 }
-ONCE_A = {"once"}
+ONCE = {"once"}
+A = {"a", "an"}
+DAY, HOUR = {"day"}, {"hour"}
 
 WEEKDAYS = (
     {name.lower(): number for number, name in enumerate(DAYS)}
@@ -74,7 +79,9 @@ WEEKDAYS = (
 # "on Mondays" repeats.
 PLURALS = {f"{name.lower()}s": number for number, name in enumerate(DAYS)}
 WORKDAYS, WEEKEND = (0, 1, 2, 3, 4), (5, 6)
-WORKDAY = {"weekday", "workday"}
+WORKDAY, WORKDAY_PLURAL = {"weekday", "workday"}, {"weekdays", "workdays"}
+WORKING_DAYS = {"days"}
+SATURDAY_AND_SUNDAY, SATURDAYS_AND_SUNDAYS = {"weekend"}, {"weekends"}
 WORKING = {"working", "business", "work"}
 MONTH_NAMES = (
     {name.lower(): number for number, name in enumerate(MONTHS, 1)}
@@ -93,6 +100,9 @@ PARTS_OF_DAY = {
     "evening": time(19),
     "night": time(20),
 }
+# "at 8" in these is 20:00.
+SECOND_HALF = {"afternoon", "evening", "night"}
+NIGHT = "night"
 NAMED_TIMES = {"noon": time(12), "midday": time(12), "midnight": time(0)}
 MORNING = PARTS_OF_DAY["morning"]
 HALF, QUARTER, PAST, OCLOCK = {"half"}, {"quarter"}, {"past"}, {"o'clock", "o’clock"}

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import date, time
 
 from common import zones
 from schedules.quick_add import clock, days, english
 from schedules.quick_add.days import Day
 from schedules.quick_add.english import NotUnderstood
+from schedules.quick_add.said import Said, Step
 from schedules.quick_add.tokens import Tokens
 from schedules.rules import civil
 from schedules.rules.cron_text import SHORTHANDS
-
-Step = tuple[int, str]
-
-
-@dataclass
-class Said:
-    """What a line says. `wait` are the parts of "in 1 hour 30 minutes"; `hours` a span of the day."""
-
-    every: Step | None = None
-    repeats: bool = False
-    day: Day | None = None
-    times: list[time] = field(default_factory=list)
-    part: str = ""
-    hours: tuple[time, time] | None = None
-    wait: list[Step] = field(default_factory=list)
-    starts: Day | None = None
-    ends: Day | time | None = None
-    lasts: Step | None = None
-    count: int | None = None
-    without: tuple[int, ...] = ()
-    zone: str = ""
-    shorthand: str = ""
-    title: str = ""
-    timing: str = ""
 
 
 class Reader:
@@ -117,7 +93,7 @@ class Reader:
 
     def _every(self) -> bool:
         tokens, said, begin = self.tokens, self.said, self.tokens.at
-        if tokens.take(english.ONCE_A) and tokens.take({"a", "an", "every", "each"}):
+        if tokens.take(english.ONCE) and tokens.take(english.A | english.EVERY):
             unit = tokens.unit()
             return unit is not None and self._repeat(begin, (1, unit))
         tokens.at = begin
@@ -125,7 +101,7 @@ class Reader:
             return False
         if tokens.take(english.OTHER):
             number: int | None = 2
-        elif tokens.take(english.HALF) and tokens.take({"hour"}):
+        elif tokens.take(english.HALF) and tokens.take(english.HOUR):
             return self._repeat(begin, (30, "minutes"))
         else:
             here = tokens.at
@@ -183,13 +159,13 @@ class Reader:
     def _wait(self) -> bool:
         tokens, begin = self.tokens, self.tokens.at
         has_in = tokens.take(english.IN)
-        steps = []
+        steps: list[Step] = []
         while True:
             here = tokens.at
             if steps:
                 tokens.take(english.AND)
             if tokens.take(english.HALF):
-                tokens.take({"an", "a"})
+                tokens.take(english.A)
                 step: tuple[int | None, str | None] = (30, "minutes" if tokens.unit() == "hours" else None)
             else:
                 step = (tokens.number(), tokens.unit())
@@ -242,7 +218,7 @@ class Reader:
         tokens.take(english.ON | english.FROM)
         found = days.read(tokens, self.today, alone=True)
         if found is None:
-            if tokens.lower[begin] in ("starting", "beginning"):
+            if tokens.lower[begin] in english.STARTING:
                 raise NotUnderstood("from", tokens.text(begin, tokens.at + 1))
             return False
         self.said.starts = found
@@ -332,12 +308,12 @@ class Reader:
         follows = tokens.follows_used() and not tokens.lower[tokens.at - 1][0].isdigit()
         is_named = (
             (tokens.take(english.IN) and tokens.take(english.THE))
-            or tokens.take({"this"})
-            or (tokens.take(english.AT) and tokens.peek() == "night")
+            or tokens.take(english.THIS)
+            or (tokens.take(english.AT) and tokens.peek() == english.NIGHT)
         )
         if tokens.peek() not in english.PARTS_OF_DAY or not (is_named or follows):
             return False
-        if tokens.lower[tokens.at - 1] == "this" and self.said.day is None:
+        if tokens.lower[tokens.at - 1] in english.THIS and self.said.day is None:
             self.said.day = Day(exact=self.today)
         self.said.part = tokens.peek()
         tokens.at += 1

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from schedules.quick_add import english
-from schedules.quick_add.days import Day
+from schedules.quick_add.days import Day, in_year, months_later
 from schedules.quick_add.english import NotUnderstood
-from schedules.quick_add.reader import Reader, Said
+from schedules.quick_add.reader import Reader
+from schedules.quick_add.said import Said
 from schedules.rules import InvalidRule, civil
 from schedules.rules.repetition import Repetition
+from schedules.rules.words import DAYS
 
 LONGEST = 300
 _LAST_MINUTE = time(23, 59)
@@ -113,7 +115,7 @@ class _Meaning:
             self._fits(said.day is None and not said.times and not said.part)
             return self._at_instant(self.instant + elapsed, {unit for _, unit in said.wait})
         self._fits(said.day is None)
-        day = _months_later(day + elapsed, months)
+        day = months_later(day + elapsed, months)
         return Understood(said.title, datetime.combine(day, self._time()), self.zone)
 
     def _at_instant(self, instant: datetime, units: set[str]) -> Understood:
@@ -148,7 +150,7 @@ class _Meaning:
             name = said.timing.split()[-1].capitalize()
             raise NotUnderstood("past", said.timing, day=name)
         elif day.year and not day.nth:
-            found = datetime.combine(_in_year(day), at)
+            found = datetime.combine(in_year(day), at)
         else:
             repetition = self._monthly(day, at, "YEARLY" if day.month else "MONTHLY", 1)
             since = self.now if not day.year else datetime(day.year, 1, 1)  # noqa: DTZ001 - civil
@@ -203,7 +205,7 @@ class _Meaning:
         if day is None:
             return Repetition(_FREQUENCIES[unit], number, at, day=begins.day, month=begins.month)
         if day.weekdays:
-            raise NotUnderstood("which-weekday", day=english.DAYS[day.weekdays[0]])
+            raise NotUnderstood("which-weekday", day=DAYS[day.weekdays[0]])
         if day.month and unit == "months":
             # "every year" may be said as "of March".
             self._fits(number % 12 == 0 or said.every is None)
@@ -252,7 +254,7 @@ class _Meaning:
         weekdays = tuple(range(7)) if day is None else day.weekdays
         weekdays = tuple(one for one in weekdays if one not in self.said.without)
         self._fits(bool(weekdays))
-        return "*" if len(weekdays) == 7 else ",".join(english.DAYS[one][:3].lower() for one in weekdays)
+        return "*" if len(weekdays) == 7 else ",".join(DAYS[one][:3].lower() for one in weekdays)
 
     # The window.
 
@@ -267,7 +269,7 @@ class _Meaning:
             number, unit = said.lasts
             days = timedelta(days=number if unit == "days" else 7 * number if unit == "weeks" else 0)
             months = {"months": number, "years": 12 * number}.get(unit, 0)
-            ends = _months_later((starts or self.now.replace(second=0, microsecond=0)) + days, months)
+            ends = months_later((starts or self.now.replace(second=0, microsecond=0)) + days, months)
             ends -= _MINUTE
         if ends is not None and ends < (starts or self.now):
             raise NotUnderstood("passed", said.timing)
@@ -291,7 +293,7 @@ class _Meaning:
         if day.weekdays:
             return Repetition("WEEKLY", 1, _LAST_MINUTE, days=day.weekdays[:1]).first(since).date()
         if day.year and not day.nth:
-            return _in_year(day)
+            return in_year(day)
         repetition = self._monthly(day, _LAST_MINUTE, "YEARLY" if day.month else "MONTHLY", 1)
         return repetition.first(since).date()
 
@@ -300,23 +302,6 @@ class _Meaning:
         if not said.times:
             return english.PARTS_OF_DAY.get(said.part, english.MORNING)
         at = said.times[0]
-        if said.part in ("afternoon", "evening", "night") and 1 <= at.hour < 12:
+        if said.part in english.SECOND_HALF and 1 <= at.hour < 12:
             return at.replace(hour=at.hour + 12)
         return at
-
-
-def _months_later(moment: datetime, months: int) -> datetime:
-    """The same day, or the last of a shorter month."""
-    if not months:
-        return moment
-    number = moment.year * 12 + moment.month - 1 + months
-    first = moment.replace(year=number // 12, month=number % 12 + 1, day=1)
-    following = (first + timedelta(days=32)).replace(day=1)
-    return first.replace(day=min(moment.day, (following - timedelta(days=1)).day))
-
-
-def _in_year(day: Day) -> date:
-    first = date(day.year, day.month or 1, 1)
-    if day.day == -1:
-        return (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
-    return first.replace(day=day.day or 1)

@@ -25,7 +25,7 @@ def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
     reading = quick_add.read(request.GET["quick"], request.user.time_zone, now) if "quick" in request.GET else None
     posted = request.POST if request.method == "POST" else None
-    form = ReminderForm(posted, user=request.user, now=now, filled=reading and reading.fields)
+    form = ReminderForm(posted, user=request.user, now=now, filled=reading.fields if reading else None)
     if (made := _already_made(request)) is not None:
         return redirect("schedules:detail", made.id)
     if form.is_valid():
