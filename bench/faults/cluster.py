@@ -30,7 +30,7 @@ from config.processes import Child, web_command
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 # Without messages between workers, which take a second at each start.
 _QUICK = ["--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
-_WORKER = [*_CELERY, "worker", "-Q", "deliveries,events,bulk,maintenance", *_QUICK]
+_WORKER = [*_CELERY, "worker", "-Q", "deliveries,events,jobs,bulk,maintenance", *_QUICK]
 # Threads as many as by default.
 _POOLS = {"threads": ["--pool", "threads"], "prefork": ["--pool", "prefork", "--concurrency", "2"]}
 _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]

@@ -61,7 +61,7 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
         "subscribers": topics.shown_count(topic.subscribers),  # type: ignore[attr-defined]
         "form": form,
         "page": paging.page(added, request.GET),
-        "events": topic.events.order_by("-id")[:_EVENTS],
+        "events": topic.events.select_related("batch").order_by("-id")[:_EVENTS],
     }
     return render(request, "events/topic.html", context)
 

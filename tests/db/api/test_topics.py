@@ -10,7 +10,7 @@ from events.models import Event, Subscription, Topic
 from notifications.models import Channel
 from people.models import User
 from tests.db.api.conftest import Api
-from tests.db.events.test_fan_out import handle, make_readers, make_topic, subscribe
+from tests.db.jobs.test_batches import handle, make_readers, make_topic, subscribe
 from tests.make import make_channel, make_user
 
 pytestmark = pytest.mark.django_db
