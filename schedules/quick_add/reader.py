@@ -76,13 +76,14 @@ class Reader:
 
     def _zone(self) -> bool:
         tokens, written = self.tokens, self.tokens.all[self.tokens.at].text
-        if written in zones.known() and ("/" in written or written == "UTC"):
+        # "CET" only behind a time.
+        if written in zones.known() and ("/" in written or (written.isupper() and tokens.follows_used())):
             self.said.zone = written
             return tokens.take({tokens.peek()})
         if written[:3].upper() in ("GMT", "UTC") and len(written) > 3 and written[3] in "+-":
             civil.zone(written)  # refuses it, with a suggestion
         for length in (2, 1):
-            if written[0].isupper() and tokens.peek(length) in english.ZONE_WORD:
+            if tokens.peek(length) in english.ZONE_WORD:
                 city = "_".join(tokens.lower[tokens.at : tokens.at + length])
                 found = [name for name in sorted(zones.known()) if name.lower().endswith(f"/{city}")]
                 if found:

@@ -73,7 +73,13 @@ class TimingForm(RepeatForm):
         initial="1",
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
     )
-    unit = forms.CharField(label="Unit", required=False, initial="hours", widget=forms.Select(choices=_UNITS))
+    unit = forms.CharField(
+        label="Unit",
+        required=False,
+        initial="hours",
+        widget=forms.Select(choices=_UNITS),
+        help_text="For weeks, months or years: Weekly, Monthly or Yearly.",
+    )
     anchor = _moment("Counting from", "Empty: from now.")
     expression = forms.CharField(
         label="Cron expression",

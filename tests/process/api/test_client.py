@@ -241,7 +241,7 @@ def test_a_command_names_the_channels_that_there_are(web: Web, token: str, ada: 
 
 
 def test_a_command_without_its_arguments_names_them(tmp_path: Path) -> None:
-    for arguments in ([], ["remind"], ["remind", "x"], ["remind", "x", "--cron", "0 9 * * *", "--once", "2090-01-01"]):
+    for arguments in ([], ["remind"], ["remind", "x", "--cron", "0 9 * * *", "--once", "2090-01-01"]):
         wrong = carillon(*arguments, home=tmp_path)
         assert (wrong.returncode, wrong.stdout) == (2, "")
         assert "usage: carillon" in wrong.stderr
