@@ -19,7 +19,8 @@ class Message:
     `key` is the delivery's id and the idempotency key: the same at every try and replay. `slot` is the UTC instant at
     which the message was due; None if nothing scheduled it. `unsubscribe_url` opens a page that stops messages like it
     and, with https, takes a POST (RFC 8058). `answer_url` opens the page on which the reader acknowledges or snoozes;
-    empty if the message needs no answer. `correlation_id` is the same for all that one cause sent; `schedule_id`,
+    empty if the message needs no answer. `open_url` shows the notification to its person, who must be signed in.
+    `correlation_id` is the same for all that one cause sent; `schedule_id`,
     `category` and `data` are those of its schedule, if it has one.
     """
 
@@ -30,6 +31,7 @@ class Message:
     slot: datetime | None = None
     unsubscribe_url: str = field(default="", repr=False)
     answer_url: str = field(default="", repr=False)
+    open_url: str = ""
     correlation_id: UUID | None = None
     schedule_id: UUID | None = None
     category: str = ""

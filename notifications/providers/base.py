@@ -120,6 +120,9 @@ class Provider(ABC):
     is_pulled: ClassVar[bool] = False
     """Whether its owner's programs pull its deliveries over the API. No worker sends them."""
 
+    from_browser: ClassVar[bool] = False
+    """Whether a script fills in the form from the person's own browser, so that nothing is left to prove or to type."""
+
     unsubscribes: ClassVar[bool] = False
     """Whether each of its messages has an `unsubscribe_url`, because their reader may not be the channel's owner.
 
