@@ -37,6 +37,18 @@ class Message:
     category: str = ""
     data: Mapping[str, Any] | None = field(default=None, repr=False)
 
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Its links, each with the text of its button, in the order in which readers need them."""
+        snooze = f"{self.answer_url}#snooze" if self.answer_url else ""
+        found = (
+            ("Done", self.answer_url),
+            ("Snooze", snooze),
+            ("Open", self.open_url),
+            ("Stop these messages", self.unsubscribe_url),
+        )
+        return [(label, url) for label, url in found if url]
+
 
 @dataclass(frozen=True, slots=True)
 class Destination:

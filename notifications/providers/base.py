@@ -57,7 +57,7 @@ class Rendered:
 
 def render(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Rendered:
     """Return the message within `limits`. Its links end the body and are never cut."""
-    links = {"Acknowledge or snooze": message.answer_url, "Unsubscribe": message.unsubscribe_url}
+    links = {"Done or snooze": message.answer_url, "Stop these messages": message.unsubscribe_url}
     footer = "\n".join(f"{label}: {url}" for label, url in links.items() if url)
     if limits.joined:
         joined = "\n\n".join(filter(None, (message.subject, message.body)))

@@ -119,6 +119,7 @@ class WebPush(Provider):
             # Without the host: the worker that shows it may know Carillon under another name.
             "open": urlsplit(message.open_url).path,
             "answer": urlsplit(message.answer_url).path,
+            "stop": urlsplit(message.unsubscribe_url).path,
         }
         return self._push(message.key, shown, destination)
 

@@ -25,6 +25,7 @@ from hypothesis import strategies
 
 from demo.receivers import Received, Reply, Reset
 from notifications import providers
+from notifications.change_types import STATUS
 from notifications.message import Delivered, Destination, Rejected
 from notifications.providers.base import Provider
 from notifications.reasons import Code
@@ -260,6 +261,18 @@ def test_text_keeps_the_limits_of_the_service(provider: Provider) -> None:
         assert (fitted.length, fitted.limit) == (limits.measure(fitted.text), limit)
         assert fitted.cut == (limit is not None)
         assert limit is None or limit - 20 < fitted.length <= limit
+
+
+@pytest.mark.parametrize("provider", [one for one in OVER_HTTP if one.kind != STATUS], ids=lambda one: one.kind)
+def test_every_link_is_sent_with_the_one_that_stops_messages_last(provider: Provider) -> None:
+    paths = [f"/{name}/{'0a' * 8}/" for name in ("answer", "history", "unsubscribe")]
+    answer_url, open_url, unsubscribe_url = (f"https://carillon.example{path}" for path in paths)
+    message = make_message(answer_url=answer_url, open_url=open_url, unsubscribe_url=unsubscribe_url)
+    with served(module_of(provider).ANSWER) as receiver:
+        provider.send(message, module_of(provider).destination(receiver.origin))
+        sent = json.dumps(document_of(provider, receiver.requests[0]))
+    assert 0 < sent.index(paths[0]) < sent.rindex(paths[2])
+    assert sent.rindex(paths[0]) < sent.index(paths[2])
 
 
 @each_provider

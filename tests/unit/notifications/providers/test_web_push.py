@@ -49,7 +49,7 @@ SENT = (
         "Urgency": "high",
         "Topic": KEY.hex,
     },
-    {"tag": KEY.hex, "title": "Water the plants", "body": "The ferns too. ☂", "open": "", "answer": ""},
+    {"tag": KEY.hex, "title": "Water the plants", "body": "The ferns too. ☂", "open": "", "answer": "", "stop": ""},
 )
 MEANINGS = [
     ({"path": ENDED}, None, Rejected(Reason(Code.SUBSCRIPTION_ENDED), gone=True)),
