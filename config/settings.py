@@ -158,6 +158,7 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Served from the source folders, without collectstatic.
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 
 # --- People ----------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"

@@ -1,0 +1,150 @@
+"""The browser rings: a page that stays open follows, and pushed messages show with their buttons, also without a page.
+
+No push service can be reached from here, so `subscribe` returns a subscription at our own, and what that gets is handed
+to the browser's worker by the DevTools protocol, as a push service would.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expect
+
+from demo.installation import Installation, wait_until
+from demo.receivers import HTTPReceiver, web_push
+from tests.browser.conftest import PATIENCE, accessible, fits
+from tests.browser.test_channels import sign_up
+
+pytestmark = pytest.mark.browser
+
+SHOWN = """navigator.serviceWorker.ready.then((registration) => registration.getNotifications())
+    .then((shown) => shown.map((one) => [one.title, one.actions.map((action) => action.title)]))"""
+
+
+@pytest.fixture
+def push_service() -> Iterator[HTTPReceiver]:
+    with HTTPReceiver(web_push.answer) as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def context(browser: Browser, push_service: HTTPReceiver, site: Installation) -> Iterator[BrowserContext]:
+    """A browser that may show notifications."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB", timezone_id="Europe/Berlin")
+    context.set_default_timeout(PATIENCE)
+    context.grant_permissions(["notifications"], origin=site.url)
+    subscribed = web_push.subscription(push_service.origin)
+    answer = {"endpoint": subscribed.pop("endpoint"), "keys": subscribed}
+    context.add_init_script(
+        "if (self.PushManager) PushManager.prototype.subscribe = async (options) => {"
+        " if (!options.userVisibleOnly || options.applicationServerKey.length !== 87) throw new TypeError();"
+        f" return {{ toJSON: () => ({json.dumps(answer)}) }}; }};"
+    )
+    yield context
+    context.close()
+
+
+def deliver(devtools: CDPSession, site: Installation, registration: str, document: dict[str, Any]) -> None:
+    """As the push service does when the browser is there."""
+    given = {"origin": site.url, "registrationId": registration, "data": json.dumps(document)}
+    devtools.send("ServiceWorker.deliverPushMessage", given)
+
+
+def test_this_browser_rings_with_done_and_snooze_and_is_cleared_when_it_is_done(
+    context: BrowserContext, site: Installation, push_service: HTTPReceiver
+) -> None:
+    page = context.new_page()
+    sign_up(page, site, "push@example.org")
+    page.goto(f"{site.url}/channels/")
+    page.get_by_role("button", name="Ring in this browser").click()
+    expect(page.get_by_role("status").first).to_contain_text("“Chrome on Linux” is ready")
+
+    page.goto(f"{site.url}/reminders/new/")
+    page.get_by_label("Title").fill("Water the plants")
+    page.get_by_role("main").get_by_role("button", name=re.compile("Create|Save")).click()
+    page.get_by_role("link", name="Water the plants").first.click()
+    page.get_by_role("button", name="Run now").click()
+    wait_until(lambda: push_service.requests, "the push", within=60)
+    document = web_push.read(push_service.requests[0])
+
+    devtools = context.new_cdp_session(page)
+    registrations: list[dict[str, Any]] = []
+    devtools.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
+    devtools.send("ServiceWorker.enable")
+    page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
+    wait_until(lambda: page.evaluate("1") and registrations, "the worker", within=20)
+    registration = registrations[-1]["registrationId"]
+    deliver(devtools, site, registration, document)
+    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=20)
+    assert page.evaluate(SHOWN) == [["Water the plants", ["Done", "Snooze 10 minutes"]]]
+
+    [worker] = context.service_workers
+    pressed = "(action) => registration.getNotifications().then(([shown]) => act(shown, action))"
+    worker.evaluate(pressed, "done")
+    assert page.evaluate(SHOWN) == [], "saved, and nothing says otherwise"
+    assert site.rows("SELECT 1 FROM notifications_notification n WHERE acknowledged_at IS NOT NULL") == [(1,)]
+
+    deliver(devtools, site, registration, document)  # as another device still shows it
+    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=20)
+    wait_until(lambda: len(push_service.requests) > 1, "the message that closes it", within=60)
+    deliver(devtools, site, registration, web_push.read(push_service.requests[1]))
+    wait_until(lambda: page.evaluate(SHOWN) == [], "nothing shown", within=20)
+
+    with context.expect_page() as opened:
+        deliver(devtools, site, registration, {**document, "answer": "/nowhere/"})
+        wait_until(lambda: page.evaluate(SHOWN), "the notification", within=20)
+        worker.evaluate(pressed, "done")
+        assert page.evaluate(SHOWN) == [["Not saved", []]]
+        worker.evaluate(pressed, "")
+    opened.value.wait_for_url(re.compile(document["open"]))
+    opened.value.close()
+
+    context.set_offline(True)
+    page.goto(f"{site.url}/inbox/")
+    expect(page.get_by_role("heading")).to_have_text("No connection")
+    context.set_offline(False)
+
+
+def test_an_open_page_follows_without_reloading(page: Page, site: Installation) -> None:
+    width = page.viewport_size["width"] if page.viewport_size else 0
+    sign_up(page, site, f"live{width}@example.org")
+    page.goto(f"{site.url}/reminders/new/")
+    page.get_by_label("Title").fill("Feed the cat")
+    page.get_by_role("main").get_by_role("button", name=re.compile("Create|Save")).click()
+    page.get_by_role("link", name="Feed the cat").first.click()
+    reminder = page.url
+    page.goto(f"{site.url}/inbox/")
+    page.get_by_label("Play a sound").check()
+    fits(page)
+    accessible(page)
+    page.evaluate("self.here = true")
+    plays = page.evaluate_handle(
+        "Audio.prototype.play ??= 0, self.played = [], (Audio.prototype.play = function () {"
+        " played.push(this.src); return Promise.resolve(); }), played"
+    )
+    token = page.context.cookies()
+    assert token
+    page.evaluate(
+        """async (reminder) => {
+            const text = await (await fetch(reminder)).text();
+            const form = new DOMParser().parseFromString(text, "text/html").querySelector('form[action$="/run/"]');
+            await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+        }""",
+        reminder,
+    )
+    look = "() => { document.dispatchEvent(new Event('visibilitychange')); return document.title; }"
+    wait_until(lambda: page.evaluate(look).startswith("(1) Inbox"), "the title", within=60)
+    expect(page.locator("#inbox").get_by_role("link", name="Feed the cat")).to_be_visible()
+    expect(page.locator("[data-unread]")).to_contain_text("1 unread")
+    expect(page.get_by_role("button", name="Mark all as read")).to_be_visible()
+    assert [one.rsplit("/", 1)[-1] for one in plays.json_value()] == ["ring.wav"]
+    ago = page.locator("#inbox time[data-relative]")
+    before = ago.inner_text()
+    expect(ago).not_to_have_text(before)
+    assert page.evaluate("self.here"), "the page was never reloaded"
+    fits(page)
+    accessible(page)
