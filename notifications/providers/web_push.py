@@ -77,9 +77,8 @@ class WebPush(Provider):
     """Sends to one browser, encrypted for it. The browser replaces a repeat by its tag, without another sound."""
 
     kind = "web_push"
-    label = "This browser"
+    label = "Browser"
     icon = "web_push"
-    about = "Reminders ring in this browser, also while Carillon is closed."
     position = 5
     recognises_repeats = True
     from_browser = True
