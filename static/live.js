@@ -22,6 +22,7 @@ async function look() {
   } catch {
     // No network: try again later.
   }
+  clearTimeout(timer); // of another look meanwhile
   timer = setTimeout(look, document.hidden ? HIDDEN : VISIBLE);
 }
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -268,7 +268,12 @@ def _open_url(row: Any) -> str:
     """The notification's page. None for a code, whose reader may be a stranger, or for a program."""
     if row.origin in (Notification.Origin.CODE, Notification.Origin.STATUS):
         return ""
-    return f"{settings.BASE_URL}{reverse('notifications:notification', args=[row.notification_id])}"
+    return f"{settings.BASE_URL}{_history()}{row.notification_id}/"
+
+
+@cache
+def _history() -> str:
+    return reverse("notifications:history")
 
 
 def _unsubscribe_url(row: Any) -> str:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expect
 
+from common.templatetags.clock import relative
 from demo.installation import Installation, wait_until
 from demo.receivers import HTTPReceiver, web_push
 from tests.browser.conftest import PATIENCE, accessible, fits
@@ -23,6 +26,9 @@ pytestmark = pytest.mark.browser
 
 SHOWN = """navigator.serviceWorker.ready.then((registration) => registration.getNotifications())
     .then((shown) => shown.map((one) => [one.title, one.actions.map((action) => action.title)]))"""
+
+
+DISTANCES = (0.4, 1.2, 29.7, 61, 3_590, 5_000, 86_000, 90_000, 200_000, 59 * 86_400, 100 * 86_400)  # seconds
 
 
 @pytest.fixture
@@ -123,6 +129,9 @@ def test_an_open_page_follows_without_reloading(page: Page, site: Installation) 
     page.goto(f"{site.url}/inbox/")
     page.get_by_label("Play a sound").check()
     page.evaluate("self.here = true")
+    distances = [sign * size for size in DISTANCES for sign in (1, -1)]
+    said = [relative(timezone.now() + timedelta(seconds=distance)) for distance in distances]
+    assert page.evaluate("(distances) => distances.map(relative)", distances) == said, "the script and the server agree"
     page.evaluate(
         """() => {
             self.played = [];
