@@ -1,6 +1,6 @@
 // “Ring in this browser”: asks for permission, subscribes, and sends the subscription as a new channel.
 const box = document.querySelector("[data-ring]");
-const form = box.querySelector("form"), notice = box.querySelector("[role=status]");
+const form = box.querySelector("form"), notice = box.querySelector("[aria-live]");
 
 function name() {
   const agent = navigator.userAgent;

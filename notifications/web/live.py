@@ -47,7 +47,7 @@ def state(request: PersonRequest) -> HttpResponse:
 @require_safe
 def service_worker(request: HttpRequest) -> HttpResponse:
     """The script, at the root: a worker controls no page above its own address."""
-    found = finders.find("service-worker.js")
+    found = finders.find("service_worker.js")
     if found is None:
         raise Http404
     with open(found, encoding="utf-8") as script:
