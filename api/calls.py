@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from api import access, idempotency
+from api import access, idempotency, words
 from api.fields import CHOICES
 from api.problems import FieldError, Problem, invalid, not_found
 from common import request_limiter
@@ -87,7 +87,7 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
         case Http404():
             return not_found()
         case ValidationError():
-            return invalid(*(FieldError(_path(one["loc"]), _detail(one)) for one in error.errors))
+            return invalid(*(FieldError(_path(one["loc"]), words.detail(one)) for one in error.errors))
         case RequestDataTooBig() | UnreadablePostError() | HttpError():
             return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
     if is_outage(error):
@@ -104,12 +104,3 @@ def _path(location: tuple[str | int, ...]) -> str:
     if place == "body":
         return ".".join(inner[1:]) or "(body)"
     return ".".join([place, *inner])
-
-
-def _detail(error: dict[str, Any]) -> str:
-    if error["type"] == "extra_forbidden":
-        return "There is no such field. Remove it, or correct its name."
-    if error["type"] == "missing":
-        return "This field is required."
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return f"{message}." if not message.endswith(".") else message

@@ -57,7 +57,7 @@ _MATCH = {
     "description": "The `ETag` of the version that you have read. Another one is refused, with the current document.",
 }
 # The tags of what has an `ETag`.
-_WITH_VERSION = {"schedules", "channels", "rules"}
+_WITH_VERSION = {"schedules", "channels", "rules", "topics"}
 _REASONS = {
     "400": "The body is not JSON that can be read, or Idempotency-Key or If-Match is not valid",
     "401": "The token is missing or not valid",

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.db import transaction
 from django.http import HttpResponse
 from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, ConfigDict, Field
 
-from api import paging
+from api import paging, versions
 from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.channels.body import errors
 from api.fields import Body, Instant, written
 from api.problems import FieldError, conflict, invalid, not_found
 from events import subscriptions, topics
-from events.models import Subscription, Topic
+from events.models import Event, Subscription, Topic
 from events.topics import COUNTED, AddressForm, TopicForm
 
 router = Router(tags=["topics"], auth=Bearer("events"))
@@ -32,7 +35,16 @@ _EXAMPLE: dict[str, Any] = {
     "body": "{data.body}",
     "is_open": True,
     "subscribers": 42,
+    "version": 1,
     "created": "2026-03-29T16:00:00Z",
+}
+_TOLD: dict[str, Any] = {
+    "id": "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71",
+    "type": "news.written",
+    "state": "handling",
+    "audience": 100000,
+    "told": 26000,
+    "received": "2026-03-29T16:00:01Z",
 }
 
 
@@ -71,7 +83,21 @@ class TopicDocument(BaseModel):
     body: str
     is_open: bool
     subscribers: int = Field(description=f"Counted up to {COUNTED:,}; one more than that means more.")
+    version: int = Field(description="As in `ETag`.")
     created: Instant
+
+
+class TopicEvent(BaseModel):
+    """How far an event of the topic has come."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_TOLD]})
+
+    id: UUID
+    type: str
+    state: str = Field(description="As of the event.")
+    audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
+    told: int = Field(description="How many of these have been dealt with.")
+    received: Instant
 
 
 class AddressBody(Body):
@@ -110,35 +136,52 @@ def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
         topic = topics.create(form)
     except topics.Refused as refusal:
         raise conflict(str(refusal)) from None
-    return answer(document(_own(request, topic.slug)), 201, Location=reverse("api:read_topic", args=[topic.slug]))
+    return _show(_own(request, topic.slug), 201, Location=reverse("api:read_topic", args=[topic.slug]))
 
 
 @router.get("/{slug:slug}", response=TopicDocument, summary="Read a topic")
 def read_topic(request: ApiRequest, slug: str) -> HttpResponse:
-    """With how many are subscribed."""
-    return answer(document(_own(request, slug)))
+    """With how many are subscribed. `ETag` is its version: send it as `If-Match` with a change."""
+    return _show(_own(request, slug))
 
 
 @router.patch("/{slug:slug}", response=TopicDocument, summary="Change a topic")
 def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpResponse:
     """What is not given stays. Events that are being told already may show the texts of before."""
-    topic = _own(request, slug)
-    stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
-    form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
-    if not form.is_valid():
-        raise invalid(*errors(form))
-    form.save()
-    return answer(document(topic))
+    with _changing(request, slug) as topic:
+        stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
+        form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
+        if not form.is_valid():
+            raise invalid(*errors(form))
+        return _show(topics.change(form))
 
 
 @router.delete("/{slug:slug}", response={204: None}, summary="Delete a topic")
 def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
     """With its subscriptions. Messages that were recorded are still sent."""
-    _own(request, slug).delete()
+    with _changing(request, slug) as topic:
+        topic.delete()
     return HttpResponse(status=204)
 
 
-@router.get("/{slug:slug}/subscriptions", response=paging.Page[Added], summary="List whom you have added")
+@router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")
+def list_topic_events(
+    request: ApiRequest,
+    slug: str,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+) -> HttpResponse:
+    """Newest first, with how many subscribers each has been told to."""
+    found = _own(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
+    return paging.answer_page(found, request, cursor, limit, _told)
+
+
+@router.get(
+    "/{slug:slug}/subscriptions",
+    response=paging.Page[Added],
+    summary="List whom you have added",
+    tags=["subscriptions"],
+)
 def list_added(
     request: ApiRequest,
     slug: str,
@@ -150,7 +193,9 @@ def list_added(
     return paging.answer_page(found, request, cursor, limit, _added)
 
 
-@router.post("/{slug:slug}/subscriptions", response={202: Added}, summary="Add somebody to a topic")
+@router.post(
+    "/{slug:slug}/subscriptions", response={202: Added}, summary="Add somebody to a topic", tags=["subscriptions"]
+)
 def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpResponse:
     """If an account has this address, it is subscribed on its inbox and told so there once. The answer is the same if
     none has. Who has unsubscribed is not subscribed again."""
@@ -165,7 +210,12 @@ def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpRespons
     return answer(_added(subscription), 202)
 
 
-@router.delete("/{slug:slug}/subscriptions/{uuid:subscription_id}", response={204: None}, summary="Remove somebody")
+@router.delete(
+    "/{slug:slug}/subscriptions/{uuid:subscription_id}",
+    response={204: None},
+    summary="Remove somebody",
+    tags=["subscriptions"],
+)
 def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> HttpResponse:
     """Somebody whom you have added. What has not been sent to them is cancelled."""
     if not subscriptions.remove(_own(request, slug), subscription_id):
@@ -184,7 +234,19 @@ def document(topic: Topic) -> dict[str, Any]:
         "body": topic.body,
         "is_open": topic.is_open,
         "subscribers": topic.subscribers,  # type: ignore[attr-defined]
+        "version": topic.version,
         "created": written(topic.created_at),
+    }
+
+
+def _told(event: Event) -> dict[str, Any]:
+    return {
+        "id": str(event.key),
+        "type": event.type,
+        "state": event.state,
+        "audience": event.batch and event.batch.size,
+        "told": event.batch.told if event.batch else 0,
+        "received": written(event.created_at),
     }
 
 
@@ -192,8 +254,24 @@ def _added(subscription: Subscription) -> dict[str, Any]:
     return {"id": str(subscription.id), "address": subscription.address}
 
 
-def _own(request: ApiRequest, slug: str) -> Topic:
-    found = topics.with_subscribers(Topic.objects.for_user(request.auth.user)).filter(slug=slug).first()
+def _show(topic: Topic, status: int = 200, **headers: str) -> HttpResponse:
+    return answer(document(topic), status, ETag=versions.etag(topic.version), **headers)
+
+
+def _own(request: ApiRequest, slug: str, *, lock: bool = False) -> Topic:
+    mine = Topic.objects.for_user(request.auth.user)
+    if lock:
+        mine = mine.select_for_update(no_key=True)
+    found = topics.with_subscribers(mine).filter(slug=slug).first()
     if found is None:
         raise not_found()
     return found
+
+
+@contextmanager
+def _changing(request: ApiRequest, slug: str) -> Iterator[Topic]:
+    """Lock the topic in a transaction, if it is at the version of `If-Match`. Raises problems 404 and 412."""
+    with transaction.atomic():
+        topic = _own(request, slug, lock=True)
+        versions.require(request, topic.version, lambda: document(topic))
+        yield topic

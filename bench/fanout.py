@@ -59,7 +59,10 @@ SELECT n.created_at AS at, extract(epoch FROM d.settled_at - n.created_at)::floa
   FROM notifications_notification n JOIN notifications_delivery d ON d.notification_id = n.id
  WHERE n.subject = 'Single' AND d.settled_at IS NOT NULL
 """
-_EXPANDED = "SELECT created_at, settled_at, reached, audience FROM events_event WHERE state = 'handled'"
+_EXPANDED = """
+SELECT e.created_at, b.settled_at, b.reached, b.size AS audience
+  FROM jobs_batch b JOIN events_event e ON e.batch_id = b.id WHERE b.state = 'told'
+"""
 
 
 def main() -> None:

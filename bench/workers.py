@@ -55,7 +55,7 @@ def worker(
     concurrency: int,
     processes: int,
     sink: Sink,
-    queues: str = "deliveries,events,bulk,maintenance",
+    queues: str = "deliveries,events,jobs,bulk,maintenance",
     **settings_too: str,
 ) -> Iterator[list[Child]]:
     """Workers with the settings of production and `settings_too`, on the database of the bench; ready at the start."""

@@ -5,7 +5,7 @@ A queue that nobody serves loses nothing, but its work waits, and nothing else w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from celery import bootsteps
@@ -15,6 +15,9 @@ from django.core.cache import cache
 EVERY = 10.0  # seconds
 # A queue that no worker has named for so long is not served.
 SILENT = 60  # seconds
+
+# Apps add what returns further queues in use.
+also_used: list[Callable[[], Iterable[str]]] = []
 
 
 def announce(queues: Iterable[str]) -> None:
@@ -26,7 +29,8 @@ def unserved() -> list[str]:
     """The queues in use that no worker serves; none while Redis does not answer, because nobody knows then."""
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache.Cache
         return []
-    return [queue for queue in settings.QUEUES if cache.get(_key(queue)) is None]
+    used = dict.fromkeys([*settings.QUEUES, *(queue for queues in also_used for queue in queues())])
+    return [queue for queue in used if cache.get(_key(queue)) is None]
 
 
 def warning(queues: list[str]) -> str:

@@ -33,6 +33,8 @@ _PAGES = [
     ("Dead letters of events", "events.deadletter", "flash_off"),
     ("Digests", "events.digest", "stacks"),
     ("Dead letters of digests", "events.deaddigest", "layers_clear"),
+    ("Jobs", "jobs.job", "search"),
+    ("Dead letters of jobs", "jobs.deadletter", "search_off"),
     ("Inbound addresses", "events.inboundaddress", "move_to_inbox"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
@@ -47,6 +49,7 @@ _PAGES = [
 _FIRST = {
     "notifications.deadletter": "admin:notifications_deadletter_causes",
     "events.deadletter": "admin:events_deadletter_causes",
+    "jobs.deadletter": "admin:jobs_deadletter_causes",
     "events.deaddigest": "admin:events_deaddigest_causes",
 }
 _MORE_PAGES = [

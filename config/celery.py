@@ -1,6 +1,6 @@
 """The Celery application, which every process imports: manage.py, web, workers and beats.
 
-Workers: `celery -A config worker -Q deliveries,events,bulk,maintenance`, with threads, or with `--pool prefork`.
+Workers: `celery -A config worker -Q deliveries,events,jobs,bulk,maintenance`, with threads, or with `--pool prefork`.
 Clock: `celery -A config beat`.
 """
 

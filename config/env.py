@@ -6,7 +6,9 @@ No message contains a value of `secret`, `encryption_keys`, `database`, `mail`, 
 from __future__ import annotations
 
 import os
+import re
 from base64 import urlsafe_b64decode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
@@ -48,6 +50,7 @@ def listing(name: str, default: list[str]) -> list[str]:
     return _split_list(text(name, ",".join(default)))
 
 
+_LONGEST_SPREAD = 3_600
 _MOST_WAITS, _LONGEST_WAIT = 50, 7 * 86_400
 
 
@@ -74,6 +77,34 @@ def sends_at_once(name: str, default: int) -> dict[str, int]:
             raise Misconfigured(name, problem, "8,hooks.example.org=1")
         found[host.lower()] = int(amount)
     return found
+
+
+def spread(name: str) -> tuple[int, int]:
+    """The least and the most seconds by which reminders without a spread of their own are put off: `30-50`."""
+    value = text(name, "0-0")
+    least, _, most = value.partition("-")
+    if not (least.isdecimal() and most.isdecimal() and int(least) <= int(most) <= _LONGEST_SPREAD):
+        problem = f"is “{value}”, but must be two numbers of seconds up to {_LONGEST_SPREAD}, the smaller one first"
+        raise Misconfigured(name, problem, "30-50")
+    return int(least), int(most)
+
+
+def job_queues(name: str) -> dict[str, str]:
+    """The queues of kinds of job that have workers of their own: `web_value=slow,feed=slow`."""
+    found = {}
+    for part in listing(name, []):
+        kind, _, queue = part.partition("=")
+        if not kind or re.fullmatch("[a-z][a-z0-9_-]{0,40}", queue) is None:
+            problem = f"contains “{part}”, which is not a kind of job with the name of a queue"
+            raise Misconfigured(name, problem, "web_value=slow,feed=slow")
+        found[kind] = queue
+    return found
+
+
+def queues(of_jobs: Mapping[str, str]) -> list[str]:
+    """The queues that workers must serve, with those of kinds of job."""
+    usual = ["deliveries", "events", "jobs", "bulk", "maintenance"]
+    return [*usual, *sorted(set(of_jobs.values()) - set(usual))]
 
 
 def networks(name: str) -> list[str]:

@@ -31,7 +31,8 @@ def worker_command(name: str, level: str) -> list[str]:
     """The command of a worker with threads, for all queues; `level` is that of its log."""
     celery = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker"]
     quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
-    return [*celery, "-Q", "deliveries,events,bulk,maintenance", "-n", f"{name}@%h", *quick, "--loglevel", level]
+    queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
+    return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]
 
 
 def threads_of(command: list[str]) -> bool:

@@ -89,6 +89,8 @@ PUSH_SERVICES = env.listing(
 # Rate limits for services that document none; 0: no limit.
 EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)
 WEBHOOKS_PER_SECOND = env.integer("WEBHOOKS_PER_SECOND", 10)  # per host
+# Seconds by which reminders without a spread of their own are put off: (least, most).
+DEFAULT_SPREAD = env.spread("DEFAULT_SPREAD")
 # Seconds between the tries of a delivery, by the kind of provider.
 RETRY_WAITS = env.retry_waits("RETRY_WAITS_")
 # Sends in flight for one host, over all workers: {"": of any, host: of this one}.
@@ -100,6 +102,7 @@ INSTALLED_APPS = [
     "people",
     "work",
     "notifications",
+    "jobs",
     "schedules",
     "events",
     "api",
@@ -256,7 +259,9 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
 CELERY_TASK_ROUTES = ["work.kinds.route"]
-QUEUES = ["deliveries", "events", "bulk", "maintenance"]  # in use: workers must serve all of them
+# Of kinds of job that have workers of their own: {kind: queue}.
+JOB_QUEUES = env.job_queues("JOB_QUEUES")
+QUEUES = env.queues(JOB_QUEUES)  # in use: workers must serve all of them
 CELERY_TASK_ACKS_LATE = True  # the message of a killed worker is delivered again, earlier than rescue
 CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the tries in the row stop poison messages
 CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
@@ -308,6 +313,16 @@ CELERY_BEAT_SCHEDULE = {
     },
     "prune-events": {
         "task": "events.prune",
+        "schedule": 3600.0,
+        "options": {"expire_seconds": 3600},
+    },
+    "count-batches": {
+        "task": "jobs.count",
+        "schedule": 2.0,
+        "options": {"expire_seconds": 10},
+    },
+    "prune-results": {
+        "task": "jobs.prune",
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
     },

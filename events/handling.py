@@ -43,6 +43,7 @@ class Claim(kinds.Claim):
     occurred_at: datetime
     correlation_id: UUID
     hops: int
+    created_at: datetime
     data: dict[str, Any]
     topic_id: UUID | None
     quiet: Window | None

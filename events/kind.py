@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -12,13 +12,14 @@ from events import fan_out, handling, types
 from events.envelope import MOST_HOPS
 from events.handling import Claim
 from events.ledger import HANDLE
-from events.models import Event, EventAttempt
+from events.models import Event, EventAttempt, Rule, Topic
 from events.reasons import Code
 from people import quiet
 from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.kinds import Kind
 from work.reasons import Reason
 from work.retry import Policy
+from work.wakes import publish_after_commit
 
 POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
 
@@ -31,7 +32,7 @@ class EventKind(Kind[Claim]):
     person = "d.user_id"
     source = "d.source"
     columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
-       d.topic_id, p.quiet_from, p.quiet_until, p.time_zone"""
+       d.created_at, d.topic_id, p.quiet_from, p.quiet_until, p.time_zone"""
     joins = "JOIN people_user p ON p.id = d.user_id"
 
     def read(self, row: Any, **common: Any) -> Claim:
@@ -44,6 +45,7 @@ class EventKind(Kind[Claim]):
             occurred_at=row.occurred_at,
             correlation_id=row.correlation_id,
             hops=row.hops,
+            created_at=row.created_at,
             data=json.loads(row.data),
             topic_id=row.topic_id,
             quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
@@ -58,17 +60,22 @@ class EventKind(Kind[Claim]):
             return Cancel(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
             return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
-        if claim.topic_id is not None and (later := fan_out.tell(claim, claim.topic_id)):
-            return later
-        # Without an effect, events that are settled at the same moment share a commit.
+        topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
         rules = handling.rules_for(claim)
-        return Done(effect=partial(handling.handle, claim, rules) if rules else None)
+        # Without an effect, events that are settled at the same moment share a commit.
+        return Done(effect=partial(_handle, claim, rules, topic) if rules or topic else None)
 
     def policy(self, handler: str) -> Policy:
         return POLICY
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         return True  # what handling does commits with the settlement, or not at all
+
+
+def _handle(event: Claim, rules: Sequence[Rule], topic: Topic | None) -> None:
+    if topic is not None:
+        publish_after_commit(fan_out.record(event, topic))
+    handling.handle(event, rules)
 
 
 EVENT = EventKind()

@@ -20,6 +20,8 @@ from work.reasons import Reason
 # How far back to look for events that fit, and for types.
 _NEWEST = 1_000
 _OFFERED = 20
+# The fields of an envelope that are texts.
+_TEXTS = ("type", "id", "source", "time", "correlation_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,22 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
         raise ValueError(f"This is not JSON that can be read. {error}") from None
     if not isinstance(given, dict):
         raise ValueError('Paste one JSON object, such as {"amount": 120}.')
-    is_whole = isinstance(given.get("type"), str) and isinstance(given.get("data", {}), dict)
-    whole = given if is_whole else {"data": given}
-    return {"type": type, "source": source, "data": {}} | whole
+    names = {*_TEXTS, "hops", "topic", "delay", "data"}
+    is_whole = {"type", "data"} <= given.keys() or (bool({"type", "data"} & given.keys()) and given.keys() <= names)
+    if not is_whole:
+        return {"type": type, "source": source, "data": given}
+    _check_sample(given, names)
+    return {"type": type, "source": source, "data": {}} | given
+
+
+def _check_sample(given: dict[str, Any], names: set[str]) -> None:
+    hint = 'To try it as the data of an event, put it into {"data": …}.'
+    for name in given.keys() - names:
+        raise ValueError(f"This looks like a whole event, which has no field “{name[:80]}”. {hint}")
+    for name in _TEXTS:
+        if not isinstance(given.get(name, ""), str):
+            raise ValueError(f"This looks like a whole event, whose “{name}” is a text in quotes. {hint}")
+    if "type" in given and matching.TYPE.fullmatch(given["type"]) is None:
+        raise ValueError(f"“{given['type'][:80]}” is not a type of event, such as order.paid. {hint}")
+    if not isinstance(given.get("data", {}), dict):
+        raise ValueError('The “data” of an event is an object, such as {"amount": 120}. Correct it.')

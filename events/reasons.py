@@ -23,9 +23,6 @@ class Code(Codes):
     # An event is not handled.
     TOO_MANY_HOPS = "too-many-hops", "It is {hops} steps behind its first cause; a chain ends after {most}."
     UNFIT = "unfit", "Its data does not fit its type: {field}: {problem}"
-    # An event of a topic waits.
-    MORE_TO_TELL = "more-to-tell", "{told} of {audience} subscribers are told; the others follow."
-    OTHERS_FIRST = "others-first", "Other events are being told to many people; this one follows."
     # A rule does nothing.
     UNMET = "unmet", "{field} is {found}; the rule asks that it {operator:operator} {value}."
     MISSING = "missing-field", "The event has no field {field}."
@@ -47,6 +44,3 @@ class Code(Codes):
     UNREADABLE_SECRET = "unreadable-secret", "The secret of this address cannot be read. Enter it again."
     UNMAPPED = "unmapped", "The expression for {field} was not used: {problem}"
     TOO_LARGE = "too-large", "Its data is {size:bytes} long; an event takes {most:bytes}. It is kept here alone."
-
-
-FORMATS["bytes"] = "{:,} bytes".format

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import F, IntegerField, OuterRef, QuerySet, Subquery
 
 from common.admin.base import AtLeast
 from events import matching
@@ -105,6 +105,15 @@ def create(form: TopicForm) -> Topic:
         if not made:  # another tab was first
             raise Refused(f"You have a topic “{topic.slug}” already. Choose another short name.")
         return topic
+
+
+def change(form: TopicForm) -> Topic:
+    """Save the valid form of a topic, as its next version."""
+    topic: Topic = form.instance
+    topic.version = F("version") + 1
+    topic.save()
+    topic.refresh_from_db(fields=["version"])
+    return topic
 
 
 class _Count(Subquery):

@@ -76,7 +76,11 @@ def trace(correlation_id: UUID, user: User | None) -> Trace:
     if user is not None:
         events = events.filter(user=user)
     effects = Effect.objects.select_related("rule", "digest")
-    found = list(events.prefetch_related("history", Prefetch("effects", effects)).order_by("id")[: MOST + 1])
+    found = list(
+        events.select_related("batch")
+        .prefetch_related("history", Prefetch("effects", effects))
+        .order_by("id")[: MOST + 1]
+    )
     names = {
         effect.told_in: effect.rule.name
         for event in found[:MOST]
@@ -113,7 +117,7 @@ def _event(event: Event) -> Row:
         state=event.state,
         reason=event.reason,
         tries=_tries(event.history.all(), event.created_at),
-        told=event.told if event.topic_id else None,
+        told=event.batch.told if event.batch else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ from common import zones
 
 # User text never reaches a template engine or str.format: only these names, and nothing nested in them.
 NAMES = ("name", "slot", "date", "time", "schedule")
-PLACEHOLDER = re.compile(rf"\{{({'|'.join(NAMES)})\}}")
+PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
 
 MAX_SUBJECT = 200
 MAX_BODY = 10_000
@@ -32,34 +32,43 @@ class Text:
     body: str
 
 
-def compose(title: str, body: str, *, name: str, slot: datetime, time_zone: str) -> Text:
-    """Fill in the placeholders, with times in `time_zone`; anything else in braces stays as typed."""
+def compose(
+    title: str, body: str, *, name: str, slot: datetime, time_zone: str, more: Mapping[str, str] | None = None
+) -> Text:
+    """Fill in the placeholders, with times in `time_zone`; anything else in braces stays as typed.
+
+    `more` are the values of further placeholders.
+    """
     local = slot.astimezone(zones.read(time_zone))
     date, hour = f"{local:%A} {local.day} {local:%B %Y}", f"{local:%H:%M}"
-    values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title}
+    values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title, **(more or {})}
     subject = _fill(title, values | {"schedule": ""})
     return Text(fit(" ".join(subject.split()), MAX_SUBJECT).text or "Reminder", _fill(body, values))
 
 
-def check(template: str) -> list[str]:
-    """Return one sentence for each of the first ten unknown placeholders in a title or body. Check the length first."""
-    known = f"Use {', '.join(f'{{{name}}}' for name in NAMES[:-1])} or {{{NAMES[-1]}}}."
+def check(template: str, more: Sequence[str] = ()) -> list[str]:
+    """Return one sentence for each of the first ten unknown placeholders in a title or body. Check the length first.
+
+    `more` are further names that are known.
+    """
+    names = (*NAMES, *more)
+    known = f"Use {', '.join(f'{{{name}}}' for name in names[:-1])} or {{{names[-1]}}}."
     problems: list[str] = []
-    seen = set(NAMES)
+    seen = set(names)
     for match in _LIKE_A_PLACEHOLDER.finditer(template):
         if (word := match[1]) in seen:
             continue
         if len(problems) == MAX_PROBLEMS:
             break
         seen.add(word)
-        near = get_close_matches(word.lower(), NAMES, n=1)
+        near = get_close_matches(word.lower(), names, n=1)
         guess = f"Did you mean {{{near[0]}}}? " if near else ""
         problems.append(f"{{{word}}} is not a placeholder. {guess}{known} To keep it as text, add a space inside it.")
     return problems
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
-    return PLACEHOLDER.sub(lambda match: values[match[1]], text)
+    return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from django.conf import settings
 from django.db import Error, transaction
 
 from common.uuid7 import uuid7
+from jobs.models import Connection
+from jobs.models.job import OnError
 from notifications.deliveries import fallback, withdrawal
 from notifications.models import Channel
 from notifications.reasons import Code
@@ -32,7 +34,9 @@ What = ScheduleEvent.What
 
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
 _SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
-_OF_A_DRAFT = (*_TIMING, *_SENDING, "title", "body", "category", "data")
+_JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
+_AUDIENCE = ("audience", "audience_key", "local_time")
+_OF_A_DRAFT = (*_TIMING, *_SENDING, *_JOB, *_AUDIENCE, "title", "body", "category", "data")
 _OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
 
 
@@ -49,7 +53,8 @@ class Draft:
     """The validated input for a schedule. `rule` is the canonical JSON of `kind`.
 
     If `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace`, `spread` and
-    `stale_after` are in seconds.
+    `stale_after` are in seconds. `job_kind` is what it looks at before it speaks, empty for nothing;
+    `audience` for whom it is, empty for its owner.
     """
 
     title: str
@@ -71,6 +76,14 @@ class Draft:
     stale_after: int | None = None
     category: str = ""
     data: Mapping[str, object] | None = None
+    job_kind: str = ""
+    job_payload: Mapping[str, object] | None = None
+    connection: Connection | None = None
+    on_error: OnError = OnError.DAILY
+    errors_allowed: int = 3
+    audience: str = ""
+    audience_key: str = ""
+    local_time: bool = False
 
 
 def limit_reached(user: User) -> bool:

@@ -16,6 +16,8 @@ from django_celery_beat.models import PeriodicTask
 from common.storage import BUSY
 from common.triggers import update_of
 from common.uuid7 import uuid7
+from jobs.models import Connection
+from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
 from people.models import READABLE
 from schedules import rules
@@ -73,6 +75,23 @@ class Schedule(models.Model):
     escalate_after = models.PositiveIntegerField(
         null=True, blank=True, help_text="Minutes without an acknowledgement after which the next channel is tried."
     )
+
+    # What it looks at before it speaks; empty: it says its text. `job_payload` is the question, of that kind.
+    job_kind = models.CharField(max_length=40, blank=True, db_default="")
+    job_payload = models.JSONField(null=True, blank=True)
+    connection = models.ForeignKey(
+        Connection, on_delete=models.SET_NULL, null=True, blank=True, related_name="schedules"
+    )
+    on_error = models.CharField(max_length=8, choices=OnError.choices, default=OnError.DAILY, db_default="daily")
+    errors_allowed = models.PositiveSmallIntegerField(
+        default=3, db_default=3, help_text="Failures in a row after which its owner is told."
+    )
+
+    # Of staff: for whom it is instead of its owner; empty: for its owner. `local_time`: its times are those of each
+    # reader's clock, and its zone is the first one on Earth.
+    audience = models.CharField(max_length=20, blank=True, db_default="")
+    audience_key = models.CharField(max_length=64, blank=True, db_default="")
+    local_time = models.BooleanField(default=False, db_default=False)
 
     kind = models.CharField(max_length=16)
     rule = models.JSONField()

@@ -18,6 +18,8 @@ from events import ledger
 from events.envelope import Envelope
 from events.kind import EVENT
 from events.models import Event, Rule
+from jobs.kind import JOB
+from jobs.models import Job
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.message import Delivered, Destination, Message, Rejected
@@ -248,3 +250,20 @@ def minutes_pass(notification: Notification, minutes: float) -> None:
             "UPDATE notifications_notification SET advance_at = advance_at - %s * interval '1 minute' WHERE id = %s",
             [minutes, notification.id],
         )
+
+
+def make_job_schedule(
+    user: User, kind: str = "sample", payload: dict[str, Any] | None = None, **overrides: Any
+) -> Schedule:
+    """A daily schedule at 09:00 UTC that looks before it speaks."""
+    fields = {"job_kind": kind, "job_payload": payload or {}, "title": "It is {value}"} | overrides
+    return make_schedule(user, fields.pop("channels", None) or [make_channel(user)], **fields)
+
+
+def look(job: Job) -> Job:
+    """Run the job once, as a worker does, whatever its wait."""
+    Job.objects.filter(id=job.id, state="pending").update(available_at=NOON, wake_at=NOON)
+    with suppress(TryAgain):
+        runner.run(JOB, job.id, "worker")
+    job.refresh_from_db()
+    return job

@@ -39,13 +39,14 @@ class Lease:
 class Claim(Lease):
     """A lease with all that a worker needs to run it without the database; a kind adds its own fields.
 
-    `person_id` is whose it is, None for nobody's; `is_bulk`: see `Work`. `released`: how often it was given back before
-    it began. It was due at `available_at` and claimed at `claimed_at`, on the database's clock. `left`: seconds until
-    it is stale, None for never.
+    `person_id` is whose it is, None for nobody's; `is_bulk`: see `Work`; `queue` is its own, if any. `released`: how
+    often it was given back before it began. It was due at `available_at` and claimed at `claimed_at`, on the database's
+    clock. `left`: seconds until it is stale, None for never.
     """
 
     person_id: int | None
     is_bulk: bool
+    queue: str | None = None
     released: int
     replays: int
     available_at: datetime
@@ -59,6 +60,8 @@ C = TypeVar("C", bound=Claim)
 class Kind(Generic[C]):
     """The class attributes with a value are optional.
 
+    `queue_of` is the SQL of the queue of one row, where not all of a kind have the same (NULL: `queue`).
+    `keeps_receipt`: whether the row keeps the receipt of its success as its reason, and not only its attempt.
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
     that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
     the SQL of the tries that they allow (NULL: as many as the policy), and `person` the SQL of whose it is, for the
@@ -78,6 +81,8 @@ class Kind(Generic[C]):
     most_tries: ClassVar[str] = "NULL::int"
     person: ClassVar[str] = "NULL::bigint"
     source: ClassVar[str] = "''"
+    queue_of: ClassVar[str] = "NULL::text"
+    keeps_receipt: ClassVar[bool] = False
     follow: ClassVar[str] = ""
     follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_values: ClassVar[Mapping[str, str]] = {}
@@ -177,6 +182,7 @@ class Kind(Generic[C]):
             "most_tries": self.most_tries,
             "person": self.person,
             "source": self.source,
+            "queue_of": self.queue_of,
             "columns": f", {self.columns}" if self.columns else "",
             "joins": self.joins,
             "locked": self._joined(self.model.locks),

@@ -19,6 +19,8 @@ from kombu.utils.json import dumps
 from common import fault_points
 
 _PLACE = "00000000-0000-0000-0000-000000000000"
+# A worker handles messages of one time in any order, and rounds a time to about a microsecond.
+_GAP = timedelta(microseconds=10)
 
 
 class Unreachable(Exception):
@@ -28,6 +30,7 @@ class Unreachable(Exception):
 def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]], queue: str | None = None) -> None:
     """One message a call: the argument's id, and the seconds to wait (0: none); to `queue`, or the task's own.
 
+    Messages that wait equally long are due in the order of the calls.
     Raises Unreachable when the broker is away, at once; some messages may then have gone out.
     """
     try:
@@ -59,11 +62,11 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
     now = app.now()
     producer.maybe_declare(queue)
     with producer.batch():
-        for argument, wait in calls:
+        for number, (argument, wait) in enumerate(calls):
             task_id, written = str(uuid4()), str(argument)
             own = {
                 "root_id": task_id,
-                "eta": (now + timedelta(seconds=wait)).isoformat() if wait > 0 else None,
+                "eta": (now + timedelta(seconds=wait) + number * _GAP).isoformat() if wait > 0 else None,
             }
             shown = argument_shown.replace(_PLACE, written)
             headers = message.headers | own | {"id": task_id, "argsrepr": shown}

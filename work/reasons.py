@@ -17,7 +17,7 @@ from typing import Any
 
 _CODES: dict[str, Codes] = {}
 # How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.
-FORMATS: dict[str, Callable[[Any], str]] = {"number": "{:g}".format}
+FORMATS: dict[str, Callable[[Any], str]] = {"number": "{:g}".format, "bytes": "{:,} bytes".format}
 
 
 class Codes(StrEnum):

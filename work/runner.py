@@ -60,7 +60,7 @@ def begin(kind: Kind[C], claimed: C) -> Callable[[], Answer] | None:
         case Defer(wait, reason):
             fault_points.reach("deferring")
             if defer(kind, claimed, wait, reason) and is_published(wait):
-                publish([Wake(kind.task, claimed.id, wait, claimed.person_id, claimed.is_bulk)])
+                publish([Wake(kind.task, claimed.id, wait, claimed.person_id, claimed.is_bulk, claimed.queue)])
         case _ if callable(prepared):
             return prepared
         case _:

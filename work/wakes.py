@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -34,7 +35,7 @@ EARLY = 6.0
 class Wake(NamedTuple):
     """Work to publish as a message of `task`, with a countdown of `wait` seconds.
 
-    `person_id`: whose it is. `is_bulk`: it goes to the queue that others do not wait for.
+    `person_id`: whose it is. `is_bulk`: it goes to the queue that others do not wait for. `queue`: its own, if any.
     """
 
     task: str
@@ -42,6 +43,7 @@ class Wake(NamedTuple):
     wait: float = 0.0
     person_id: int | None = None
     is_bulk: bool = False
+    queue: str | None = None
 
 
 def is_published(wait: float) -> bool:
@@ -76,13 +78,18 @@ UPDATE $work d
     SELECT id FROM $work WHERE state = 'pending' AND is_bulk = %s AND wake_at <= now()
      ORDER BY wake_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
  ))
-RETURNING d.id, extract(epoch FROM greatest(available_at, now()) - now())::float AS wait, $person AS person_id, is_bulk
+RETURNING d.id, extract(epoch FROM greatest(available_at, now()) - now())::float AS wait, $person AS person_id, is_bulk,
+          $queue_of AS queue
 """
 
 
 def take_due(kind: Kind[Any], limit: int, is_bulk: bool = False) -> list[Wake]:
-    """Take up to `limit` pending rows whose `wake_at` has come, and set their next one, with growing gaps."""
-    return [Wake(kind.task, *row) for row in postgres.query(kind.sql(_TAKE_DUE), [is_bulk, limit])]
+    """Take up to `limit` pending rows whose `wake_at` has come, and set their next one, with growing gaps.
+
+    What is due first comes first, then by id: in the order of being recorded.
+    """
+    rows = postgres.query(kind.sql(_TAKE_DUE), [is_bulk, limit])
+    return [Wake(kind.task, *row) for row in sorted(rows, key=attrgetter("wait", "id"))]
 
 
 # A gap is 5 minutes at the most, so the range of `wake_at` leaves out longer waits in the table.
@@ -119,7 +126,7 @@ def publish(due: Iterable[Wake]) -> bool:
 def _publish(near: Sequence[Wake]) -> bool:
     queues: dict[tuple[str, str | None], list[tuple[UUID, float]]] = {}
     for wake in near:
-        queue = fair_queue.QUEUE if wake.is_bulk else fair_queue.queue_for(wake.person_id)
+        queue = wake.queue or (fair_queue.QUEUE if wake.is_bulk else fair_queue.queue_for(wake.person_id))
         queues.setdefault((wake.task, queue), []).append((wake.id, wake.wait))
     try:
         for (task, queue), calls in queues.items():

@@ -55,7 +55,7 @@ def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
 
 def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
     effects = Effect.objects.select_related("rule", "digest")
-    return found.select_related("topic").prefetch_related(Prefetch("effects", effects))
+    return found.select_related("topic", "batch").prefetch_related(Prefetch("effects", effects))
 
 
 @router.get("", response=paging.Page[EventDocument], summary="List events")

@@ -79,7 +79,7 @@ class EventDocument(BaseModel):
     hops: int
     data: dict[str, Any]
     topic: str | None = Field(description="The slug of the topic whose subscribers get it.")
-    audience: int | None = Field(description="How many were subscribed; null until handling begins.")
+    audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
     state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
     reason: ReasonDocument
@@ -89,7 +89,7 @@ class EventDocument(BaseModel):
 
 
 def document(event: Event) -> dict[str, Any]:
-    """Its effects must be prefetched with their rules and digests, and its topic be selected."""
+    """Its effects must be prefetched with their rules and digests, its topic and its batch be selected."""
     return {
         "id": str(event.key),
         "type": event.type,
@@ -99,8 +99,8 @@ def document(event: Event) -> dict[str, Any]:
         "hops": event.hops,
         "data": event.data,
         "topic": event.topic and event.topic.slug,
-        "audience": event.audience,
-        "told": event.told,
+        "audience": event.batch and event.batch.size,
+        "told": event.batch.told if event.batch else 0,
         "state": event.state,
         "reason": reason(event.reason_code, event.reason_params),
         "tries": event.tries,

@@ -294,6 +294,8 @@ class Event(TypedDict):
     hops: int
     data: dict[str, Any]
     topic: str | None
+    audience: int | None
+    told: int
     state: str
     reason: Reason
     tries: int
@@ -409,7 +411,19 @@ class Topic(TypedDict):
     body: str
     is_open: bool
     subscribers: int
+    version: int
     created: str
+
+
+class TopicEvent(TypedDict):
+    """Of an `audience` (None until telling begins), how many have been `told`; of these, who had a channel."""
+
+    id: str
+    type: str
+    state: str
+    audience: int | None
+    told: int
+    received: str
 
 
 class AddedAddress(TypedDict):

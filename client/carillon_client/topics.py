@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Unpack, cast
 
 from carillon_client.connection import Connection
-from carillon_client.documents import AddedAddress, OpenTopic, Subscription, Topic, TopicFields
+from carillon_client.documents import AddedAddress, OpenTopic, Subscription, Topic, TopicEvent, TopicFields
 
 
 class Topics:
@@ -25,13 +25,17 @@ class Topics:
     def read(self, slug: str) -> Topic:
         return cast(Topic, self._connection.get(f"/topics/{slug}"))
 
-    def change(self, slug: str, **fields: Unpack[TopicFields]) -> Topic:
+    def change(self, slug: str, version: int | None = None, **fields: Unpack[TopicFields]) -> Topic:
         """What is not given stays as it is."""
-        return cast(Topic, self._connection.change("PATCH", f"/topics/{slug}", fields))
+        return cast(Topic, self._connection.change("PATCH", f"/topics/{slug}", fields, version))
 
-    def delete(self, slug: str) -> None:
+    def delete(self, slug: str, version: int | None = None) -> None:
         """With its subscriptions."""
-        self._connection.change("DELETE", f"/topics/{slug}")
+        self._connection.change("DELETE", f"/topics/{slug}", version=version)
+
+    def events(self, slug: str) -> Iterator[TopicEvent]:
+        """Newest first, with how far each has come."""
+        return self._connection.pages(f"/topics/{slug}/events")
 
     def added(self, slug: str) -> Iterator[AddedAddress]:
         """Whom you have added."""

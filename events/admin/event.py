@@ -47,7 +47,7 @@ class EventRecord(WorkAdmin):
         ("type", "source"),
         ("person", "occurred"),
         ("trace", "hops"),
-        ("topic", "audience", "told", "reached"),
+        "topic",
         "key",
         "data",
     )

@@ -1,4 +1,4 @@
-"""Rules in the admin: read in words with their last effects, switched on and off."""
+"""Rules in the admin: read in words with their last effects, edited, switched on and off."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
+from unfold.decorators import action as button
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from events import rules, words
+from events.admin import rule_form
 from events.models import Effect, Rule
 from notifications.admin import cells
 from people.admin.user import person_ids
@@ -68,6 +70,11 @@ class RuleAdmin(ReadOnlyAdmin):
     inlines = (EffectInline,)
     empty_text = "No rules yet. People create them on their own pages."
     actions = ("switch_on", "switch_off")
+    actions_detail = ("edit",)
+
+    @button(description="Edit", url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
+    def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return rule_form.edit(self, request, object_id)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).select_related("user")

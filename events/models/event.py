@@ -14,6 +14,7 @@ from common.uuid7 import uuid7
 from events.models.digest import Digest
 from events.models.rule import Rule
 from events.models.topic import Topic
+from jobs.models import Batch
 from people.models import READABLE
 from work.models import Attempt, Words, Work
 from work.reasons import sentence
@@ -36,8 +37,7 @@ class Event(Work):
     producer. `correlation_id` is the same through a whole chain, by default the key of its first event; `hops` counts
     the steps since that.
 
-    An event of a topic goes to its `audience`: whoever was subscribed when it was recorded, counted when handling
-    begins. `told` of them are dealt with, up to the person `told_up_to`; `reached` of those had a channel to use.
+    An event of a topic becomes a batch for whoever was subscribed; see `fan_out`.
     """
 
     words = WORDS
@@ -50,11 +50,12 @@ class Event(Work):
     correlation_id = models.UUIDField(db_index=True, editable=False)
     hops = models.PositiveSmallIntegerField(default=0)
     data = models.JSONField(default=dict)
-    topic = models.ForeignKey(Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events")
-    audience = models.PositiveIntegerField(null=True, editable=False)
-    told = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    reached = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    told_up_to = models.BigIntegerField(default=0, db_default=0, editable=False)
+    topic = models.ForeignKey(
+        Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events", db_index=False
+    )
+    batch = models.ForeignKey(
+        Batch, on_delete=models.SET_NULL, null=True, editable=False, related_name="+", db_index=False
+    )
 
     objects: ClassVar[models.Manager[Event]] = EventQuerySet.as_manager()
 
@@ -63,6 +64,9 @@ class Event(Work):
             *WORDS.indexes(),
             models.Index(fields=["user", "-id"], name="event_of_person"),
             models.Index(fields=["user", "type", "-id"], name="event_of_type"),
+            # the topic's page, newest first
+            models.Index(fields=["topic", "-id"], condition=Q(topic__isnull=False), name="event_of_topic"),
+            models.Index(fields=["batch"], condition=Q(batch__isnull=False), name="event_of_batch"),
         ]
         constraints = [
             *WORDS.constraints(),

@@ -32,7 +32,7 @@ class Topic(models.Model):
     """What its owner publishes to many. `slug` is its name in addresses, unique for its owner.
 
     `title` and `body` are what subscribers are told of an event, with `{data.x}` as in a rule. Whoever is signed in may
-    subscribe to an `is_open` one; to others, only whom the owner adds.
+    subscribe to an `is_open` one; to others, only whom the owner adds. `version` grows with every edit.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -43,6 +43,7 @@ class Topic(models.Model):
     title = models.CharField(max_length=200, default="{data.title}")
     body = models.TextField(blank=True, default="{data.body}")
     is_open = models.BooleanField(default=False)
+    version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Topic]] = TopicQuerySet.as_manager()

@@ -27,9 +27,6 @@ from people.models import User
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
 
-# The buttons that change the rows of conditions.
-_ROWS = {"add_condition", "remove_condition"}
-
 
 @login_required
 @with_user_lock
@@ -39,7 +36,7 @@ def new(request: PersonRequest) -> HttpResponse:
         return redirect("events:rule", made.id)
     event = _event(request.user, request.GET.get("event", ""))
     form = RuleForm(request.POST if request.method == "POST" else None, user=request.user, event=event)
-    if _ROWS & request.POST.keys():
+    if form.change_rows(request.POST):
         return _with_other_rows(request, form)
     if form.is_valid():
         try:
@@ -63,7 +60,7 @@ def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     """With `?event=<key>`, its preview begins with that event."""
     rule = get_object_or_404(Rule.objects.for_user(request.user), id=rule_id)
     form = RuleForm(request.POST if request.method == "POST" else None, user=request.user, rule=rule)
-    if _ROWS & request.POST.keys():
+    if form.change_rows(request.POST):
         return _with_other_rows(request, form, rule)
     differences = None
     if form.is_valid():
@@ -76,10 +73,6 @@ def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 
 def _with_other_rows(request: PersonRequest, form: RuleForm, rule: Rule | None = None) -> HttpResponse:
     """The page with one more row of conditions, or one less, and nothing checked or saved."""
-    form.unchecked()
-    number = request.POST.get("remove_condition", "")
-    if number.isascii() and number.isdigit():
-        form.remove_condition(int(number[:9]))
     page = _page(request, form, rule)
     page["HX-Trigger"] = "rows-changed"  # the preview follows
     return page

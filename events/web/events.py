@@ -86,7 +86,8 @@ def type_list(request: PersonRequest) -> HttpResponse:
 
 
 def _with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
-    return found.prefetch_related(Prefetch("effects", Effect.objects.select_related("rule", "digest")))
+    effects = Effect.objects.select_related("rule", "digest")
+    return found.select_related("batch").prefetch_related(Prefetch("effects", effects))
 
 
 def _heard(request: PersonRequest, events: Iterable[Event]) -> set[str]:

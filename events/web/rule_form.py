@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 
 from common.edit_form import EditForm
 from common.uuid7 import uuid7
@@ -158,16 +159,19 @@ class RuleForm(EditForm, ChannelsForm):
             return differences(conflict.current, draft)
         return None
 
-    def unchecked(self) -> None:
-        """Show what was sent without checking it."""
+    def change_rows(self, posted: QueryDict) -> bool:
+        """Whether a button for the rows of conditions was pressed: then the form shows one more row, or one less.
+
+        What was sent is shown too, without checking it.
+        """
+        if not {"add_condition", "remove_condition"} & posted.keys():
+            return False
         fields = self.fields.items()
         self.initial = {name: field.widget.value_from_datadict(self.data, {}, name) for name, field in fields}
         self.is_bound = False
-
-    def remove_condition(self, number: int) -> None:
-        """Leave out a row of what `unchecked` shows."""
-        rows = self.initial["conditions"]
-        self.initial["conditions"] = [row for place, row in enumerate(rows) if place != number]
+        removed, rows = posted.get("remove_condition", ""), self.initial["conditions"]
+        self.initial["conditions"] = [row for number, row in enumerate(rows) if str(number) != removed]
+        return True
 
     def condition_rows(self) -> list[ConditionRow]:
         """The rows for the page, and an empty one behind them."""

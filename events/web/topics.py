@@ -61,7 +61,7 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
         "subscribers": topics.shown_count(topic.subscribers),  # type: ignore[attr-defined]
         "form": form,
         "page": paging.page(added, request.GET),
-        "events": topic.events.order_by("-id")[:_EVENTS],
+        "events": topic.events.select_related("batch").order_by("-id")[:_EVENTS],
     }
     return render(request, "events/topic.html", context)
 
@@ -72,7 +72,7 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     name = topic.name
     form = TopicForm(request.POST if request.method == "POST" else None, request.user, topic)
     if form.is_valid():
-        form.save()
+        topics.change(form)
         messages.success(request, f"“{topic.name}” is saved.")
         return redirect("events:topic", topic.id)
     return render(request, "events/topic_form.html", {"form": form, "topic": topic, "name": name})

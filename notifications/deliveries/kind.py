@@ -109,7 +109,8 @@ class DeliveryKind(Kind[Claim]):
             WHEN jsonb_typeof(c.address) <> 'object' THEN '{Code.DAMAGED}'
             ELSE '' END AS unusable,
        p.name, p.email, p.is_active, p.time_zone,
-       CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic') AND NOT n.urgent THEN p.quiet_from END AS quiet_from,
+       CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement') AND NOT n.urgent
+            THEN p.quiet_from END AS quiet_from,
        p.quiet_until"""  # noqa: S608 - constants only
     joins = """
   JOIN notifications_notification n ON n.id = d.notification_id

@@ -57,6 +57,7 @@ class Notification(models.Model):
         API = "api", "message"
         EVENT = "event", "event"
         TOPIC = "topic", "topic"
+        ANNOUNCEMENT = "announcement", "announcement"
         STATUS = STATUS, "status webhook"
 
     # Sent to try a channel or to verify it.

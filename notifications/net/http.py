@@ -42,7 +42,7 @@ logging.getLogger("urllib3").setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A definite answer. `body` holds at most 64 KiB, and is empty if it could not be read to its end."""
+    """A definite answer. `body` holds at most what was asked for, and is empty if it could not be read to its end."""
 
     status: int
     headers: Mapping[str, str]
@@ -66,11 +66,13 @@ class Unanswered(Exception):
         self.reason = reason
 
 
-def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], deadline: float) -> Response:
+def request(
+    method: str, url: str, *, body: bytes, headers: Mapping[str, str], deadline: float, most: int = MAX_BODY
+) -> Response:
     """Make one request and return its answer, whatever the status.
 
-    `deadline` is in seconds, for DNS, connection, TLS, request and answer together. Raises NotSent or Unanswered; their
-    reasons hold no path, query or header.
+    `deadline` is in seconds, for DNS, connection, TLS, request and answer together; `most` bytes of the answer are
+    read. Raises NotSent or Unanswered; their reasons hold no path, query or header.
     """
     try:
         parts = urlsplit(check_url(url))
@@ -98,7 +100,7 @@ def request(method: str, url: str, *, body: bytes, headers: Mapping[str, str], d
             if answer.status < 200:
                 # http.client takes an interim answer for the final one; the rest would be read as the next answer.
                 raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status))
-            return Response(answer.status, answer.headers, _read(answer))
+            return Response(answer.status, answer.headers, _read(answer, most))
         finally:
             answer.close()  # a body that was read whole has already returned its connection
 
@@ -134,9 +136,9 @@ def _connect(host: str, port: int) -> DeadlineSocket:
     return open_connection(host, port, lambda address: permitted(address, networks))
 
 
-def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
+def _read(answer: urllib3.BaseHTTPResponse, most: int) -> bytes:
     try:
-        return answer.read(MAX_BODY, decode_content=False)
+        return answer.read(most, decode_content=False)
     except (urllib3.exceptions.HTTPError, OSError):
         return b""  # the status has arrived, and the status decides
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.forms.widgets import Input
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
-from django.template.response import TemplateResponse
-from unfold import widgets
 
-from common.admin import rights
+from common.admin import owner_form, rights
 from common.admin.base import as_uuid
 from people.models import User
 from people.user_lock import lock_user
@@ -23,15 +19,6 @@ from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.web.reminder_form import ReminderForm
-
-_CLASSES: list[tuple[type[forms.Widget], list[str]]] = [
-    (forms.CheckboxSelectMultiple, widgets.CHECKBOX_CLASSES),
-    (forms.CheckboxInput, widgets.CHECKBOX_CLASSES),
-    (forms.RadioSelect, widgets.RADIO_CLASSES),
-    (forms.Select, widgets.SELECT_CLASSES),
-    (forms.Textarea, widgets.TEXTAREA_CLASSES),
-    (Input, widgets.INPUT_CLASSES),
-]
 
 
 class OwnerForm(forms.Form):
@@ -114,13 +101,4 @@ def _to(schedule: Schedule) -> HttpResponse:
 def _page(
     model_admin: Any, request: HttpRequest, name: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    form = context["form"]
-    form.fields = deepcopy(dict(form.fields))  # the forms of a class share theirs
-    for field in form.fields.values():
-        field.widget.attrs["class"] = " ".join(_classes_of(field.widget))
-    context |= model_admin.admin_site.each_context(request) | {"opts": model_admin.opts}
-    return TemplateResponse(request, f"admin/schedules/schedule_{name}.html", context, status=status)
-
-
-def _classes_of(widget: forms.Widget) -> list[str]:
-    return next((classes for kind, classes in _CLASSES if isinstance(widget, kind)), [])
+    return owner_form.page(model_admin, request, f"admin/schedules/schedule_{name}.html", context, status)

@@ -21,9 +21,9 @@ from schedules.slots import Slots
 class Due(NamedTuple):
     """A schedule whose next slot is due, locked by the current transaction. Instants are aware UTC.
 
-    `rule` and `data` are JSON, `name` the person's, `spread`, `grace` and `stale_after` are seconds. `persons_zone` is
-    the zone of the quiet hours, `escalate_after` in minutes. `settled` are the slots from the next one on that have an
-    occurrence already.
+    `rule`, `data` and `job_payload` are JSON, `name` the person's, `spread`, `grace` and `stale_after` are seconds.
+    `persons_zone` is the zone of the quiet hours, `escalate_after` in minutes. `settled` are the slots from the next
+    one on that have an occurrence already.
     """
 
     id: UUID
@@ -54,6 +54,14 @@ class Due(NamedTuple):
     escalate_after: int | None
     category: str
     data: str | None
+    job_kind: str
+    job_payload: str | None
+    connection_id: UUID | None
+    on_error: str
+    errors_allowed: int
+    audience: str
+    audience_key: str
+    local_time: bool
     settled: list[datetime]
 
     def slots(self) -> Slots:
@@ -87,7 +95,8 @@ SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
        s.rule::text AS rule, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
        u.quiet_until, u.time_zone AS persons_zone, s.channel_order, s.escalate_after,
-       s.category, s.data::text AS data,
+       s.category, s.data::text AS data, s.job_kind, s.job_payload::text AS job_payload, s.connection_id, s.on_error,
+       s.errors_allowed, s.audience, s.audience_key, s.local_time,
        ARRAY(SELECT o.scheduled_for FROM schedules_occurrence o
               WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at
                 AND o.scheduled_for < '9999-01-01Z') AS settled

@@ -14,6 +14,7 @@ from demo.installation import Installation, wait_until
 from demo.receivers import SMTPReceiver
 from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard, Mouse
+from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
 
@@ -106,3 +107,16 @@ def test_a_double_click_makes_one_reminder(page: Page, site: Installation) -> No
     expect(page.get_by_role("status")).to_contain_text("is created.")
     page.wait_for_load_state("networkidle")
     assert len(site.rows("SELECT id FROM schedules_schedule WHERE title = %s", title)) == 1
+
+
+def test_the_navigation_is_one_line_and_shows_each_entry_that_has_the_focus(page: Page, site: Installation) -> None:
+    assert page.viewport_size is not None
+    sign_up(page, site, f"navigation{page.viewport_size['width']}@example.org")
+    page.goto(f"{site.url}/history/")
+    entries = page.get_by_role("navigation", name="Main").get_by_role("link")
+    assert len({entry.bounding_box()["y"] for entry in entries.all()}) == 1  # type: ignore[index]
+    expect(entries.filter(has_text="History")).to_be_in_viewport(ratio=0.9)
+    for entry in entries.all():
+        entry.focus()
+        expect(entry).to_be_in_viewport(ratio=0.9)
+    fits(page)

@@ -18,7 +18,7 @@ from notifications import owner_notices
 from notifications.models import Attempt, Channel
 from people.models import User
 
-APPS = ("common", "people", "work", "notifications", "events", "schedules", "api")
+APPS = ("common", "people", "work", "notifications", "jobs", "events", "schedules", "api")
 
 # On django-celery-beat's tables, by `schedules.mirror.create_indexes`.
 FOREIGN = {"schedules_stock_entries", "schedules_clocked", "schedules_crontab"}

@@ -25,9 +25,9 @@ def test_a_worker_says_which_queues_it_serves_for_as_long_as_it_runs(
 ) -> None:
     settings.CACHES = {"default": settings.CACHES["default"] | {"KEY_PREFIX": "carillon-cache"}}
     celery = command(pool, 1)
-    celery[celery.index("-Q") + 1] = "deliveries,events,maintenance"
+    celery[celery.index("-Q") + 1] = "deliveries,events,jobs,maintenance"
     variables: Mapping[str, str] = environment(DATABASE_POOL=shared)
-    assert served_queues.unserved() == ["deliveries", "events", "bulk", "maintenance"]
+    assert served_queues.unserved() == ["deliveries", "events", "jobs", "bulk", "maintenance"]
     worker = Child("worker", celery, environment=variables)
     worker.start()
     try:

@@ -191,6 +191,27 @@ def test_data_of_16_kib_is_kept_as_it_is(api: Api, inbox: Channel) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "field", "allowed"),
+    [
+        ("/schedules?limit=0", "query.limit", "at least 1"),
+        ("/schedules?limit=201", "query.limit", "at most 200"),
+        ("/schedules?limit=many", "query.limit", "a whole number"),
+        ("/schedules?limit=1.5", "query.limit", "a whole number"),
+        (f"/schedules?limit={'9' * 5_000}", "query.limit", "number"),
+        ("/schedules?state=asleep", "query.state", "active"),
+        ("/notifications?schedule=1", "query.schedule", "an id"),
+        ("/dead-letters?channel=x", "query.channel", "an id"),
+        (f"/schedules?search={'x' * 201}", "query.search", "at most 200"),
+    ],
+)
+def test_a_wrong_parameter_says_in_our_words_what_is_allowed(api: Api, path: str, field: str, allowed: str) -> None:
+    [error] = is_problem(api.get(path), 422, "invalid")["errors"]
+    assert error["field"] == field
+    assert allowed in error["detail"]
+    assert "Input" not in error["detail"]
+
+
+@pytest.mark.parametrize(
     ("query", "field"),
     [
         ("limit=0", "query.limit"),

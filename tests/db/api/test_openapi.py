@@ -46,7 +46,9 @@ def test_each_operation_says_what_it_does_and_which_problems_it_gives(schema: di
         takes_key = method == "post" and operation["operationId"] not in WITHOUT_KEY
         assert ("Idempotency-Key" in headers) == takes_key
         changes_one = (
-            method != "get" and "{" in template and {"schedules", "channels", "rules"} & set(operation["tags"])
+            method != "get"
+            and "{" in template
+            and {"schedules", "channels", "rules", "topics"} & set(operation["tags"])
         )
         assert ("If-Match" in headers) == ("412" in operation["responses"]) == bool(changes_one)
 

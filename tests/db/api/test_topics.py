@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from events.models import Event, Subscription, Topic
 from notifications.models import Channel
 from people.models import User
 from tests.db.api.conftest import Api
-from tests.db.events.test_fan_out import handle, make_readers, make_topic, subscribe
-from tests.make import make_channel, make_user
+from tests.db.jobs.test_batches import handle, make_readers, make_topic, publish, subscribe
+from tests.make import happen, make_channel, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -34,6 +36,7 @@ def test_a_topic_is_made_read_changed_listed_and_deleted(api: Api, ada: User) ->
         "body": "{data.body}",
         "is_open": False,
         "subscribers": 0,
+        "version": 1,
         "created": "",
     }
     subscribe(Topic.objects.get(), *make_readers(2))
@@ -43,6 +46,44 @@ def test_a_topic_is_made_read_changed_listed_and_deleted(api: Api, ada: User) ->
     assert api.get("/topics/news").json() == changed.json()
     assert api("DELETE", "/topics/news").status_code == 204
     assert api.get("/topics/news").status_code == 404
+
+
+def test_a_change_that_has_not_seen_the_last_one_is_refused(api: Api) -> None:
+    assert api.post("/topics", NEWS)["ETag"] == '"1"'
+    changed = api("PATCH", "/topics/news", {"is_open": True}, **{"If-Match": '"1"'})
+    assert (changed.json()["version"], changed["ETag"]) == (2, '"2"')
+    for method, body in (("PATCH", {"name": "Club"}), ("DELETE", None)):
+        refused = api(method, "/topics/news", body, **{"If-Match": '"1"'})
+        assert (refused.status_code, refused["ETag"]) == (412, '"2"')
+        assert refused.json()["current"] == changed.json() == api.get("/topics/news").json()
+    assert api("PATCH", "/topics/news", {"name": "Club"}).json()["version"] == 3
+    assert api("DELETE", "/topics/news", **{"If-Match": '"3"'}).status_code == 204
+
+
+def test_a_wrong_change_leaves_the_version(api: Api, ada: User) -> None:
+    make_topic(ada)
+    assert api("PATCH", "/topics/news", {"name": ""}).status_code == 422
+    assert api.get("/topics/news")["ETag"] == '"1"'
+
+
+def test_the_events_of_a_topic_say_how_far_each_has_come(api: Api, ada: User) -> None:
+    topic = make_topic(ada)
+    subscribe(topic, *make_readers(2), make_user(is_active=False))
+    told, new = publish(topic), publish(topic)
+    handle(told)
+    happen(ada)
+    api.get("/topics/news")  # notes that the token was used
+    with CaptureQueriesContext(connection) as queries:
+        items = api.get("/topics/news/events").json()["items"]
+    assert [(one["id"], one["state"], one["audience"], one["told"]) for one in items] == [
+        (str(new.key), "pending", None, 0),
+        (str(told.key), "handled", 3, 3),
+    ]
+    assert len(queries) == 3  # the token, the topic, its events
+    # Who has a channel would tell whether an address has an account.
+    assert "reached" not in api.get(f"/events/{told.key}").json()
+    assert len(api.get("/topics/news/events?limit=1").json()["items"]) == 1
+    assert Api(make_user()).get("/topics/news/events").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_every_queue_to_which_messages_go_is_known_to_be_in_use(settings: Settin
 
 
 def test_health_names_the_queues_that_nobody_serves(client: Client, settings: Settings) -> None:
-    served_queues.announce(["deliveries", "events", "maintenance"])
+    served_queues.announce(["deliveries", "events", "jobs", "maintenance"])
     answer = client.get("/healthz/queues")
     assert (answer.status_code, "bulk" in answer.content.decode()) == (503, True)
     served_queues.announce(["bulk"])
@@ -41,7 +41,7 @@ def test_without_redis_nobody_knows_and_health_says_so(client: Client, settings:
 
 
 def test_the_admin_names_them(operator: Client) -> None:
-    served_queues.announce(["deliveries", "events", "maintenance"])
+    served_queues.announce(["deliveries", "events", "jobs", "maintenance"])
     assert "-Q bulk" in operator.get("/admin/").content.decode()
     served_queues.announce(["bulk"])
     assert "-Q" not in operator.get("/admin/").content.decode()
@@ -51,8 +51,10 @@ def test_beat_logs_them_once_a_minute(caplog: pytest.LogCaptureFixture, monkeypa
     monkeypatch.setattr("schedules.beat.beat_log.SECONDS", 0.0)
     log = BeatLog(logging.getLogger("beat"))
     log.write_summary()
-    assert [record.levelname for record in caplog.records if "-Q deliveries,events,bulk" in record.message] == ["ERROR"]
-    served_queues.announce(["deliveries", "events", "bulk", "maintenance"])
+    assert [record.levelname for record in caplog.records if "-Q deliveries,events,jobs,bulk" in record.message] == [
+        "ERROR"
+    ]
+    served_queues.announce(["deliveries", "events", "jobs", "bulk", "maintenance"])
     caplog.clear()
     log.write_summary()
     assert "-Q" not in caplog.text

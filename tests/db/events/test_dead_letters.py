@@ -55,7 +55,7 @@ def test_a_dead_digest_is_listed_by_cause_and_replayed(operator: Client, ada: Us
 
 
 def test_the_operators_email_has_the_dead_letters_of_each_kind(operator: Client, dead: Event) -> None:
-    served_queues.announce(["deliveries", "events", "bulk", "maintenance"])
+    served_queues.announce(["deliveries", "events", "jobs", "bulk", "maintenance"])
     make_delivery(make_channel(make_user()), state="dead")
     operator_summary.send(timezone.now())
     [message] = mail.outbox

@@ -88,6 +88,14 @@ def test_every_call_has_its_own_message_in_order_and_with_its_own_time() -> None
     assert timedelta(seconds=55) < wait <= timedelta(seconds=60)
 
 
+def test_messages_that_wait_equally_long_are_due_in_their_order() -> None:
+    ids = [uuid7() for _ in range(100)]
+    publisher.publish(app, outbox.DELIVER, [(key, 5.0) for key in ids])
+    times = [datetime.fromisoformat(message.headers["eta"]) for message in heard()]
+    assert times == sorted(set(times))
+    assert times[-1] - times[0] < timedelta(milliseconds=10)
+
+
 def test_threads_that_publish_at_one_moment_share_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     real, gate, batches = publisher.publish, threading.Event(), []
 

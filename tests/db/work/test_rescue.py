@@ -16,6 +16,7 @@ from django.utils import timezone
 from common.uuid7 import uuid7
 from config.celery import app
 from notifications.deliveries import outbox
+from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
 from tests.make import NOON, make_channel, make_delivery, make_user
 from work import broker as broker_module
@@ -45,6 +46,14 @@ def test_only_what_is_due_and_unclaimed_is_published(broker: redis.Redis, channe
     assert published(broker) == {unclaimed.id}
 
 
+def test_what_is_due_at_one_time_is_published_in_the_order_of_its_ids(channel: Channel) -> None:
+    due = timezone.now() + timedelta(seconds=5)
+    made = [make_delivery(channel, available_at=due, wake_at=NOON - timedelta(days=365)).id for _ in range(50)]
+    for key in reversed(made):  # the rows lie the other way round
+        Delivery.objects.filter(id=key).update(tries=1)
+    assert [wake.id for wake in wakes.take_due(DELIVERY, 100)] == made
+
+
 def test_a_deep_queue_is_not_made_deeper(
     broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,7 +73,7 @@ def test_what_waits_in_bulk_counts_too(broker: redis.Redis, channel: Channel, mo
     monkeypatch.setattr(rescue, "BATCH", 25)
     broker_module.mark()
     for _ in range(40):
-        make_delivery(channel, wake_at=timezone.now() - timedelta(seconds=1))
+        make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
     assert [rescue.rescue()["published"] for _ in range(2)] == [30, 0]
     assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (20, 10)
 
@@ -101,6 +110,23 @@ def test_an_unknown_wish_of_a_channel_is_held_for_a_person(channel: Channel) -> 
     assert rescue.rescue()["held"] == 1
     delivery.refresh_from_db()
     assert delivery.reason == "The worker was lost in the middle of it. It may have arrived; send it again?"
+
+
+def test_what_was_lost_again_is_published_at_different_times(broker: redis.Redis, channel: Channel) -> None:
+    broker_module.mark()
+    once, again = ({make_delivery(channel).id for _ in range(20)} for _ in range(2))
+    for tries, ids in ((1, once), (2, again)):
+        leased = {
+            "state": "sending",
+            "lease_token": uuid7(),
+            "lease_until": timezone.now() - timedelta(hours=1),
+            "tries": tries,
+        }
+        Delivery.objects.filter(id__in=ids).update(**leased)
+    assert rescue.rescue()["again"] == 40
+    assert once <= published(broker)
+    wake_at = Delivery.objects.filter(id__in=again, state="pending", wakes=0).values_list("wake_at", flat=True)
+    assert len(set(wake_at)) > 10
 
 
 def plan_of(statement: str) -> str:

@@ -45,12 +45,6 @@ def token(ada: User) -> str:
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    with Web(API_REQUESTS_PER_MINUTE="0") as web:
-        yield web
-
-
-@pytest.fixture
 def client(web: Web, token: str) -> Iterator[Client]:
     with Client(f"http://127.0.0.1:{web.port}", token, tries=3) as client:
         yield client

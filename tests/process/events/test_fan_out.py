@@ -16,10 +16,10 @@ from django.db.models import Count
 from django.db.models.functions import Now
 
 from config.processes import Child
-from events import fan_out
-from events.models import Event
+from jobs.batch_kind import PART
+from jobs.models import Batch
 from notifications.models import Delivery, Notification
-from tests.db.events.test_fan_out import make_topic, publish
+from tests.db.jobs.test_batches import make_topic, publish
 from tests.make import make_user
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
@@ -27,7 +27,7 @@ from work import rescue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PEOPLE = 2 * fan_out.CHUNK + 500
+PEOPLE = 2 * PART + 500
 
 _PEOPLE = """
 WITH person AS (
@@ -45,7 +45,8 @@ INSERT INTO events_subscription (id, topic_id, user_id, address) SELECT gen_rand
 @contextmanager
 def worker(name: str, fault_points: Path) -> Iterator[Child]:
     celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "--concurrency", "8", "--loglevel", "WARNING"]
-    celery += ["-Q", "deliveries,events,bulk,maintenance", "--without-mingle", "--without-gossip", "-n", f"{name}@%h"]
+    celery += ["-Q", "deliveries,events,jobs,bulk,maintenance", "--without-mingle", "--without-gossip"]
+    celery += ["-n", f"{name}@%h"]
     surroundings = environment(CARILLON_FAULT_POINTS=str(fault_points))
     child = Child(name, celery, ready_sign=".> maintenance", environment=surroundings)
     child.start()
@@ -62,22 +63,22 @@ def test_a_killed_worker_leaves_nobody_out_and_tells_nobody_twice(broker: redis.
         cursor.execute(_PEOPLE, {"people": PEOPLE, "topic": topic.id})
     (tmp_path / "chunk-told").write_text("kill-group")
     with worker("killed", tmp_path) as killed:
-        event = publish(topic)
+        publish(topic)
         wait_until(lambda: killed.exit_status() is not None)
-    event.refresh_from_db()
-    assert (event.state, event.told, Notification.objects.count()) == ("handling", fan_out.CHUNK, fan_out.CHUNK)
-    Event.objects.update(lease_until=Now() - timedelta(seconds=1))
+    batch = Batch.objects.get()
+    assert (batch.state, batch.told, Notification.objects.count()) == ("telling", PART, PART)
+    Batch.objects.update(lease_until=Now() - timedelta(seconds=1))
 
     def is_over() -> bool:
         rescue.rescue()
         time.sleep(0.5)
-        return not Delivery.objects.exclude(state="delivered").exists() and Event.objects.get().state == "handled"
+        return not Delivery.objects.exclude(state="delivered").exists() and Batch.objects.get().state == "told"
 
     with worker("second", tmp_path):
         wait_until(is_over, within=180.0)
-    event.refresh_from_db()
-    assert (event.audience, event.told, event.reached) == (PEOPLE, PEOPLE, PEOPLE)
+    batch.refresh_from_db()
+    assert (batch.size, batch.told, batch.reached) == (PEOPLE, PEOPLE, PEOPLE)
     each = Notification.objects.values("user").annotate(said=Count("id"), sent=Count("deliveries"))
     assert {(one["said"], one["sent"]) for one in each} == {(1, 1)}
     assert len(each) == PEOPLE
-    assert set(event.history.values_list("outcome", flat=True)) == {"lost", "handled"}
+    assert set(batch.history.values_list("outcome", flat=True)) == {"lost", "told"}

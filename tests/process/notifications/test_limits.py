@@ -40,7 +40,7 @@ def make_webhook(**overrides: Any) -> Channel:
 @pytest.fixture
 def workers(broker: redis.Redis, discord: HTTPReceiver) -> Iterator[list[Child]]:
     celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "--concurrency", "1", "--loglevel", "WARNING"]
-    celery += ["-Q", "deliveries,events,bulk,maintenance", "--without-mingle", "--without-gossip"]
+    celery += ["-Q", "deliveries,events,jobs,bulk,maintenance", "--without-mingle", "--without-gossip"]
     surroundings = environment(DISCORD_URL=discord.origin)
     children = [
         Child(name, [*celery, "-n", f"{name}@%h"], ready_sign=".> maintenance", environment=surroundings)

@@ -36,7 +36,7 @@ def receiver() -> Iterator[HTTPReceiver]:
 
 
 def command(pool: str, concurrency: int) -> list[str]:
-    celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "-Q", "deliveries,events,bulk,maintenance"]
+    celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "-Q", "deliveries,events,jobs,bulk,maintenance"]
     quiet = ["--loglevel", "ERROR", "--without-mingle", "--without-gossip"]
     return [*celery, "--pool", pool, "--concurrency", str(concurrency), *quiet]
 

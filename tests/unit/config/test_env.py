@@ -238,3 +238,26 @@ def test_wrong_waits_are_refused(value: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("WAITS_WEBHOOK", value)
     with pytest.raises(env.Misconfigured, match=r"^WAITS_WEBHOOK .*, for example WAITS_WEBHOOK=60,300,1800"):
         env.retry_waits("WAITS_")
+
+
+def test_a_default_spread_is_a_range_of_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert env.spread("SPREAD") == (0, 0)
+    monkeypatch.setenv("SPREAD", "30-50")
+    assert env.spread("SPREAD") == (30, 50)
+
+
+@pytest.mark.parametrize("value", ["50", "50-30", "-5-10", "0-3601", "a-b"])
+def test_a_wrong_default_spread_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPREAD", value)
+    with pytest.raises(env.Misconfigured, match=r"^SPREAD .*, for example SPREAD=30-50"):
+        env.spread("SPREAD")
+
+
+def test_kinds_of_job_may_have_queues_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert env.queues(env.job_queues("QUEUES")) == ["deliveries", "events", "jobs", "bulk", "maintenance"]
+    monkeypatch.setenv("QUEUES", "web_value=slow, feed=slow")
+    assert env.queues(env.job_queues("QUEUES"))[-1] == "slow"
+    for wrong in ("web_value", "=slow", "feed=No Queue"):
+        monkeypatch.setenv("QUEUES", wrong)
+        with pytest.raises(env.Misconfigured, match=r"^QUEUES contains"):
+            env.job_queues("QUEUES")

@@ -87,6 +87,8 @@ def test_it_offers_the_fields_of_the_event(browser: Client, ada: User) -> None:
         ('{"order_id": 7}', "Order 7"),
         ('{"type": "order.sent", "data": {"order_id": 8}}', "Order 8"),
         ('{"type": 5, "order_id": 9}', "Order 9"),
+        ('{"type": "premium", "order_id": 10}', "Order 10"),
+        ('{"data": {"order_id": 11}}', "Order 11"),
     ],
 )
 def test_pasted_json_is_an_event_or_its_data(browser: Client, sample: str, subject: str) -> None:
@@ -103,6 +105,13 @@ def test_pasted_json_is_an_event_or_its_data(browser: Client, sample: str, subje
         "[1]",
         "5",
         "9" * 5_000,
+        '{"type": "order.paid", "data": [1]}',
+        '{"type": "order.paid", "data": null}',
+        '{"type": "Order paid", "data": {}}',
+        '{"type": 5, "data": {}}',
+        '{"type": "order.paid", "source": 5}',
+        '{"type": "order.paid", "data": {}, "colour": "red"}',
+        '{"data": 5}',
         '{"x": "\\ud800"}',
         "[" * 5_000 + "]" * 5_000,
         '{"a":' * 600 + "1" + "}" * 600,

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from notifications.models import Delivery, Notification
 from schedules import editing
-from schedules.firing import fire
+from schedules.firing import due, fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
@@ -208,3 +208,14 @@ def test_four_beats_at_once_record_each_slot_once() -> None:
     for thread in beats:
         thread.join()
     assert Occurrence.objects.count() == Notification.objects.count() == Delivery.objects.count() == 60
+
+
+def test_reminders_without_a_spread_of_their_own_are_put_off_by_that_of_the_installation(settings: Any) -> None:
+    settings.DEFAULT_SPREAD = (30, 50)
+    usual, urgent, own = (
+        due.as_if_due(make_schedule(make_user(), **how).id, NINE)._replace(urgent="urgent" in how)
+        for how in ({}, {"urgent": True}, {"spread": 5})
+    )
+    assert 30 <= fire._spread(usual, NINE).total_seconds() <= 50
+    assert fire._spread(urgent, NINE).total_seconds() == 0
+    assert fire._spread(own, NINE).total_seconds() < 5

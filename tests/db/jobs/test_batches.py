@@ -1,4 +1,4 @@
-"""An event of a topic goes to everybody who was subscribed when it was recorded, once."""
+"""A batch goes to everybody who belonged to its audience when it was recorded, once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from events import fan_out, ledger, trace
 from events.envelope import Envelope
 from events.kind import EVENT
 from events.models import Event, Subscription, Topic
-from events.reasons import Code
+from jobs import batch_kind
+from jobs.batch_kind import BATCH
+from jobs.models import Batch
+from jobs.reasons import Code
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now
@@ -58,16 +61,28 @@ def publish(topic: Topic, **overrides: Any) -> Event:
     return Event.objects.get(key=envelope.key)
 
 
-def handle(event: Event) -> Event:
+def record(event: Event) -> Batch:
+    """Handle the event: its batch is recorded."""
     runner.run(EVENT, event.id, "worker")
     event.refresh_from_db()
-    return event
+    assert event.state == "handled"
+    return Batch.objects.get(id=event.batch_id)
 
 
-def lose(event: Event) -> None:
-    """The lease is over, and rescue gives the event to the next worker."""
-    Event.objects.filter(id=event.id, state="handling").update(lease_until=Now() - timedelta(hours=1))
-    recovery.recover(EVENT, 10)
+def tell(batch: Batch) -> Batch:
+    runner.run(BATCH, batch.id, "worker")
+    batch.refresh_from_db()
+    return batch
+
+
+def handle(event: Event) -> Batch:
+    return tell(record(event))
+
+
+def lose(batch: Batch) -> None:
+    """The lease is over, and rescue gives the batch to the next worker."""
+    Batch.objects.filter(id=batch.id, state="telling").update(lease_until=Now() - timedelta(hours=1))
+    recovery.recover(BATCH, 10)
 
 
 @pytest.fixture
@@ -77,21 +92,21 @@ def topic(ada: User) -> Topic:
 
 @pytest.fixture
 def small_chunks() -> Iterator[None]:
-    with patch.object(fan_out, "CHUNK", 3):
+    with patch.object(batch_kind, "PART", 3):
         yield
 
 
-def told(event: Event) -> list[int]:
-    return sorted(Notification.objects.filter(correlation_id=event.correlation_id).values_list("user_id", flat=True))
+def told(batch: Batch) -> list[int]:
+    return sorted(Notification.objects.filter(batch_id=batch.id).values_list("user_id", flat=True))
 
 
 def test_everybody_is_told_once_in_the_topics_words_and_in_the_events_chain(topic: Topic) -> None:
     readers = make_readers(3)
     subscriptions = subscribe(topic, *readers)
-    event = handle(publish(topic, source="desk"))
-    assert (event.state, event.audience, event.told, event.reached) == ("handled", 3, 3, 3)
-    assert told(event) == sorted(reader.pk for reader in readers)
-    notifications = Notification.objects.filter(correlation_id=event.key)
+    batch = handle(publish(topic, source="desk"))
+    assert (batch.state, batch.size, batch.told, batch.reached) == ("told", 3, 3, 3)
+    assert told(batch) == sorted(reader.pk for reader in readers)
+    notifications = Notification.objects.filter(correlation_id=batch.correlation_id)
     assert {(one.subject, one.body, one.category) for one in notifications} == {("Rain", "All day.", "news")}
     assert len({one.batch_id for one in notifications}) == 1
     assert {(one.origin, one.origin_id) for one in notifications} == {("topic", one.id) for one in subscriptions}
@@ -102,8 +117,8 @@ def test_everybody_is_told_once_in_the_topics_words_and_in_the_events_chain(topi
 
 
 def test_an_empty_audience_is_recorded_and_ends_there(topic: Topic) -> None:
-    event = handle(publish(topic))
-    assert (event.state, event.audience, event.told) == ("handled", 0, 0)
+    batch = handle(publish(topic))
+    assert (batch.state, batch.size, batch.told) == ("told", 0, 0)
     assert not Notification.objects.exists()
 
 
@@ -114,8 +129,7 @@ def test_the_audience_is_frozen_when_the_event_is_recorded(topic: Topic) -> None
     event = publish(topic)
     subscribe(topic, joins_later, joined_at=Now() + timedelta(seconds=1))
     Subscription.objects.filter(user=leaves_between).update(left_at=Now())
-    handle(event)
-    assert told(event) == [stays.pk]
+    assert told(handle(event)) == [stays.pk]
 
 
 @pytest.mark.parametrize(
@@ -143,9 +157,9 @@ def test_the_chosen_channels_that_work_are_used_and_else_the_inbox(
     }
     make_channel(reader, "status")
     subscribe(topic, reader, channel_ids=[channels[name].id for name in chosen])
-    event = handle(publish(topic))
+    batch = handle(publish(topic))
     assert set(Delivery.objects.values_list("provider", flat=True)) == used
-    assert (event.told, event.reached) == (1, 1)
+    assert (batch.told, batch.reached) == (1, 1)
 
 
 def test_accounts_that_are_switched_off_or_have_no_channel_are_left_out(topic: Topic) -> None:
@@ -153,9 +167,9 @@ def test_accounts_that_are_switched_off_or_have_no_channel_are_left_out(topic: T
     User.objects.filter(pk=off.pk).update(is_active=False)
     subscribe(topic, off, reader, make_user())
     Subscription.objects.create(topic=topic, address="nobody@example.org", joined_at=Now() - timedelta(days=1))
-    event = handle(publish(topic))
-    assert told(event) == [reader.pk]
-    assert (event.audience, event.told, event.reached) == (4, 4, 1)
+    batch = handle(publish(topic))
+    assert told(batch) == [reader.pk]
+    assert (batch.size, batch.told, batch.reached) == (4, 4, 1)
 
 
 def test_the_topic_of_another_person_is_told_nothing(topic: Topic) -> None:
@@ -168,9 +182,9 @@ def test_the_topic_of_another_person_is_told_nothing(topic: Topic) -> None:
 def test_chunks_of_an_audience_reach_everybody(topic: Topic, small_chunks: None) -> None:
     readers = make_readers(7)
     subscribe(topic, *readers)
-    event = handle(publish(topic))
-    assert told(event) == sorted(reader.pk for reader in readers)
-    assert (event.state, event.told, event.history.count()) == ("handled", 7, 1)
+    batch = handle(publish(topic))
+    assert told(batch) == sorted(reader.pk for reader in readers)
+    assert (batch.state, batch.told, batch.history.count()) == ("told", 7, 1)
 
 
 def test_an_event_is_given_back_after_a_while_and_goes_on_without_a_counted_try(
@@ -178,74 +192,74 @@ def test_an_event_is_given_back_after_a_while_and_goes_on_without_a_counted_try(
 ) -> None:
     readers = make_readers(7)
     subscribe(topic, *readers)
-    event = publish(topic)
-    with patch.object(fan_out, "PORTION", -1.0):
-        assert [(handle(event).state, event.told, event.tries) for _ in range(3)] == [
+    batch = record(publish(topic))
+    with patch.object(batch_kind, "PORTION", -1.0):
+        assert [(tell(batch).state, batch.told, batch.tries) for _ in range(3)] == [
             ("pending", 3, 0),
             ("pending", 6, 0),
-            ("handled", 7, 1),
+            ("told", 7, 1),
         ]
-    assert told(event) == sorted(reader.pk for reader in readers)
-    assert list(event.history.values_list("outcome", flat=True)) == ["released", "released", "handled"]
-    assert event.history.first().reason == "3 of 7 subscribers are told; the others follow."
+    assert told(batch) == sorted(reader.pk for reader in readers)
+    assert list(batch.history.values_list("outcome", flat=True)) == ["released", "released", "told"]
+    assert batch.history.first().reason == "3 of 7 people are told; the others follow."
 
 
 def test_a_worker_killed_20_times_between_chunks_leaves_nobody_out_and_tells_nobody_twice(topic: Topic) -> None:
     readers = make_readers(21)
     subscribe(topic, *readers)
-    event = publish(topic)
+    batch = record(publish(topic))
 
     def kill(point: str) -> None:
         if point == "chunk-told":
             raise Killed
 
-    with patch.object(fan_out, "CHUNK", 1), patch.object(fault_points, "reach", kill):
+    with patch.object(batch_kind, "PART", 1), patch.object(fault_points, "reach", kill):
         for killed in range(1, 21):
             with pytest.raises(Killed):
-                runner.run(EVENT, event.id, "worker")
-            lose(event)
-            event.refresh_from_db()
-            assert (event.state, event.told) == ("pending", killed)
-    handle(event)
-    assert (event.state, event.told) == ("handled", 21)
-    assert told(event) == sorted(reader.pk for reader in readers)
+                runner.run(BATCH, batch.id, "worker")
+            lose(batch)
+            batch.refresh_from_db()
+            assert (batch.state, batch.told) == ("pending", killed)
+    tell(batch)
+    assert (batch.state, batch.told) == ("told", 21)
+    assert told(batch) == sorted(reader.pk for reader in readers)
     assert Delivery.objects.count() == 21
 
 
 def test_workers_that_die_before_they_get_on_end_it_as_dead(topic: Topic) -> None:
     subscribe(topic, *make_readers(1))
-    event = publish(topic)
-    with patch.object(fan_out, "tell", side_effect=Killed):
+    batch = record(publish(topic))
+    with patch.object(batch_kind, "tell", side_effect=Killed):
         for _ in range(7):
             with pytest.raises(Killed):
-                runner.run(EVENT, event.id, "worker")
-            lose(event)
-    event.refresh_from_db()
-    assert (event.state, event.told) == ("dead", 0)
+                runner.run(BATCH, batch.id, "worker")
+            lose(batch)
+    batch.refresh_from_db()
+    assert (batch.state, batch.told) == ("dead", 0)
 
 
 def test_a_worker_whose_lease_was_lost_writes_nothing(topic: Topic) -> None:
     subscribe(topic, *make_readers(2))
-    event = publish(topic)
-    counted = fan_out._values
+    batch = record(publish(topic))
+    counted = batch_kind._values
 
     def lose_first(*args: Any) -> dict[str, Any]:
-        lose(event)
+        lose(batch)
         return counted(*args)
 
-    with patch.object(fan_out, "_values", lose_first):
-        handle(event)
-    assert (event.state, event.told, Notification.objects.count()) == ("pending", 0, 0)
-    assert handle(event).told == 2
+    with patch.object(batch_kind, "_values", lose_first):
+        tell(batch)
+    assert (batch.state, batch.told, Notification.objects.count()) == ("pending", 0, 0)
+    assert tell(batch).told == 2
 
 
 def test_a_topic_that_is_deleted_meanwhile_ends_the_rest(topic: Topic, small_chunks: None) -> None:
     subscribe(topic, *make_readers(5))
-    event = publish(topic)
-    with patch.object(fan_out, "PORTION", -1.0):
-        handle(event)
+    batch = record(publish(topic))
+    with patch.object(batch_kind, "PORTION", -1.0):
+        tell(batch)
     topic.delete()
-    assert (handle(event).state, event.topic_id, event.told) == ("handled", None, 3)
+    assert (tell(batch).state, batch.told) == ("told", 3)
 
 
 def test_large_data_stays_with_the_event(topic: Topic) -> None:
@@ -258,7 +272,7 @@ def test_large_data_stays_with_the_event(topic: Topic) -> None:
 def test_few_are_published_at_once_and_many_by_rescue_in_portions(
     topic: Topic, broker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fan_out, "FEW", 3)
+    monkeypatch.setattr(batch_kind, "FEW", 3)
     monkeypatch.setattr(rescue, "ENOUGH", 7)
     monkeypatch.setattr(rescue, "RESERVED", 3)
     broker_module.mark()
@@ -277,7 +291,7 @@ def test_few_are_published_at_once_and_many_by_rescue_in_portions(
 
 
 def test_the_deliveries_of_many_stay_bulk_when_they_wait(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fan_out, "FEW", 0)
+    monkeypatch.setattr(batch_kind, "FEW", 0)
     published: list[wakes.Wake] = []
     monkeypatch.setattr(runner, "publish", published.extend)
     [reader] = make_readers(1)
@@ -289,23 +303,23 @@ def test_the_deliveries_of_many_stay_bulk_when_they_wait(topic: Topic, monkeypat
 
 
 def test_only_some_large_audiences_are_told_at_once(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fan_out, "FEW", 0)
-    monkeypatch.setattr(fan_out, "_large_ones", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(batch_kind, "FEW", 0)
+    monkeypatch.setattr(batch_kind, "_large_ones", threading.BoundedSemaphore(1))
     subscribe(topic, *make_readers(1))
-    event = publish(topic)
-    with fan_out._large_ones:
-        assert (handle(event).state, event.reason_code, event.tries) == ("pending", Code.OTHERS_FIRST, 0)
-    Event.objects.filter(id=event.id).update(available_at=TransactionNow())
-    assert handle(event).state == "handled"
+    batch = record(publish(topic))
+    with batch_kind._large_ones:
+        assert (tell(batch).state, batch.reason_code, batch.tries) == ("pending", Code.OTHERS_FIRST, 0)
+    Batch.objects.filter(id=batch.id).update(available_at=TransactionNow())
+    assert tell(batch).state == "told"
 
 
 def test_a_chunk_is_one_statement_however_many_it_has(topic: Topic) -> None:
     def statements(count: int) -> int:
         Notification.objects.all().delete()
         subscribe(topic, *make_readers(count))
-        event = publish(topic)
+        batch = record(publish(topic))
         with CaptureQueriesContext(connection) as captured, transaction.atomic():
-            handle(event)
+            tell(batch)
         return len(captured)
 
     assert statements(2) == statements(20)
@@ -314,20 +328,20 @@ def test_a_chunk_is_one_statement_however_many_it_has(topic: Topic) -> None:
 def test_an_owner_who_is_subscribed_finds_the_message_in_the_trace(topic: Topic, ada: User) -> None:
     make_channel(ada)
     subscribe(topic, ada, *make_readers(2))
-    event = handle(publish(topic))
-    rows = trace.trace(event.correlation_id, ada).rows
+    batch = handle(publish(topic))
+    rows = trace.trace(batch.correlation_id, ada).rows
     assert [(row.kind, row.type, row.told) for row in rows] == [
         ("event", "news.written", 3),
         ("delivery", "Rain", None),
     ]
-    assert [row.kind for row in trace.trace(event.correlation_id, None).rows] == ["event"]
+    assert [row.kind for row in trace.trace(batch.correlation_id, None).rows] == ["event"]
 
 
 def test_many_rows_in_a_table_that_was_small_are_told_to_the_planner_once(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fan_out, "FEW", 0)
-    monkeypatch.setattr(fan_out, "CHUNK", 1)
+    monkeypatch.setattr(batch_kind, "FEW", 0)
+    monkeypatch.setattr(batch_kind, "PART", 1)
     subscribe(topic, *make_readers(4))
     with connection.cursor() as cursor:
         cursor.execute("UPDATE pg_class SET reltuples = 3 WHERE oid = 'notifications_delivery'::regclass")

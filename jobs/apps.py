@@ -1,0 +1,19 @@
+from django.apps import AppConfig
+
+
+class JobsConfig(AppConfig):
+    name = "jobs"
+    verbose_name = "Jobs"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the kinds of work, and the queues of the kinds of job."""
+        from common import served_queues
+        from jobs import (
+            batch_kind,  # noqa: F401
+            kind,  # noqa: F401
+            kinds,
+            recording,
+        )
+
+        served_queues.also_used.append(lambda: (recording.queue_of(one.name) for one in kinds.all()))

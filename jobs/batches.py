@@ -1,0 +1,229 @@
+"""Batches: record them, say how far they have come, cancel them.
+
+Progress is kept by parts of an audience: see `Part`. A task counts the open parts again, a few at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from common.postgres import change, column, query
+from jobs.models import Batch, Job
+from notifications.deliveries import withdrawal
+from notifications.models import Notification
+from notifications.reasons import Code
+from work import wakes
+from work.manual import cancel as cancel_work
+from work.reasons import Reason
+from work.wakes import Wake
+
+log = logging.getLogger(__name__)
+
+TELL = "jobs.tell"
+# Counting a part of 2,000 people takes some 10 ms.
+PARTS_A_TICK = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBatch:
+    """A batch to record, for who belongs to the audience at `as_of`, None for now. Instants are aware.
+
+    `message` is what its people are told and how, as `batch_kind` reads it.
+
+    `local_time`: `slot` is civil time on each reader's clock, as the first zone on Earth has it (UTC+14).
+    """
+
+    batch_id: UUID
+    user_id: int
+    audience: str
+    audience_key: str
+    origin: Notification.Origin
+    message: Mapping[str, Any]
+    origin_id: UUID | None = None
+    correlation_id: UUID | None = None
+    as_of: datetime | None = None
+    slot: datetime | None = None
+    local_time: bool = False
+    stale_after: int | None = None
+    job_kind: str = ""
+    job_payload: Mapping[str, Any] = field(default_factory=dict)
+    on_error: str = "daily"
+    errors_allowed: int = 3
+
+
+_RECORD = f"""
+INSERT INTO jobs_batch (id, user_id, audience, audience_key, origin, origin_id, correlation_id, as_of,
+                        slot, local_time, stale_after, message, job_kind, job_payload, on_error, errors_allowed,
+                        state, available_at, wake_at, wakes, tries, replays)
+SELECT b.id, user_id, audience, key, origin, origin_id, correlation_id, coalesce(as_of, now()), slot, local, stale,
+       message, kind, payload, on_error, allowed, 'pending', now(), {wakes.wake_at("0.0")}, 0, 0, 0
+  FROM unnest(%(ids)s::uuid[], %(users)s::bigint[], %(audiences)s::text[], %(keys)s::text[], %(origins)s::text[],
+              %(origin_ids)s::uuid[], %(correlations)s::uuid[], %(as_of)s::timestamptz[], %(slots)s::timestamptz[],
+              %(local)s::bool[], %(stale)s::int[], %(messages)s::jsonb[], %(kinds)s::text[], %(payloads)s::jsonb[],
+              %(on_errors)s::text[], %(allowed)s::int[])
+       AS b(id, user_id, audience, key, origin, origin_id, correlation_id, as_of, slot, local, stale, message, kind,
+            payload, on_error, allowed)
+ON CONFLICT (id) DO NOTHING
+RETURNING id, user_id
+"""  # noqa: S608 - constants only
+
+
+def record(batches: Iterable[NewBatch]) -> list[Wake]:
+    """Write batches, within the caller's transaction; returns what to publish after it. Known ids are left out."""
+    new = list(batches)
+    if not new:
+        return []
+    rows = query(
+        _RECORD,
+        {
+            "ids": column(one.batch_id for one in new),
+            "users": column(one.user_id for one in new),
+            "audiences": column(one.audience for one in new),
+            "keys": column(one.audience_key for one in new),
+            "origins": column(str(one.origin) for one in new),
+            "origin_ids": column(one.origin_id for one in new),
+            "correlations": column(one.correlation_id for one in new),
+            "as_of": column(one.as_of for one in new),
+            "slots": column(one.slot for one in new),
+            "local": column(one.local_time for one in new),
+            "stale": column(one.stale_after for one in new),
+            "messages": column(json.dumps(one.message) for one in new),
+            "kinds": column(one.job_kind for one in new),
+            "payloads": column(json.dumps(one.job_payload) for one in new),
+            "on_errors": column(str(one.on_error) for one in new),
+            "allowed": column(one.errors_allowed for one in new),
+            **wakes.parameters(),
+        },
+    )
+    return [Wake(TELL, row.id, 0.0, row.user_id) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How much of a batch is in which state. It counts deliveries; of a batch of jobs, the jobs."""
+
+    pending: int
+    processing: int
+    completed: int
+    failed: int
+    dropped: int
+
+    @property
+    def total(self) -> int:
+        return self.pending + self.processing + self.completed + self.failed + self.dropped
+
+    @property
+    def percent(self) -> float:
+        """How much has ended, in whichever way."""
+        ended = self.completed + self.failed + self.dropped
+        return round(100 * ended / self.total, 1) if self.total else 100.0
+
+
+_SUM = """
+SELECT b.id, coalesce(sum(p.pending), 0)::int AS pending, coalesce(sum(p.processing), 0)::int AS processing,
+       coalesce(sum(p.completed), 0)::int AS completed, coalesce(sum(p.failed), 0)::int AS failed,
+       coalesce(sum(p.dropped), 0)::int AS dropped,
+       CASE WHEN b.state IN ('pending', 'telling') AND b.cancelled_at IS NULL
+            THEN greatest(0, coalesce(b.size, 0) - b.told) ELSE 0 END AS untold
+  FROM jobs_batch b LEFT JOIN jobs_part p ON p.batch_id = b.id
+ WHERE b.id = ANY(%s::uuid[])
+ GROUP BY b.id
+"""
+
+
+def progress(batch_ids: Iterable[UUID]) -> dict[UUID, Progress]:
+    """The progress of each of these batches, as last counted. People who are not told yet count as one pending each."""
+    return {
+        row.id: Progress(row.pending + row.untold, row.processing, row.completed, row.failed, row.dropped)
+        for row in query(_SUM, [column(batch_ids)])
+    }
+
+
+_COUNT_DELIVERIES = """
+SELECT p.id, d.state FROM chosen p
+  JOIN notifications_notification n ON n.batch_id = p.batch_id AND n.user_id BETWEEN p.first AND p.last
+  JOIN notifications_delivery d ON d.notification_id = n.id WHERE p.job_kind = ''
+"""
+_COUNT_JOBS = """
+SELECT p.id, j.state FROM chosen p
+  JOIN jobs_job j ON j.batch_id = p.batch_id AND j.user_id BETWEEN p.first AND p.last WHERE p.job_kind <> ''
+"""
+_COUNT = f"""
+WITH chosen AS MATERIALIZED (
+    SELECT p.*, b.job_kind FROM jobs_part p JOIN jobs_batch b ON b.id = p.batch_id
+     WHERE {{which}} ORDER BY p.counted_at LIMIT %(limit)s
+), states AS ({_COUNT_DELIVERIES} UNION ALL {_COUNT_JOBS}), counted AS (
+    SELECT chosen.id,
+           count(*) FILTER (WHERE state = 'pending') AS pending,
+           count(*) FILTER (WHERE state IN ('sending', 'looking')) AS processing,
+           count(*) FILTER (WHERE state IN ('delivered', 'decided')) AS completed,
+           count(*) FILTER (WHERE state IN ('dead', 'unknown')) AS failed,
+           count(*) FILTER (WHERE state IN ('cancelled', 'expired')) AS dropped
+      FROM chosen LEFT JOIN states USING (id) GROUP BY chosen.id
+)
+UPDATE jobs_part p
+   SET pending = c.pending, processing = c.processing, completed = c.completed, failed = c.failed,
+       dropped = c.dropped, counted_at = now()
+  FROM counted c WHERE p.id = c.id
+"""  # noqa: S608 - constants only
+# Those counted last come last: so all of a large batch have their turn.
+_COUNT_OPEN = _COUNT.format(which="b.ended_at IS NULL AND p.pending + p.processing > 0")
+_COUNT_ONE = _COUNT.format(which="b.id = %(batch)s AND (p.pending + p.processing + p.failed > 0)")
+_COUNT_THESE = _COUNT.format(which="p.id = ANY(%(parts)s::bigint[])")
+_END = """
+UPDATE jobs_batch b SET ended_at = now()
+ WHERE ended_at IS NULL AND state NOT IN ('pending', 'telling')
+   AND NOT EXISTS (SELECT FROM jobs_part p WHERE p.batch_id = b.id AND p.pending + p.processing > 0)
+RETURNING id, size, reached
+"""
+
+
+def count_open() -> int:
+    """Count some of the open parts again, and end the batches that have none. Returns how many parts."""
+    counted = change(_COUNT_OPEN, {"limit": PARTS_A_TICK})
+    for row in query(_END, []):
+        log.info("Batch %s ended: %s of %s people were reached", row.id, row.reached, row.size)
+    return counted
+
+
+def count_again(batch: Batch) -> None:
+    """Count one batch again, for somebody who looks at it: also what failed, which may have been replayed."""
+    change(_COUNT_ONE, {"batch": batch.id, "limit": PARTS_A_TICK})
+
+
+def cancel(batch: Batch) -> None:
+    """What has not gone out is not sent: who is not told yet will not be, and what waits is cancelled.
+
+    Its parts are cancelled by `cancel_parts`, a few at a time, because there may be a million deliveries.
+    """
+    with transaction.atomic():
+        Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
+        cancel_work(Batch, [batch.id], Reason(Code.CANCELLED))
+
+
+def cancel_parts() -> int:
+    """Cancel what waits in some parts of cancelled batches. Returns how many parts."""
+    open_parts = query(
+        "SELECT p.id, p.batch_id, p.first, p.last, b.job_kind FROM jobs_part p JOIN jobs_batch b ON b.id = p.batch_id"
+        " WHERE b.cancelled_at IS NOT NULL AND b.ended_at IS NULL AND p.pending > 0 LIMIT %s",
+        [PARTS_A_TICK],
+    )
+    for part in open_parts:
+        of_part = Q(batch_id=part.batch_id, user_id__gte=part.first, user_id__lte=part.last)
+        with transaction.atomic():
+            if part.job_kind:
+                jobs = Job.objects.filter(of_part, state="pending").values_list("id", flat=True)
+                cancel_work(Job, list(jobs), Reason(Code.CANCELLED))
+            withdrawal.cancel(Notification.objects.filter(of_part))
+    change(_COUNT_THESE, {"parts": column(part.id for part in open_parts), "limit": PARTS_A_TICK})
+    return len(open_parts)

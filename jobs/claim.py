@@ -1,0 +1,65 @@
+"""A leased job, with all that a look and its decision need. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from common import zones
+from jobs.kinds.base import Ask, Source
+from jobs.recording import SendAs
+from people import quiet
+from work import kinds
+from work.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """What its person wants where a look fails, and how the reminder has failed lately; see `Memory`.
+
+    `connection_since`: since when its connection fails, None while it works.
+    """
+
+    on_error: str
+    allowed: int
+    version: int
+    failures: int
+    since: datetime | None
+    told_at: datetime | None
+    connection_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(kinds.Claim):
+    """A leased job. `unusable`: why it cannot look, None when it can; `failing`: how its reminder has failed lately."""
+
+    user_id: int
+    origin_id: UUID | None
+    batch_id: UUID
+    correlation_id: UUID | None
+    slot: datetime
+    payload: Mapping[str, Any]
+    send_as: SendAs
+    time_zone: str
+    quiet: quiet.Window | None
+    expires_at: datetime | None
+    is_active: bool
+    source: Source | None
+    unusable: Reason | None
+    memory: Any
+    failing: Failing
+
+    def ask(self) -> Ask:
+        return Ask(
+            user_id=self.user_id,
+            origin_id=self.origin_id,
+            zone=zones.read(self.time_zone),
+            slot=self.slot,
+            now=self.claimed_at,
+            payload=self.payload,
+            memory=self.memory,
+            source=self.source,
+        )

@@ -1,0 +1,201 @@
+"""What a job writes when it is decided or has failed: its notification, its memory, and what its person is told.
+
+All of it commits with the settlement of the job, or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.db.models import F
+from django.db.models.functions import Coalesce, Now
+
+from common import fault_points
+from common.postgres import change
+from jobs import words
+from jobs.claim import Claim
+from jobs.kinds.base import KEEP, Nothing, Say
+from jobs.models import Connection, Job
+from jobs.models.job import OnError
+from jobs.reasons import Code
+from notifications import owner_notices, text
+from notifications.deliveries import outbox
+from notifications.deliveries.outbox import NewNotification
+from notifications.models import Channel, Notification
+from notifications.owner_notices import Notice
+from people import quiet
+from work.answers import Done, Rejected
+from work.reasons import Reason
+from work.wakes import publish_after_commit
+
+# Names the batches of notices (RFC 9562, section 5.5).
+_NOTICES = UUID("8a0c9b62-4f3e-4c26-9a55-0b6f9d1c7e43")
+_AGAIN_AFTER = timedelta(days=1)
+
+
+class Overtaken(Exception):
+    """Another job of the same reminder has decided meanwhile, from the same memory: this one looks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Rejected):
+    """No try is left. `effect` as in `Done`."""
+
+    effect: Any = None
+
+
+def decided(claim: Claim, decision: Say | Nothing) -> Done:
+    """The answer for a decision. Without an effect, jobs that are settled at the same moment share a commit."""
+    works_again = claim.failing.failures > 0
+    changes = decision.memory is not KEEP and decision.memory != claim.memory
+    recovers = claim.failing.connection_since is not None
+    if isinstance(decision, Nothing) and not (works_again or changes or recovers or decision.effect):
+        return Done(decision.reason)
+    return Done(decision.reason, partial(_decide, claim, decision, changes))
+
+
+def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
+    wakes = []
+    if isinstance(decision, Say):
+        wakes += _say(claim, decision)
+    if changes or claim.failing.failures:
+        _remember(claim, decision.memory if changes else KEEP, failures=0, since=None, told_at=None)
+    if claim.failing.told_at is not None:
+        notice = _notice(
+            claim, f"works again {claim.failing.since}", words.works_again(claim.send_as.title, _page(claim))
+        )
+        wakes += owner_notices.record([notice], claim.claimed_at)
+    if claim.failing.connection_since is not None and claim.source is not None:
+        Connection.objects.filter(id=claim.source.id).update(failing_since=None, last_ok_at=Now())
+    if decision.effect is not None:
+        decision.effect()
+    publish_after_commit(wakes)
+    fault_points.reach("recorded")
+
+
+def failed(claim: Claim, reason: Reason, *, disconnect: bool = False) -> Done | Failed:
+    """The answer for a look that failed and has no try left, as its person wants it.
+
+    `disconnect`: its connection is disabled, until its person enters another secret.
+    """
+    if claim.failing.on_error == OnError.SEND:
+        said = Reason(Code.SENT_ANYWAY, why=reason)
+        return Done(said, partial(_fail, claim, reason, disconnect, Say(said)))
+    return Failed(reason, partial(_fail, claim, reason, disconnect, None))
+
+
+def _fail(claim: Claim, reason: Reason, disconnect: bool, anyway: Say | None) -> None:
+    failing = claim.failing
+    wakes = [] if anyway is None else _say(claim, anyway)
+    told_at = failing.told_at
+    if anyway is None and _is_to_tell(claim):
+        told_at = claim.claimed_at
+        text_ = words.failed(claim.send_as.title, reason, failing.failures + 1, _page(claim))
+        wakes += owner_notices.record([_notice(claim, f"failed {told_at:%Y-%m-%d}", text_)], claim.claimed_at)
+    since = failing.since or claim.claimed_at
+    _remember(claim, KEEP, failures=failing.failures + 1, since=since, told_at=told_at)
+    if claim.source is not None:
+        connection = Connection.objects.filter(id=claim.source.id)
+        connection.update(failing_since=Coalesce(F("failing_since"), Now()))
+        if disconnect:
+            connection.filter(disabled_at=None).update(
+                disabled_at=Now(), disabled_code=reason.code, disabled_params=reason.params
+            )
+    publish_after_commit(wakes)
+    fault_points.reach("recorded")
+
+
+def _is_to_tell(claim: Claim) -> bool:
+    """Whether the person hears of this failure now."""
+    failing = claim.failing
+    if failing.on_error == OnError.AFTER and failing.failures + 1 < failing.allowed:
+        return False
+    return failing.told_at is None or claim.claimed_at - failing.told_at >= _AGAIN_AFTER
+
+
+_REMEMBER = """
+INSERT INTO jobs_memory AS m (origin_id, user_id, state, version, failures, failing_since, told_at)
+VALUES (%(origin)s, %(user)s, %(state)s::jsonb, 1, %(failures)s, %(since)s, %(told_at)s)
+ON CONFLICT (origin_id, user_id) DO UPDATE
+   SET state = CASE WHEN %(changes)s THEN excluded.state ELSE m.state END, version = m.version + 1,
+       failures = excluded.failures, failing_since = excluded.failing_since, told_at = excluded.told_at,
+       changed_at = now()
+ WHERE m.version = %(version)s
+"""
+
+
+def _remember(claim: Claim, state: Any, *, failures: int, since: datetime | None, told_at: datetime | None) -> None:
+    """Raises `Overtaken` where the memory has changed since the claim."""
+    if claim.origin_id is None:
+        return
+    values = {
+        "origin": claim.origin_id,
+        "user": claim.user_id,
+        "state": None if state is KEEP else json.dumps(state),
+        "changes": state is not KEEP,
+        "failures": failures,
+        "since": since,
+        "told_at": told_at,
+        "version": claim.failing.version,
+    }
+    if not change(_REMEMBER, values):
+        raise Overtaken
+
+
+def compose(claim: Claim, said: Say) -> text.Text:
+    """The texts of what it says."""
+    as_ = claim.send_as
+    return text.compose(
+        as_.title if said.title is None else said.title,
+        as_.body if said.body is None else said.body,
+        name=as_.name,
+        slot=claim.slot,
+        time_zone=as_.time_zone,
+        more=said.words,
+    )
+
+
+def _say(claim: Claim, said: Say) -> list[Any]:
+    as_, composed = claim.send_as, compose(claim, said)
+    new = NewNotification(
+        user_id=claim.user_id,
+        channels=_usable(claim.user_id) if as_.channels is None else as_.channels,
+        subject=composed.subject,
+        body=composed.body,
+        origin=Notification.Origin(as_.origin),
+        batch_id=claim.batch_id,
+        correlation_id=claim.correlation_id,
+        origin_id=claim.origin_id,
+        slot=claim.slot,
+        expires_at=claim.expires_at,
+        urgent=as_.urgent,
+        quiet_hours=quiet.wait(claim.claimed_at, claim.quiet),
+        in_order=as_.in_order,
+        escalate_after=as_.escalate_after if as_.in_order else None,
+        category=as_.category,
+        data=as_.data,
+    )
+    wakes = outbox.record([new])
+    Job.objects.filter(id=claim.id).update(notification_id=new.notification_id)
+    return wakes
+
+
+def _usable(user_id: int) -> list[tuple[UUID, str]]:
+    """The channels that a person can use now."""
+    working = Channel.objects.for_messages().filter(
+        user=user_id, removed_at=None, disabled_at=None, verified_at__isnull=False
+    )
+    return list(working.order_by("id").values_list("id", "provider"))
+
+
+def _notice(claim: Claim, cause: str, said: tuple[str, str]) -> Notice:
+    return Notice(claim.user_id, uuid5(_NOTICES, f"{claim.origin_id} {claim.user_id} {cause}"), *said)
+
+
+def _page(claim: Claim) -> str:
+    return words.page_of(claim.origin_id)

@@ -1,0 +1,99 @@
+"""Read from a source through the guarded HTTP client: a deadline for all of it, a size, and a few redirects."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from jobs.reasons import Code
+from notifications.net import http
+from notifications.net.http import Response
+from notifications.net.post import retry_later
+from work.reasons import Reason
+
+MOST_BYTES = 2 * 1024 * 1024
+MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The source cannot say now. `retry_after`: the seconds it asked for, if it did."""
+
+    reason: Reason
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No retry can succeed before somebody changes something. `disconnect`: the connection's secret is not taken."""
+
+    reason: Reason
+    disconnect: bool = False
+
+
+class Unfit(Exception):
+    """The source answered what is not read."""
+
+    def __init__(self, answer: Later | Refused) -> None:
+        super().__init__(str(answer.reason))
+        self.answer = answer
+
+
+class NotModified(Exception):
+    """What is known is still what the source would say."""
+
+
+class Fetch:
+    """The requests of one look. `etag` and `modified` are those of the answer that is known; after a request, its own.
+
+    A request raises NotSent, Unanswered, Unfit, or NotModified where the source says so.
+    """
+
+    def __init__(self, deadline: float, etag: str = "", modified: str = "") -> None:
+        self.etag, self.modified = etag, modified
+        self._expires = time.monotonic() + deadline
+
+    def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = "The source") -> Response:
+        """Get a page, through at most five redirects. `headers` go to the first host only: they may hold a secret."""
+        known = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
+        asked = {name: value for name, value in known.items() if value} | dict(headers or {})
+        host = urlsplit(url).netloc
+        for _ in range(MOST_REDIRECTS + 1):
+            response = self._request("GET", url, asked if urlsplit(url).netloc == host else {}, b"", service)
+            if response.status == 304 and (self.etag or self.modified):
+                raise NotModified
+            if response.status not in _REDIRECTS or not response.headers.get("Location"):
+                self.etag = response.headers.get("ETag", "")[:500]
+                self.modified = response.headers.get("Last-Modified", "")[:100]
+                return response
+            url = urljoin(url, response.headers["Location"])
+        raise Unfit(Refused(Reason(Code.MOVED_TOO_OFTEN, service=service, most=MOST_REDIRECTS)))
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = "The source") -> Response:
+        """Post; no redirect is followed."""
+        return self._request("POST", url, headers, body, service)
+
+    def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes, service: str) -> Response:
+        left = max(0.001, self._expires - time.monotonic())
+        response = http.request(method, url, body=body, headers=headers, deadline=left, most=MOST_BYTES + 1)
+        if len(response.body) > MOST_BYTES:
+            raise Unfit(Refused(Reason(Code.TOO_LARGE, service=service, most=MOST_BYTES)))
+        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if response.body and encoding not in ("", "identity"):
+            raise Unfit(Refused(Reason(Code.COMPRESSED, service=service, encoding=encoding[:40])))
+        return response
+
+
+def problem(response: Response, service: str, **params: Any) -> Later | Refused | None:
+    """What an answer means that is not a success; None for a success. `params` are added to its reason."""
+    if 200 <= response.status < 300:
+        return None
+    if later := retry_later(service, response):
+        return Later(later.reason, later.retry_after)
+    code = Code.REFUSED if response.status in (401, 403) else Code.NOT_FOUND
+    reason = Reason(code, service=service, status=response.status, **params)
+    return Refused(reason, disconnect=response.status == 401)

@@ -1,0 +1,129 @@
+"""The job as a kind of work: what is loaded with a claim, the look, and what its decision writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from common import encryption
+from jobs import deciding, kinds, looking
+from jobs.claim import Claim, Failing
+from jobs.fetch import Later
+from jobs.kinds.base import Found, JobKind, Source
+from jobs.models import Job, JobAttempt
+from jobs.reasons import Code
+from jobs.recording import LOOK, SendAs
+from people import quiet
+from work.answers import Answer, Cancel, Defer, Retryable
+from work.kinds import Kind
+from work.reasons import Reason
+from work.retry import Policy
+
+
+class LookKind(Kind[Claim]):
+    task = LOOK
+    queue = "jobs"
+    model, attempts = Job, JobAttempt
+    handler = "kind"
+    person = "d.user_id"
+    source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
+    queue_of = "nullif(d.queue, 'jobs')"
+    keeps_receipt = True
+    columns = """
+       d.user_id, d.origin_id, d.batch_id, d.correlation_id, d.slot, d.payload::text AS payload,
+       d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
+       p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
+       p.quiet_until,
+       c.id AS source_id, c.label, c.address::text AS address, c.sealed_secrets, c.removed_at, c.disabled_at,
+       c.disabled_code, c.disabled_params::text AS disabled_params, c.failing_since AS connection_failing,
+       m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at"""
+    joins = """
+  JOIN people_user p ON p.id = d.user_id
+  LEFT JOIN jobs_connection c ON c.id = d.connection_id
+  LEFT JOIN jobs_memory m ON m.origin_id = d.origin_id AND m.user_id = d.user_id"""
+
+    def read(self, row: Any, **common: Any) -> Claim:
+        source, unusable = _source(row)
+        return Claim(
+            **common,
+            user_id=row.user_id,
+            origin_id=row.origin_id,
+            batch_id=row.batch_id,
+            correlation_id=row.correlation_id,
+            slot=row.slot,
+            payload=dict(json.loads(row.payload)),
+            send_as=SendAs.read(row.message),
+            time_zone=row.time_zone,
+            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
+            expires_at=row.expires_at,
+            is_active=row.is_active,
+            source=source,
+            unusable=unusable,
+            memory=None if row.memory is None else json.loads(row.memory),
+            failing=Failing(
+                on_error=row.on_error,
+                allowed=row.errors_allowed,
+                version=row.memory_version or 0,
+                failures=row.failures or 0,
+                since=row.failing_since,
+                told_at=row.told_at,
+                connection_since=row.connection_failing,
+            ),
+        )
+
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        return str(claim.origin_id or ""), claim.correlation_id or claim.batch_id
+
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+        if not claim.is_active:
+            return Cancel(Reason(Code.SWITCHED_OFF))
+        kind = kinds.find(claim.handler)
+        if kind is None:
+            return deciding.failed(claim, Reason(Code.NO_KIND, kind=claim.handler))
+        missing = None
+        if kind.connection and kind.needs_connection and claim.source is None:
+            missing = claim.unusable or Reason(Code.NO_CONNECTION)
+        if missing or claim.unusable:
+            return deciding.failed(claim, missing or claim.unusable or Reason(Code.NO_CONNECTION))
+        return partial(self._look, claim, kind)
+
+    def _look(self, claim: Claim, kind: JobKind) -> Answer:
+        ask = claim.ask()
+        match looking.look(kind, ask):
+            case Found(value):
+                return deciding.decided(claim, kind.decide(ask, value))
+            case Later(reason, retry_after):
+                if claim.tries < kind.policy.tries:
+                    return Retryable(reason, retry_after)
+                return deciding.failed(claim, reason)
+            case refused:
+                return deciding.failed(claim, refused.reason, disconnect=refused.disconnect)
+
+    def policy(self, handler: str) -> Policy:
+        kind = kinds.find(handler)
+        return Policy(tries=1) if kind is None else kind.policy
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        return True  # a look changes nothing, and what it decides commits with the settlement, or not at all
+
+
+def _source(row: Any) -> tuple[Source | None, Reason | None]:
+    """The connection that a job looks through, or why it cannot be used."""
+    if row.connection_id is None:
+        return None, None
+    if row.source_id is None or row.removed_at is not None:
+        return None, Reason(Code.NO_CONNECTION)
+    if row.disabled_at is not None:
+        why = Reason.read(row.disabled_code, row.disabled_params)
+        return None, Reason(Code.CONNECTION_DISABLED, label=row.label, why=why)
+    try:
+        secrets = encryption.unseal_secrets(row.sealed_secrets, row.connection_id)
+    except encryption.Unreadable:
+        return None, Reason(Code.CONNECTION_UNREADABLE)
+    return Source(id=row.source_id, label=row.label, address=dict(json.loads(row.address)), secrets=secrets), None
+
+
+JOB = LookKind()

@@ -1,0 +1,48 @@
+"""The kinds of job: each module of these packages that defines one is found when they are first used.
+
+To add a kind, add a file: see docs/adding-a-job-kind.md.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from inspect import isabstract, isclass
+from pkgutil import iter_modules
+
+from jobs.kinds.base import JobKind
+
+PACKAGES = [__name__]
+"""Apps above this one, whose kinds need what stands there, add a package of theirs in `AppConfig.ready`."""
+
+
+@cache
+def _found() -> dict[str, JobKind]:
+    kinds = []
+    for package in PACKAGES:
+        for module_info in iter_modules(import_module(package).__path__):
+            module = import_module(f"{package}.{module_info.name}")
+            for value in vars(module).values():
+                ours = isclass(value) and issubclass(value, JobKind) and value.__module__ == module.__name__
+                if not ours or isabstract(value):
+                    continue
+                if value.name != module_info.name:
+                    raise TypeError(f"{module.__name__} defines a job kind “{value.name}”: use the same name.")
+                kinds.append(value())
+    return {kind.name: kind for kind in sorted(kinds, key=lambda kind: (kind.position, kind.label))}
+
+
+def all() -> list[JobKind]:
+    """Return every kind, in the order in which pages list them."""
+    return list(_found().values())
+
+
+def find(name: str) -> JobKind | None:
+    """Return the kind of this name; None where a stored row names one that is not installed."""
+    return _found().get(name)
+
+
+def label(name: str) -> str:
+    """Return what people call this kind; the name itself where there is none."""
+    kind = find(name)
+    return name if kind is None else kind.label

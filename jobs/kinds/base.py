@@ -1,0 +1,162 @@
+"""The interface of a kind of job: what it asks, where it looks, and what it makes of what it found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django import forms
+
+from jobs.fetch import Fetch, Later, Refused
+from work.reasons import Reason
+from work.retry import Policy
+
+KEEP: Final = object()
+"""The memory stays as it is."""
+
+DAY = 86_400.0
+LONGEST_FRESH = 7 * DAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A person's connection: what of it is public, and its secrets."""
+
+    id: UUID
+    label: str
+    address: Mapping[str, Any]
+    secrets: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is asked, for whom and when. Instants are aware UTC.
+
+    `origin_id` is the id of the reminder (None for a job without one), `zone` the person's own, `slot` when it was due,
+    `now` when it looks. `payload` is what the kind's form made; `memory` what the last look for this person and
+    reminder left, None for the first one.
+    """
+
+    user_id: int
+    origin_id: UUID | None
+    zone: ZoneInfo
+    slot: datetime
+    now: datetime
+    payload: Mapping[str, Any]
+    memory: Any = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a source answered, as JSON: it may be kept and used again for the same question."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Speak. `reason` is the evidence; `words` are the values of the kind's placeholders.
+
+    `title` and `body` replace the reminder's own texts, with the same placeholders. `effect` runs in the transaction
+    that records the notification.
+    """
+
+    reason: Reason
+    words: Mapping[str, str] = field(default_factory=dict)
+    memory: Any = KEEP
+    title: str | None = None
+    body: str | None = None
+    effect: Callable[[], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Stay silent. `reason` is the evidence; `effect` runs in the transaction that settles the job."""
+
+    reason: Reason
+    memory: Any = KEEP
+    effect: Callable[[], object] | None = None
+
+
+class JobKind(ABC):
+    """It has no state: one object serves every job, from any thread."""
+
+    name: ClassVar[str]
+    """Stored with each job; the same as the module's name."""
+
+    label: ClassVar[str]
+    """Its name for people: "GitHub streak"."""
+
+    about: ClassVar[str]
+    """One line at the choice of a kind."""
+
+    position: ClassVar[int] = 100
+    """Its position in lists, lowest first."""
+
+    queue: ClassVar[str] = "jobs"
+    """The Celery queue of its jobs."""
+
+    connection: ClassVar[str] = ""
+    """The kind of connection that it looks through; empty: none."""
+
+    needs_connection: ClassVar[bool] = True
+    """Whether it cannot look without one, where `connection` names a kind."""
+
+    speaks: ClassVar[bool] = True
+    """Whether it may say something, so that its reminder needs texts and channels."""
+
+    policy: ClassVar[Policy] = Policy(tries=3, waits=(60, 120))
+
+    deadline: ClassVar[float] = 20.0
+    """Seconds for one whole look. A lease lasts 90 s."""
+
+    fresh_for: ClassVar[float] = 0.0
+    """Seconds for which an answer serves the same question again; 0: each look asks. At most 7 days."""
+
+    conditional: ClassVar[bool] = False
+    """Whether answers are kept for `ETag` and `Last-Modified`."""
+
+    form: ClassVar[type[forms.Form]] = forms.Form
+    """The fields of its question, the payload."""
+
+    placeholders: ClassVar[Mapping[str, str]] = {}
+    """What a title or body may name beyond a reminder's own, each with an example of its value."""
+
+    title: ClassVar[str] = ""
+    """The suggested title, and the suggested body below."""
+
+    body: ClassVar[str] = ""
+
+    def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is stored, as JSON, for the form's cleaned data."""
+        return dict(cleaned)
+
+    def form_initial(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the form's fields for a stored payload."""
+        return dict(payload)
+
+    @abstractmethod
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        """Return one line that says what is looked at, for lists: "commits of ada"."""
+
+    def question(self, ask: Ask) -> Any:
+        """Return, as JSON, what decides the answer beside the connection: the same question has the same answer."""
+        return dict(ask.payload)
+
+    @abstractmethod
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        """Ask the source. Outside of any transaction; it writes nothing, and returns within `deadline`.
+
+        What `fetch` raises (NotSent, Unanswered) may pass through: it means `Later`, or `Refused` where the address is
+        not allowed.
+        """
+
+    @abstractmethod
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        """Return what follows from what was found. Pure: neither network nor database."""

@@ -1,0 +1,56 @@
+"""Look: ask the source, or use what it answered to the same question a while ago. Writes nothing but kept answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from django.db.models.functions import Now
+
+from common.postgres import lend_connection, persist
+from jobs.fetch import Fetch, Later, NotModified, Refused, Unfit
+from jobs.kinds.base import LONGEST_FRESH, Ask, Found, JobKind
+from jobs.models import Result
+from notifications.net.http import NotSent, Unanswered
+
+log = logging.getLogger(__name__)
+
+
+def look(kind: JobKind, ask: Ask) -> Found | Later | Refused:
+    """Return what the source says, or why it says nothing. Raises what is a bug of the kind."""
+    key = _key(kind, ask)
+    known = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
+    if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(
+        seconds=min(kind.fresh_for, LONGEST_FRESH)
+    ):
+        return Found(known.value)
+    lend_connection()
+    fetch = Fetch(kind.deadline, known.etag, known.modified) if known is not None else Fetch(kind.deadline)
+    try:
+        found = kind.look(ask, fetch)
+    except NotModified:
+        assert known is not None  # noqa: S101 - nothing else has an ETag to send
+        found = Found(known.value)
+    except Unfit as unfit:
+        return unfit.answer
+    except NotSent as failure:
+        return Refused(failure.reason) if failure.refused else Later(failure.reason)
+    except Unanswered as failure:
+        return Later(failure.reason)
+    if isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
+        _keep(key, found, fetch)
+    return found
+
+
+def _key(kind: JobKind, ask: Ask) -> str:
+    """Another connection may see another answer, even to the same question."""
+    asked = [kind.name, str(ask.source.id) if ask.source else "", kind.question(ask)]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _keep(key: str, found: Found, fetch: Fetch) -> None:
+    values = {"value": found.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
+    persist(partial(Result.objects.update_or_create, key=key, defaults=values))

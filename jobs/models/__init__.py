@@ -1,0 +1,20 @@
+"""The tables of jobs."""
+
+from jobs.models.batch import Batch, BatchAttempt, DeadBatch, Leaver, Part
+from jobs.models.connection import Connection
+from jobs.models.job import DeadLetter, Job, JobAttempt, Memory
+from jobs.models.result import Result
+
+__all__ = [
+    "Batch",
+    "BatchAttempt",
+    "Connection",
+    "DeadBatch",
+    "DeadLetter",
+    "Job",
+    "JobAttempt",
+    "Leaver",
+    "Memory",
+    "Part",
+    "Result",
+]

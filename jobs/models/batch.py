@@ -1,0 +1,133 @@
+"""Batches: one cause that is for many people, and how far each part of it has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from jobs.models.job import OnError
+from work.models import Attempt, Words, Work
+
+if TYPE_CHECKING:
+    from people.models import User
+
+WORDS = Words(working="telling", done="told", key="batch")
+
+
+class BatchQuerySet(models.QuerySet["Batch"]):
+    def for_user(self, user: User) -> BatchQuerySet:
+        """Those that `user` has caused."""
+        return self.filter(user=user)
+
+
+class Batch(Work):
+    """All that one occurrence or event is to do for an audience. Its id is that of the cause's batch.
+
+    The audience is who belonged to it at `as_of`: it is counted (`size`) when a worker begins, and then told in
+    parts, each of them a transaction that moves `told_up_to`, the id of the last person. `told` of them are dealt with,
+    and `reached` have a notification or a job. `job_kind`: empty where it says its text; `message` is what it says, and
+    how. `ended_at`: nothing of it waits any more.
+    """
+
+    words = WORDS
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="batches", db_index=False)
+    audience = models.CharField(max_length=20)
+    audience_key = models.CharField(max_length=64, blank=True)
+    origin = models.CharField(max_length=12)
+    origin_id = models.UUIDField(null=True, editable=False)
+    correlation_id = models.UUIDField(null=True, editable=False)
+    as_of = models.DateTimeField(db_default=Now(), editable=False)
+    slot = models.DateTimeField(null=True)
+    local_time = models.BooleanField(default=False, db_default=False)
+    stale_after = models.PositiveIntegerField(null=True)
+    message = models.JSONField(default=dict)
+    job_kind = models.CharField(max_length=40, blank=True)
+    job_payload = models.JSONField(default=dict)
+    on_error = models.CharField(max_length=8, choices=OnError.choices, default=OnError.DAILY, db_default="daily")
+    errors_allowed = models.PositiveSmallIntegerField(default=3, db_default=3)
+    size = models.PositiveIntegerField(null=True, editable=False)
+    told = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    reached = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    told_up_to = models.BigIntegerField(default=0, db_default=0, editable=False)
+    cancelled_at = models.DateTimeField(null=True, editable=False)
+    ended_at = models.DateTimeField(null=True, editable=False)
+
+    objects: ClassVar[models.Manager[Batch]] = BatchQuerySet.as_manager()
+
+    class Meta(Work.Meta):
+        verbose_name_plural = "batches"
+        indexes = [
+            *WORDS.indexes(),
+            models.Index(fields=["user", "-created_at"], name="batch_of_person"),
+            models.Index(fields=["origin_id", "-created_at"], name="batch_of_origin"),
+            # progress: what has not ended
+            models.Index(fields=["created_at"], condition=Q(ended_at=None), name="batch_open"),
+        ]
+        constraints = WORDS.constraints()
+        triggers = WORDS.triggers()
+
+    def __str__(self) -> str:
+        return str(self.message.get("title", "")) or str(self.id)
+
+
+class DeadBatch(Batch):
+    """A batch that is a dead letter, with its own list and permissions in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "dead letter"
+
+
+class BatchAttempt(Attempt):
+    """One try at telling an audience."""
+
+    words = WORDS
+
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="history", db_index=False)
+
+    class Meta(Attempt.Meta):
+        constraints = WORDS.attempt_constraints()
+        triggers = WORDS.attempt_triggers()
+
+
+class Part(models.Model):
+    """The people from `first` to `last` (ids) of a batch, and in which states what it caused for them was lately.
+
+    Progress is the sum of the parts. Each is counted again while something of it is open, so no count grows with the
+    batch, and no delivery pays for it.
+    """
+
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="parts", db_index=False)
+    first = models.BigIntegerField()
+    last = models.BigIntegerField()
+    pending = models.PositiveIntegerField(default=0, db_default=0)
+    processing = models.PositiveIntegerField(default=0, db_default=0)
+    completed = models.PositiveIntegerField(default=0, db_default=0)
+    failed = models.PositiveIntegerField(default=0, db_default=0)
+    dropped = models.PositiveIntegerField(default=0, db_default=0)
+    counted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["batch", "first"], name="part_once")]
+
+    def __str__(self) -> str:
+        return f"{self.batch_id} {self.first}"
+
+
+class Leaver(models.Model):
+    """Somebody who wants no more of what `origin_id`, a reminder for an audience, says."""
+
+    origin_id = models.UUIDField(editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    left_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["origin_id", "user"], name="leaver_once")]
+
+    def __str__(self) -> str:
+        return str(self.origin_id)

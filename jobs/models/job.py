@@ -1,0 +1,122 @@
+"""Jobs as rows, and what the jobs of one reminder keep from look to look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from common.uuid7 import uuid7
+from jobs.models.connection import Connection
+from work.models import Attempt, Words, Work
+
+if TYPE_CHECKING:
+    from people.models import User
+
+WORDS = Words(working="looking", done="decided", key="job")
+
+
+class OnError(models.TextChoices):
+    """What a person wants where a look failed and no try is left."""
+
+    DAILY = "daily", "Stay silent, and tell me once a day"
+    AFTER = "after", "Tell me after several failures in a row"
+    SEND = "send", "Send it anyway"
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def for_user(self, user: User) -> JobQuerySet:
+        return self.filter(user=user)
+
+
+class Job(Work):
+    """A look at something, for one person, that ends with one decision: to speak or to stay silent.
+
+    `batch_id` is the id of its cause (an occurrence), unique with the person: one decision a slot. `origin_id` is the
+    id of its reminder. `message` is how its notification will be sent if it speaks, as its reminder had it when it
+    was due; see `recording`. Once decided, the reason is the evidence, and `notification_id` what was said, if
+    anything.
+    """
+
+    words = WORDS
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="jobs", db_index=False)
+    kind = models.CharField(max_length=40)
+    queue = models.CharField(max_length=64, db_default="jobs", editable=False)
+    payload = models.JSONField(default=dict)
+    connection = models.ForeignKey(
+        Connection, on_delete=models.SET_NULL, null=True, blank=True, related_name="jobs", db_index=True
+    )
+    batch_id = models.UUIDField(default=uuid7, editable=False)
+    correlation_id = models.UUIDField(null=True, editable=False)
+    origin_id = models.UUIDField(null=True, blank=True, editable=False)
+    slot = models.DateTimeField()
+    message = models.JSONField(default=dict)
+    on_error = models.CharField(max_length=8, choices=OnError.choices, default=OnError.DAILY)
+    # With AFTER: how many failures in a row.
+    errors_allowed = models.PositiveSmallIntegerField(default=3)
+    notification_id = models.UUIDField(null=True, editable=False)
+
+    objects: ClassVar[models.Manager[Job]] = JobQuerySet.as_manager()
+
+    class Meta(Work.Meta):
+        indexes = [
+            *WORDS.indexes(),
+            models.Index(fields=["user", "-id"], name="job_of_person"),
+            models.Index(fields=["origin_id", "-id"], condition=Q(origin_id__isnull=False), name="job_of_origin"),
+        ]
+        constraints = [
+            *WORDS.constraints(),
+            models.UniqueConstraint(fields=["batch_id", "user"], name="job_once_per_person"),
+        ]
+        triggers = WORDS.triggers()
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+class DeadLetter(Job):
+    """A job that is a dead letter, with its own list and permissions in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "dead letter"
+
+
+class JobAttempt(Attempt):
+    """One try at looking."""
+
+    words = WORDS
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="history", db_index=False)
+
+    class Meta(Attempt.Meta):
+        constraints = WORDS.attempt_constraints()
+        triggers = WORDS.attempt_triggers()
+
+
+class Memory(models.Model):
+    """What the jobs of one reminder for one person keep: what they last found, and how they have failed since.
+
+    `version` grows with every change, so that of two jobs at once one starts again. `told_at`: when the person was
+    last told that it fails, None while it works.
+    """
+
+    origin_id = models.UUIDField(editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    state = models.JSONField(null=True)
+    version = models.PositiveIntegerField(default=1)
+    failures = models.PositiveIntegerField(default=0)
+    failing_since = models.DateTimeField(null=True)
+    told_at = models.DateTimeField(null=True)
+    changed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "memories"
+        constraints = [models.UniqueConstraint(fields=["origin_id", "user"], name="memory_once")]
+
+    def __str__(self) -> str:
+        return str(self.origin_id)

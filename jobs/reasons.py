@@ -1,0 +1,29 @@
+"""The codes of what jobs found and of why they failed, and their sentences. Pure. Each kind of job lists its own."""
+
+from __future__ import annotations
+
+from work.reasons import Codes
+
+
+class Code(Codes):
+    """Its sentences have the names of its parameters."""
+
+    # It could not look.
+    NO_KIND = "no-job-kind", "There is no kind of job “{kind}”."
+    UNREADABLE_PAYLOAD = "unreadable-payload", "What is stored of its question cannot be read: {problem}"
+    NO_CONNECTION = "no-connection", "Its connection was removed. Choose another one."
+    CONNECTION_DISABLED = "connection-disabled", "Its connection “{label}” is disabled: {why}"
+    CONNECTION_UNREADABLE = "connection-unreadable", "The secrets of its connection cannot be read. Enter them again."
+    NOT_FOUND = "source-not-found", "{service} has nothing at this address (HTTP {status})."
+    REFUSED = "source-refused", "{service} refused the connection's secret (HTTP {status}). Enter it again."
+    TOO_LARGE = "source-too-large", "{service} answered more than {most:bytes}."
+    COMPRESSED = "source-compressed", "{service} answered in a compression that was not asked for ({encoding})."
+    MOVED_TOO_OFTEN = "source-moved", "{service} redirects more than {most} times."
+    # What follows where it could not look.
+    SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"
+    # A batch waits, or is not told.
+    MORE_TO_TELL = "more-people", "{told} of {size} people are told; the others follow."
+    OTHERS_FIRST = "batches-first", "Other batches are being told to many people; this one follows."
+    NO_AUDIENCE = "no-audience", "There is no audience of the kind “{audience}”."
+    CANCELLED_BATCH = "cancelled-batch", "Its owner cancelled it before all of its people were told."
+    SWITCHED_OFF = "job-of-inactive", "The account was switched off."

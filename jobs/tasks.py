@@ -1,0 +1,31 @@
+"""The Celery tasks. Their arguments are ids only, because they are logged."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from celery import shared_task
+from django.utils import timezone
+
+from jobs import batches
+from jobs.batch_kind import BATCH
+from jobs.kind import JOB
+from jobs.kinds.base import LONGEST_FRESH
+from jobs.models import Result
+from work.tasks import task_of
+
+look = task_of(JOB)
+tell = task_of(BATCH)
+
+
+@shared_task(name="jobs.count", ignore_result=True)
+def count() -> None:
+    """Keep the progress of batches, and cancel what is left of cancelled ones."""
+    batches.cancel_parts()
+    batches.count_open()
+
+
+@shared_task(name="jobs.prune", ignore_result=True)
+def prune() -> int:
+    """Delete answers that are too old for any question."""
+    return Result.objects.filter(fetched_at__lt=timezone.now() - timedelta(seconds=LONGEST_FRESH)).delete()[0]

@@ -1,0 +1,29 @@
+"""Sentences about jobs, for people."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.conf import settings
+from django.urls import reverse
+
+from work.reasons import Reason
+
+
+def failed(title: str, reason: Reason, failures: int, page: str) -> tuple[str, str]:
+    """The subject and body of the notice that a reminder cannot look."""
+    times = "" if failures == 1 else f" It has failed {failures} times in a row."
+    return (
+        f"“{title}” cannot look"[:200],
+        f"Nothing was sent. {reason}{times}\n\nYou hear of it once a day, and when it works again: {page}",
+    )
+
+
+def works_again(title: str, page: str) -> tuple[str, str]:
+    """The subject and body of the notice that a reminder can look again."""
+    return f"“{title}” works again"[:200], f"It looks as it should: {page}"
+
+
+def page_of(origin_id: UUID | None) -> str:
+    """The address of the reminder's page."""
+    return settings.BASE_URL if origin_id is None else settings.BASE_URL + reverse("schedules:detail", args=[origin_id])

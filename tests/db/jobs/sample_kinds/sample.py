@@ -1,0 +1,45 @@
+"""A kind whose payload says what its look answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from jobs.fetch import Fetch, Later, Refused
+from jobs.kinds.base import KEEP, Ask, Found, JobKind, Nothing, Say
+from work.reasons import Codes, Reason
+
+
+class Code(Codes):
+    LOOKED = "sample-looked", "looked at the sample: {value}"
+    AWAY = "sample-away", "The sample is away."
+
+
+class Sample(JobKind):
+    name = "sample"
+    label = "Sample"
+    about = "Says what its payload says."
+    placeholders: ClassVar = {"value": "7"}
+    title, body = "It is {value}", "The sample is {value}."
+
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        return str(payload["value"])
+
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        match ask.payload["value"]:
+            case "later":
+                return Later(Reason(Code.AWAY))
+            case "refused":
+                return Refused(Reason(Code.AWAY), disconnect=True)
+            case "bug":
+                raise ZeroDivisionError
+            case value:
+                return Found(value)
+
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        looked = Reason(Code.LOOKED, value=value)
+        if value == "nothing":
+            return Nothing(looked)
+        if ask.payload.get("changes") and ask.memory == value:
+            return Nothing(looked, memory=value)
+        return Say(looked, {"value": str(value)}, memory=value if ask.payload.get("changes") else KEEP)

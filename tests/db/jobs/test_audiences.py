@@ -1,0 +1,172 @@
+"""Reminders for an audience: frozen, told once, in each reader's zone and words, and counted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+
+from jobs import batches
+from jobs.batch_kind import BATCH
+from jobs.batches import Progress
+from jobs.models import Batch, Connection, Job, Leaver
+from notifications.models import Delivery, Notification
+from people.models import User
+from schedules.firing import fire
+from schedules.models import Occurrence, Schedule
+from tests.make import NINE, look, make_channel, make_schedule, make_user, send_now
+from work import runner
+
+pytestmark = pytest.mark.django_db
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def make_reader(**overrides: Any) -> User:
+    reader = make_user(**{"date_joined": LONG_AGO} | overrides)
+    make_channel(reader)
+    return reader
+
+
+@pytest.fixture
+def staff() -> User:
+    return make_user(is_staff=True, is_active=True, date_joined=NINE + timedelta(days=9_999))
+
+
+def announce(staff: User, audience: str = "everybody", key: str = "", now: datetime = NINE, **overrides: Any) -> Batch:
+    """The batch of a slot, recorded and not told."""
+    schedule = make_schedule(staff, [], audience=audience, audience_key=str(key), **overrides)
+    fire.fire_due(now)
+    return Batch.objects.get(origin_id=schedule.id)
+
+
+def tell(batch: Batch) -> Batch:
+    runner.run(BATCH, batch.id, "worker")
+    batch.refresh_from_db()
+    return batch
+
+
+def told() -> list[int]:
+    return sorted(Notification.objects.filter(origin="announcement").values_list("user_id", flat=True))
+
+
+def test_everybody_is_told_once_in_their_own_words(staff: User) -> None:
+    readers = [make_reader(name="Ada"), make_reader(name="Bo")]
+    batch = tell(announce(staff, title="Hello {name}", body="{name}, it is {time}."))
+    [occurrence] = Occurrence.objects.all()
+    assert (batch.id, batch.state, batch.size, batch.reached) == (occurrence.id, "told", 2, 2)
+    assert told() == sorted(reader.pk for reader in readers)
+    assert set(Notification.objects.values_list("subject", "body", "slot")) == {
+        ("Hello Ada", "Ada, it is 11:00.", NINE),
+        ("Hello Bo", "Bo, it is 11:00.", NINE),
+    }
+
+
+def test_a_group_is_told_and_nobody_else(staff: User) -> None:
+    group = Group.objects.create(name="Crew")
+    member, _ = make_reader(), make_reader()
+    member.groups.add(group)
+    tell(announce(staff, "group", str(group.pk)))
+    assert told() == [member.pk]
+
+
+def test_who_has_connected_a_source_looks_through_their_own_connection(staff: User) -> None:
+    connected, _ = make_reader(), make_reader()
+    mine = Connection.objects.create(user=connected, kind="sample", label="Mine", created_at=LONG_AGO)
+    batch = tell(announce(staff, "connected", "sample", job_kind="sample", job_payload={"value": "seven"}))
+    [job] = Job.objects.all()
+    assert (job.user_id, job.batch_id, job.origin_id) == (connected.pk, batch.id, batch.origin_id)
+    assert job.connection_id in (None, mine.id)
+    assert look(job).state == "decided"
+    assert told() == [connected.pk]
+
+
+def test_an_empty_audience_is_recorded_and_ends_there(staff: User) -> None:
+    batch = tell(announce(staff))
+    assert (batch.state, batch.size, Notification.objects.count()) == ("told", 0, 0)
+    batches.count_open()
+    batch.refresh_from_db()
+    assert batch.ended_at is not None
+    assert batches.progress([batch.id])[batch.id] == Progress(0, 0, 0, 0, 0)
+
+
+def test_who_has_left_or_came_later_is_not_told(staff: User) -> None:
+    stays, leaves = make_reader(), make_reader()
+    batch = announce(staff)
+    make_reader(date_joined=NINE + timedelta(days=9_999))
+    Leaver.objects.create(origin_id=batch.origin_id, user=leaves)
+    tell(batch)
+    assert told() == [stays.pk]
+
+
+def test_nine_on_each_readers_clock(staff: User) -> None:
+    """The slot is nine in the first zone on Earth; a damaged zone counts as that of the reminder."""
+    zones = ["Pacific/Kiritimati", "Europe/Berlin", "America/Los_Angeles", "Nowhere/Else"]
+    readers = [make_reader(time_zone=zone) for zone in zones]
+    slot = datetime(2026, 6, 1, 19, tzinfo=UTC)
+    batch = announce(staff, now=slot, time_zone="Pacific/Kiritimati", local_time=True, body="It is {time}.")
+    tell(batch)
+    assert batch.slot == slot
+    at = dict(Notification.objects.values_list("user_id", "slot"))
+    assert [at[reader.pk] for reader in readers] == [
+        slot,
+        datetime(2026, 6, 2, 7, tzinfo=UTC),
+        datetime(2026, 6, 2, 16, tzinfo=UTC),
+        slot,
+    ]
+    assert set(Notification.objects.values_list("body", flat=True)) == {"It is 09:00."}
+    due = dict(Delivery.objects.values_list("notification__user_id", "available_at"))
+    assert [due[reader.pk] - at[reader.pk] for reader in readers] == [timedelta(0)] * 4 or min(due.values()) >= slot
+
+
+def test_progress_is_counted_by_parts_and_the_end_is_recorded(staff: User) -> None:
+    for _ in range(3):
+        make_reader()
+    batch = announce(staff)
+    assert batches.progress([batch.id])[batch.id].total == 0
+    tell(batch)
+    assert batches.progress([batch.id])[batch.id] == Progress(3, 0, 0, 0, 0)
+    first, *others = Delivery.objects.all()
+    send_now(first.id)
+    batches.count_open()
+    assert batches.progress([batch.id])[batch.id] == Progress(2, 0, 1, 0, 0)
+    assert batches.progress([batch.id])[batch.id].percent == 33.3
+    for delivery in others:
+        send_now(delivery.id)
+    batches.count_open()
+    batch.refresh_from_db()
+    assert (batches.progress([batch.id])[batch.id].completed, batch.ended_at is not None) == (3, True)
+
+
+def test_a_batch_is_cancelled_halfway(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs import batch_kind
+
+    monkeypatch.setattr(batch_kind, "PART", 2)
+    monkeypatch.setattr(batch_kind, "PORTION", -1.0)
+    for _ in range(4):
+        make_reader()
+    batch = tell(announce(staff))
+    sent = Delivery.objects.order_by("id")[0]
+    send_now(sent.id)
+    batches.cancel(batch)
+    assert (tell(batch).state, batch.told) == ("cancelled", 2)
+    batches.cancel_parts()
+    batches.count_open()
+    batch.refresh_from_db()
+    assert batches.progress([batch.id])[batch.id] == Progress(0, 0, 1, 0, 1)
+    assert batch.ended_at is not None
+
+
+def test_an_unknown_audience_ends_visibly(staff: User) -> None:
+    batch = announce(staff)
+    Batch.objects.update(audience="gone")
+    assert (tell(batch).state, batch.reason_code) == ("dead", "no-audience")
+
+
+def test_a_schedule_without_an_audience_records_no_batch() -> None:
+    make_schedule(make_user())
+    fire.fire_due(NINE)
+    assert not Batch.objects.exists()
+    assert Schedule.objects.get().audience == ""

@@ -1,0 +1,170 @@
+"""A job from its slot to its decision: one decision a slot, said once, with its evidence."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from common import served_queues
+from jobs.models import Connection, Job, Memory
+from jobs.models.job import OnError
+from notifications.models import Delivery, Notification
+from schedules.firing import fire
+from schedules.models import Occurrence, Schedule
+from tests.make import NINE, look, make_job_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def fired(payload: dict[str, Any], slots: int = 1, **overrides: Any) -> tuple[Schedule, Job]:
+    """A reminder whose newest slot has been fired, and its job."""
+    schedule = make_job_schedule(make_user(), payload=payload, **overrides)
+    fire.fire_due(NINE)
+    return schedule, Job.objects.get(origin_id=schedule.id)
+
+
+def next_day(schedule: Schedule, days: int = 1) -> Job:
+    fire.fire_due(NINE + timedelta(days=days))
+    return look(Job.objects.filter(origin_id=schedule.id).latest("id"))
+
+
+def said() -> list[str]:
+    return list(Notification.objects.order_by("id").values_list("subject", flat=True))
+
+
+def test_a_slot_records_a_job_and_no_notification() -> None:
+    schedule, job = fired({"value": "seven"})
+    [occurrence] = Occurrence.objects.all()
+    assert (job.batch_id, job.slot, job.state, job.kind) == (occurrence.id, NINE, "pending", "sample")
+    assert job.user_id == schedule.user_id
+    assert not Notification.objects.exists()
+
+
+def test_a_job_that_speaks_records_its_notification_with_its_settlement() -> None:
+    schedule, job = fired({"value": "seven"})
+    look(job)
+    [notification] = Notification.objects.all()
+    assert (job.state, job.notification_id, job.reason) == ("decided", notification.id, "looked at the sample: seven")
+    assert (notification.subject, notification.slot) == ("It is seven", NINE)
+    assert (notification.batch_id, notification.origin_id) == (job.batch_id, schedule.id)
+    assert Delivery.objects.filter(notification=notification).count() == 1
+
+
+def test_a_job_that_stays_silent_keeps_its_evidence() -> None:
+    _, job = fired({"value": "nothing"})
+    look(job)
+    assert (job.state, job.notification_id, job.reason_code) == ("decided", None, "sample-looked")
+    assert not Notification.objects.exists()
+
+
+def test_every_message_twice_decides_once() -> None:
+    _, job = fired({"value": "seven"})
+    look(job)
+    look(job)
+    assert (job.tries, Notification.objects.count()) == (1, 1)
+
+
+def test_a_source_that_is_away_is_asked_again_and_its_owner_told_at_the_end() -> None:
+    schedule, job = fired({"value": "later"})
+    assert [look(job).state for _ in range(3)] == ["pending", "pending", "dead"]
+    [notice] = Notification.objects.all()
+    assert (notice.origin, notice.subject) == ("notice", "“It is {value}” cannot look")
+    assert Memory.objects.get(origin_id=schedule.id).failures == 1
+
+
+def test_a_failure_is_told_once_a_day_and_the_recovery_once() -> None:
+    schedule, job = fired({"value": "refused"})
+    assert look(job).state == "dead"
+    next_day(schedule, 1)
+    Schedule.objects.update(job_payload={"value": "nothing"})
+    assert next_day(schedule, 2).state == "decided"
+    assert next_day(schedule, 3).state == "decided"
+    assert said() == ["“It is {value}” cannot look", "“It is {value}” works again"]
+    assert Memory.objects.get().failures == 0
+
+
+def test_a_failure_is_told_after_as_many_as_wanted() -> None:
+    schedule, job = fired({"value": "refused"}, on_error=OnError.AFTER, errors_allowed=2)
+    look(job)
+    assert said() == []
+    next_day(schedule)
+    assert said() == ["“It is {value}” cannot look"]
+
+
+def test_what_cannot_look_is_sent_anyway_where_wanted() -> None:
+    _, job = fired({"value": "refused"}, on_error=OnError.SEND)
+    assert (look(job).state, job.reason_code) == ("decided", "sent-anyway")
+    assert said() == ["It is {value}"]
+
+
+def test_a_refused_secret_disables_the_connection() -> None:
+    user = make_user()
+    connection = Connection.objects.create(user=user, kind="sample", label="Mine")
+    schedule = make_job_schedule(user, payload={"value": "refused"}, connection=connection)
+    fire.fire_due(NINE)
+    look(Job.objects.get())
+    connection.refresh_from_db()
+    assert (connection.disabled_code, connection.failing_since is not None) == ("sample-away", True)
+    assert next_day(schedule).reason_code == "connection-disabled"
+
+
+def test_an_unknown_kind_ends_visibly_and_is_not_tried_again() -> None:
+    schedule = make_job_schedule(make_user(), kind="gone")
+    fire.fire_due(NINE)
+    job = look(Job.objects.get(origin_id=schedule.id))
+    assert (job.state, job.reason_code, job.tries) == ("dead", "no-job-kind", 1)
+    assert Notification.objects.filter(origin="notice").count() == 1
+
+
+def test_a_bug_of_a_kind_is_tried_again_and_ends_as_a_dead_letter() -> None:
+    _, job = fired({"value": "bug"})
+    assert [look(job).state for _ in range(3)] == ["pending", "pending", "dead"]
+    assert job.reason_code == "fault"
+
+
+def test_the_memory_of_a_reminder_is_kept_from_look_to_look() -> None:
+    schedule, job = fired({"value": "seven", "changes": True})
+    look(job)
+    assert (next_day(schedule).notification_id, said()) == (None, ["It is seven"])
+
+
+def test_two_jobs_that_decide_from_the_same_memory_do_not_both_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs import looking
+
+    schedule, first = fired({"value": "seven", "changes": True})
+    fire.fire_due(NINE + timedelta(days=1))
+    second = Job.objects.filter(origin_id=schedule.id).latest("id")
+    plain, done = looking.look, []
+
+    def look_while_another_decides(*args: Any) -> Any:
+        if not done:
+            done.append(True)
+            look(second)
+        return plain(*args)
+
+    monkeypatch.setattr(looking, "look", look_while_another_decides)
+    assert look(first).state == "pending"
+    assert look(first).state == "decided"
+    assert said() == ["It is seven"]
+
+
+def test_a_damaged_job_ends_alone() -> None:
+    for _ in range(2):
+        make_job_schedule(make_user(), payload={"value": "seven"})
+    fire.fire_due(NINE)
+    jobs = list(Job.objects.order_by("id"))
+    Job.objects.filter(id=jobs[0].id).update(message={"title": 1})
+    assert [look(job).state for job in jobs] == ["dead", "decided"]
+
+
+def test_a_kind_with_a_queue_of_its_own_is_published_there_and_its_worker_missed(
+    settings: Any, broker: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    settings.JOB_QUEUES = {"sample": "slow"}
+    with django_capture_on_commit_callbacks(execute=True):
+        fired({"value": "seven"})
+    assert (Job.objects.get().queue, broker.llen("carillon:slow"), broker.llen("carillon:jobs")) == ("slow", 1, 0)
+    served_queues.announce(settings.QUEUES)
+    assert served_queues.unserved() == ["slow"]
