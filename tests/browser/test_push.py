@@ -31,6 +31,13 @@ SHOWN = """navigator.serviceWorker.ready.then((registration) => registration.get
 DISTANCES = (0.4, 1.2, 29.7, 61, 3_590, 5_000, 86_000, 90_000, 200_000, 59 * 86_400, 100 * 86_400)  # seconds
 
 
+RUN_NOW = """async (reminder) => {
+            const text = await (await fetch(reminder)).text();
+            const form = new DOMParser().parseFromString(text, "text/html").querySelector('form[action$="/run/"]');
+            await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+        }"""
+
+
 @pytest.fixture
 def push_service() -> Iterator[HTTPReceiver]:
     with HTTPReceiver(web_push.answer) as receiver:
@@ -138,14 +145,7 @@ def test_an_open_page_follows_without_reloading(page: Page, site: Installation) 
             HTMLMediaElement.prototype.play = async function () { played.push(this.src); };
         }"""
     )
-    page.evaluate(
-        """async (reminder) => {
-            const text = await (await fetch(reminder)).text();
-            const form = new DOMParser().parseFromString(text, "text/html").querySelector('form[action$="/run/"]');
-            await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
-        }""",
-        reminder,
-    )
+    page.evaluate(RUN_NOW, reminder)
     look = "() => { document.dispatchEvent(new Event('visibilitychange')); return document.title; }"
     wait_until(lambda: page.evaluate(look).startswith("(1) Inbox"), "the title", within=60)
     expect(page.locator("#inbox").get_by_role("link", name="Feed the cat")).to_be_visible()
@@ -158,3 +158,12 @@ def test_an_open_page_follows_without_reloading(page: Page, site: Installation) 
     assert page.evaluate("self.here"), "the page was never reloaded"
     fits(page)
     accessible(page)
+
+    page.goto(reminder)
+    firings = page.locator("#past-firings > ul > li")
+    expect(firings).to_have_count(1)
+    page.evaluate("self.here = true")
+    page.evaluate(RUN_NOW, reminder)
+    wait_until(lambda: page.evaluate(look) and firings.count() == 2, "the second firing", within=60)
+    expect(firings.first).to_contain_text("delivered")
+    assert page.evaluate("self.here")
