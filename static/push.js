@@ -2,7 +2,7 @@
 const box = document.querySelector("[data-ring]");
 const form = box.querySelector("form"), notice = box.querySelector("[aria-live]");
 
-function name() {
+function browserName() {
   const agent = navigator.userAgent;
   const known = { Edge: /Edg/, Opera: /OPR/, Firefox: /Firefox/, Chrome: /Chrom/, Safari: /Safari/ };
   const systems = { Android: /Android/, iPhone: /iPhone/, iPad: /iPad/, Windows: /Windows/, Mac: /Mac OS/, Linux: /Linux/ };
@@ -24,7 +24,7 @@ async function subscribe() {
   Object.assign(form.elements.endpoint, { value: endpoint });
   Object.assign(form.elements.p256dh, { value: keys.p256dh });
   Object.assign(form.elements.auth, { value: keys.auth });
-  form.elements.label.value ||= name();
+  form.elements.label.value ||= browserName();
   form.submit();
 }
 
