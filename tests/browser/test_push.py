@@ -94,6 +94,10 @@ def test_this_browser_rings_with_done_and_snooze_and_is_cleared_when_it_is_done(
     registrations: list[dict[str, Any]] = []
     devtools.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
     devtools.send("ServiceWorker.enable")
+    manifest = devtools.send("Page.getAppManifest")
+    assert (json.loads(manifest["data"])["name"], manifest["errors"]) == ("Carillon", [])
+    errors = devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]
+    assert {error["errorId"] for error in errors} <= {"in-incognito"}, "a test's browser is one"
     page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
     wait_until(lambda: page.evaluate("1") and registrations, "the worker", within=20)
     registration = registrations[-1]["registrationId"]
