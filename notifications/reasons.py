@@ -36,6 +36,11 @@ class Code(Codes):
         "{service} does not accept the webhook's token. Copy its URL again, and change the channel.",
     )
     WEBHOOK_REMOVED = "webhook-removed", "The webhook was removed in {service}."
+    SUBSCRIPTION_ENDED = (
+        "subscription-ended",
+        "The browser takes no more messages: its notifications were turned off, or its data was cleared. Open Carillon"
+        " there and press “Ring in this browser”.",
+    )
     WORKSPACE_GONE = "workspace-gone", "The workspace no longer exists."
     CHAT_DELETED = "chat-deleted", "The webhook's channel was deleted in {service}."
     CHAT_ARCHIVED = "chat-archived", "The webhook's channel was archived in {service}."
