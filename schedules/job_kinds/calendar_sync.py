@@ -58,7 +58,7 @@ class CalendarForm(forms.Form):
     alarms = forms.BooleanField(label="Use an event's own alarm, if it has one", required=False, initial=True)
     all_day_at = forms.TimeField(
         label="Events of a whole day",
-        initial=time(9),
+        initial="09:00",
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
         help_text="At which time of that day you are reminded of them.",
         error_messages=dict.fromkeys(("required", "invalid"), "Enter a time, such as 09:00."),
