@@ -24,6 +24,7 @@ class Code(Codes):
     NO_CALENDAR = "no-calendar", "This address answers with something else than an iCalendar file. Check the address."
     MOVED_TOO_OFTEN = "source-moved", "{service} redirects more than {most} times."
     MOVED_NOWHERE = "source-moved-nowhere", "{service} redirects to something that is no address."
+    TOO_OFTEN = "looked-too-often", "You looked {most} times within a minute, which is the limit. Wait a minute."
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"
     # A batch waits, or is not told.
