@@ -18,6 +18,8 @@ from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
+from django.db import transaction
+
 from common import civil_time, fault_points, postgres, zones
 from common.postgres import column, persist
 from jobs import batch_sql
@@ -132,7 +134,7 @@ def _tell(batch: Claim, statement: str, values: dict[str, Any]) -> Defer | None:
     looked = not values["is_bulk"]
     task, queue = (LOOK, own_queue(values["queue"])) if batch.job_kind else (DELIVER, None)
     while True:
-        found = persist(partial(postgres.query, statement, values))
+        found = persist(partial(_tell_part, statement, values))
         fault_points.reach("chunk-told")
         if not found:
             return _more(0, 0)  # another worker has taken over, or it was cancelled
@@ -148,6 +150,13 @@ def _tell(batch: Claim, statement: str, values: dict[str, Any]) -> Defer | None:
         looked = True
         if time.monotonic() > until:
             return _more(row.told, row.size)
+
+
+def _tell_part(statement: str, values: dict[str, Any]) -> list[Any]:
+    """Lock first: a statement that has to wait for the batch would not see who left meanwhile (see `leavers`)."""
+    with transaction.atomic():
+        postgres.query(batch_sql.LOCK, {"id": values["id"]})
+        return postgres.query(statement, values)
 
 
 def _more(told: int, size: int) -> Defer:

@@ -112,7 +112,10 @@ class Length(BaseModel):
 class NotificationBase(BaseModel):
     id: UUID
     batch_id: UUID
-    origin: str = Field(description="schedule, api (by this API), event (by a rule), topic, test, code or notice.")
+    origin: str = Field(
+        description="schedule, announcement (for an audience), api (by this API), event (by a rule), topic, test, code, "
+        "notice or status."
+    )
     schedule_id: UUID | None
     slot: Instant | None
     title: str

@@ -275,6 +275,13 @@ class Batch(TypedDict):
     dropped: int
     total: int
     percent: float
+    title: str | None
+    audience: dict[str, str] | None
+    state: str | None
+    size: int | None
+    told: int | None
+    started: str | None
+    ended: str | None
 
 
 class Effect(TypedDict):

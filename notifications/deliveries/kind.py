@@ -17,7 +17,7 @@ from notifications.channels import changes
 from notifications.deliveries import channel_health, fallback, limits
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
-from notifications.links import ANSWER, LEAVE, UNSUBSCRIBE
+from notifications.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.reasons import Code
@@ -89,6 +89,7 @@ class DeliveryKind(Kind[Claim]):
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
+       CASE WHEN n.origin = 'announcement' THEN n.id END AS announcement_id,
        CASE WHEN n.escalate_after IS NOT NULL THEN n.id END AS escalating_id,
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
             WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
@@ -264,6 +265,8 @@ def _body(row: Any) -> str:
 def _unsubscribe_url(row: Any) -> str:
     if row.subscription_id is not None:
         return LEAVE.address(row.subscription_id)
+    if row.announcement_id is not None:
+        return STOP.address(row.announcement_id)
     return UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else ""
 
 

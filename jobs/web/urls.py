@@ -1,0 +1,14 @@
+from django.urls import path
+
+from jobs.web import batches, stop
+
+app_name = "jobs"
+urlpatterns = [
+    path("batches/", batches.batch_list, name="batches"),
+    path("batches/<uuid:batch_id>/", batches.batch, name="batch"),
+    path("batches/<uuid:batch_id>/progress/", batches.progress, name="batch-progress"),
+    path("batches/<uuid:batch_id>/cancel/", batches.cancel, name="batch-cancel"),
+    path("batches/<uuid:batch_id>/replay/", batches.replay, name="batch-replay"),
+    path("announcements/<uuid:announcement_id>/stop/", stop.by_button, name="stop-own"),
+    path("stop/<str:token>/", stop.by_link, name="stop"),
+]
