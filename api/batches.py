@@ -15,6 +15,7 @@ from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.fields import Instant, written
 from api.problems import conflict, not_found
+from api.schedules.document import AudienceDocument
 from jobs import batches
 from jobs.batches import Progress
 from jobs.models import Batch
@@ -63,13 +64,6 @@ _MANY: Any = {
 }
 
 
-class AudienceDocument(BaseModel):
-    """`kind` is everybody, group, topic or connected; `key` says which group, topic or kind of connection."""
-
-    kind: str
-    key: str
-
-
 class BatchDocument(BaseModel):
     """Counts deliveries; of an audience's jobs, the jobs. `percent` of them have ended, in whichever way.
 
@@ -89,9 +83,7 @@ class BatchDocument(BaseModel):
     percent: float
     title: str | None
     audience: AudienceDocument | None
-    state: str | None = Field(
-        description="Of the telling: pending, telling, told, dead, unknown, cancelled or expired."
-    )
+    state: str | None = Field(description="Of the telling: pending, telling, told, dead, cancelled …")
     size: int | None = Field(description="How many people belong to the audience; null until a worker begins.")
     told: int | None = Field(description="How many of them are dealt with.")
     started: Instant | None

@@ -21,12 +21,12 @@ LARGEST_DATA = 4_096
 AUDIENCES["topic"] = Audience(
     "topic",
     "Subscribers of a topic",
-    # Announcements to it come from their reminder, which people leave by itself.
+    # People leave the announcements of a reminder to it without leaving the topic.
     f"""
 SELECT s.user_id, s.channel_ids, CASE WHEN (SELECT origin_id FROM held) = s.topic_id THEN s.id END AS own_id
   FROM events_subscription s
  WHERE s.topic_id = (SELECT audience_key::uuid FROM held) AND s.user_id IS NOT NULL
-   AND s.left_at IS NULL AND s.joined_at <= (SELECT as_of FROM held) AND {NOT_LEFT.format("s.user_id")}""",
+   AND s.left_at IS NULL AND s.joined_at <= (SELECT as_of FROM held) AND {NOT_LEFT.format("s.user_id")}""",  # noqa: S608 - constants only
     lambda user: [(str(topic.id), topic.name) for topic in Topic.objects.for_user(user)],
     nobody="""
 SELECT count(*) FROM events_subscription s

@@ -94,11 +94,15 @@ def choices(user: User) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def named(user: User) -> dict[str, str]:
     """The names of the audiences of `choices`, for lists."""
-    return {
-        value: said if label == said else f"{label}: {said}"
-        for label, options in choices(user)
-        for value, said in options
-    }
+    found: dict[str, str] = {}
+    for label, options in choices(user):
+        found |= {value: said if label == said else f"{label}: {said}" for value, said in options}
+    return found
+
+
+def name_of(user: User, name: str, key: str) -> str:
+    """What its owner calls an audience; the label of its kind where the group or topic is gone."""
+    return named(user).get(f"{name}:{key}") or (AUDIENCES[name].label if name in AUDIENCES else name)
 
 
 def count(name: str, key: str, origin_id: UUID | None = None) -> int:

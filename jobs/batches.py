@@ -149,7 +149,7 @@ def progress(batch_ids: Iterable[UUID]) -> dict[UUID, Progress]:
 
 def progress_of(batch: Batch) -> Progress:
     """Of one that was read `with_counts`. People who are not told yet count as one pending each."""
-    counts = batch.counts or dict.fromkeys(_STATES, 0)
+    counts = batch.counts or dict.fromkeys(_STATES, 0)  # type: ignore[attr-defined]
     counts = {name: counts[name] for name in _STATES}
     return Progress(**counts | {"pending": counts["pending"] + _untold(batch)}, is_told=not _is_being_told(batch))
 
@@ -261,6 +261,12 @@ def cancel(batch: Batch) -> None:
     with transaction.atomic():
         Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
         cancel_work(Batch, [batch.id], Reason(Code.CANCELLED))
+
+
+def cancel_of(origin_id: UUID) -> None:
+    """Cancel all of a reminder or topic that has not ended."""
+    for batch in Batch.objects.filter(origin_id=origin_id, ended_at=None, cancelled_at=None):
+        cancel(batch)
 
 
 def cancel_parts() -> int:

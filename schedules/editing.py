@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import Error, transaction
 
 from common.uuid7 import uuid7
+from jobs import batches
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.deliveries import fallback, withdrawal
@@ -141,8 +142,7 @@ def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Fire nothing until `resume`, and cancel what is not sent yet."""
     schedule = _lock(schedule_id, now)
     schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
-    withdrawal.cancel_unsent(schedule.id, Code.PAUSED)
-    fallback.stop(schedule.id)
+    _withdraw(schedule, Code.PAUSED)
     _record_event(_save(schedule, now), What.PAUSED, now, by)
     return schedule
 
@@ -234,8 +234,7 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     """Mark as deleted: its history stays, and `restore` undoes it."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
-    withdrawal.cancel_unsent(schedule.id, Code.DELETED)
-    fallback.stop(schedule.id)
+    _withdraw(schedule, Code.DELETED)
     _record_event(_save(schedule, now), What.DELETED, now, by)
     return schedule
 
@@ -262,6 +261,15 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     for name in _OF_A_DRAFT:
         setattr(schedule, name, getattr(draft, name))
     schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
+
+
+def _withdraw(schedule: Schedule, code: Code) -> None:
+    """Cancel all that it has caused and that is not sent yet."""
+    if schedule.audience:
+        batches.cancel_of(schedule.id)
+        return
+    withdrawal.cancel_unsent(schedule.id, code)
+    fallback.stop(schedule.id)
 
 
 def set_next_slot(schedule: Schedule, now: datetime) -> None:

@@ -113,10 +113,9 @@ class NotificationBase(BaseModel):
     id: UUID
     batch_id: UUID
     origin: str = Field(
-        description="schedule, announcement (for an audience), api (by this API), event (by a rule), topic, test, code, "
-        "notice or status."
+        description="schedule, announcement, api (by this API), event (by a rule), topic, test, code or notice."
     )
-    schedule_id: UUID | None
+    schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
     slot: Instant | None
     title: str
     body: str

@@ -13,6 +13,7 @@ from api.fields import Body, Data, Texts, limits
 from api.problems import FieldError, Problem, invalid
 from api.schedules import document, timing
 from api.schedules.timing import Timing
+from jobs import audiences
 from notifications import text
 from people.models import User
 from schedules.editing import Draft
@@ -34,6 +35,16 @@ def _limits(name: str) -> Any:
     return limits(ReminderForm.base_fields[name])
 
 
+class AudienceBody(Body):
+    """For staff with the permission to add batches."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "everybody"}, {"kind": "group", "key": "3"}]})
+
+    kind: str = Field(description="everybody, group, topic or connected.", min_length=1, max_length=20)
+    key: str = Field("", description="Id of the group or topic, or the kind of connection.", max_length=64)
+    confirmed: bool = Field(False, description="Needed once, for more than 100 people. It is not stored.")
+
+
 class ScheduleBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -45,7 +56,9 @@ class ScheduleBody(Body):
     )
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
-    channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
+    channels: Texts = Field(description="Ids of your channels. Empty only with an audience.")
+    audience: AudienceBody | None = Field(None, description="Tell these people instead of you. For staff.")
+    local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
         None,
@@ -95,6 +108,9 @@ class SchedulePatch(ScheduleBody):
 
 def draft(body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None) -> Draft:
     """What the body describes, for a new schedule or to replace `schedule`. Raises a 422 problem."""
+    if body.audience is not None and not audiences.may_announce(user):
+        said = "Announcements to other people need staff with the permission to add batches."
+        raise Problem(403, "announcement", "You may not do this.", said)
     time_zone = user.time_zone if body.time_zone is None else body.time_zone
     typed = timing.read(body.timing, time_zone)
     form = ReminderForm(_fields(body) | typed.fields | {"time_zone": time_zone}, user=user, now=now, schedule=schedule)
@@ -139,12 +155,16 @@ _SAME = (
     "spread",
     "stale_after",
     "category",
+    "local_time",
 )
 
 
 def _fields(body: ScheduleBody) -> dict[str, Any]:
     """As a browser would send them, except for the timing."""
     fields = {name: getattr(body, name) for name in _SAME} | {"excluded": ", ".join(body.excluded)}
+    if body.audience is not None:
+        chosen = f"{body.audience.kind}:{body.audience.key}"
+        fields |= {"audience": chosen, "confirmed": chosen if body.audience.confirmed else ""}
     if body.in_order:
         fields["one_by_one"] = "order"
         fields |= {f"position_{_hex(channel)}": number for number, channel in enumerate(body.channels, 1)}

@@ -260,7 +260,7 @@ def _labels(channels: Sequence[Any]) -> str:
 
 def _line(schedule: Schedule) -> str:
     if schedule["next_run"] is not None:
-        state = f"next {_local(schedule['next_run'], schedule['time_zone'])}"
+        state = f"next {_local(schedule['next_run'], schedule['time_zone'] or 'UTC')}"
     else:
         state = schedule["state"]
     return f"{schedule['id']}  {schedule['title']}: {schedule['description']}; {state}"

@@ -35,8 +35,9 @@ class BatchRecord(WorkAdmin):
     search_help_text = "The id of a batch, or of its reminder or topic."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: Any = super().get_queryset(request)
-        return rows.with_counts()
+        found: Any = super().get_queryset(request)
+        rows: QuerySet[Any] = found.with_counts()
+        return rows
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -66,7 +65,6 @@ class Batch(Work):
     ended_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar[models.Manager[Batch]] = BatchQuerySet.as_manager()
-    counts: ClassVar[Mapping[str, int] | None]  # where `with_counts` has read them
 
     class Meta(Work.Meta):
         verbose_name_plural = "batches"

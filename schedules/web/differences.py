@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from jobs import audiences
 from notifications.web.channels_form import channel_names
 from schedules.editing import Draft
 from schedules.models import Schedule
@@ -14,10 +15,11 @@ from schedules.web.dates_field import written
 
 def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
     """(label, saved, typed) for each field that either version has."""
-    mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone)
+    mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone, local_time=draft.local_time)
     rows = [
         ("Title", schedule.title, draft.title),
         ("Text", schedule.body, draft.body),
+        ("For", _audience(schedule, schedule), _audience(schedule, draft)),
         ("When", schedule.when, mine.when),
         ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
         ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
@@ -38,6 +40,10 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
         ("State", schedule.get_state_display(), schedule.get_state_display()),
     ]
     return [row for row in rows if row[1] or row[2]]
+
+
+def _audience(schedule: Schedule, version: Schedule | Draft) -> str:
+    return audiences.name_of(schedule.user, version.audience, version.audience_key) if version.audience else ""
 
 
 def _seconds(count: int | None) -> str:

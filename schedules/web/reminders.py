@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
+from jobs import audiences
 from notifications.outcomes import last_troubles
 from people.requests import PersonRequest
 from schedules.explain import history
@@ -61,12 +62,22 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         "last": last_troubles([schedule.id]).get(schedule.id),
         "channels": schedule.ordered_channels(),
         "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
+        **_audience(schedule),
         "coming": history.coming(schedule, now, _COMING),
         "past": with_notifications(
             request.user, history.past(schedule, civil.FIRST_INSTANT, civil.LAST_INSTANT, now, _SHOWN)
         ),
     }
     return render(request, "schedules/detail.html", context)
+
+
+def _audience(schedule: Schedule) -> dict[str, object]:
+    if schedule.audience not in audiences.AUDIENCES:
+        return {"audience": schedule.audience, "people": 0}
+    return {
+        "audience": audiences.name_of(schedule.user, schedule.audience, schedule.audience_key),
+        "people": audiences.count(schedule.audience, schedule.audience_key, schedule.id),
+    }
 
 
 def _just_deleted(request: PersonRequest) -> Schedule | None:
