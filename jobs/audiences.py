@@ -108,7 +108,9 @@ def name_of(user: User, name: str, key: str) -> str:
 def count(name: str, key: str, origin_id: UUID | None = None) -> int:
     """How many people with an account belong to it now, without those who have left what `origin_id` says."""
     statement = f"""
-WITH held AS MATERIALIZED (SELECT now() AS as_of, %(key)s::text AS audience_key, %(origin)s::uuid AS origin_id)
+WITH held AS MATERIALIZED (
+    SELECT clock_timestamp() AS as_of, %(key)s::text AS audience_key, %(origin)s::uuid AS origin_id
+)
 SELECT count(*) AS people FROM ({AUDIENCES[name].people}) a"""
     [row] = query(statement, {"key": key, "origin": origin_id})
     return int(row.people)

@@ -47,7 +47,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     now = fire.read_clock().now
     with lock_user(owner):  # two requests at once cannot exceed the owner's limit
-        form = ReminderForm(_posted(request), user=owner, now=now, operator=_operator(request))
+        form = ReminderForm(_posted(request), user=owner, now=now)
         if form.is_valid():
             made_as = form.cleaned_data["made_as"]
             try:
@@ -66,8 +66,7 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
     if not rights.may_act_on(request, schedule):
         raise PermissionDenied
     now = fire.read_clock().now
-    operator = _operator(request)
-    form = ReminderForm(_posted(request), user=schedule.user, now=now, schedule=schedule, operator=operator)
+    form = ReminderForm(_posted(request), user=schedule.user, now=now, schedule=schedule)
     context: dict[str, Any] = {"form": form, "title": "Edit schedule", "owner": schedule.user, "schedule": schedule}
     if schedule.deleted_at is None and form.is_valid():
         context["differences"] = form.reschedule(schedule, now, _operator(request))

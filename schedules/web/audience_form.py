@@ -36,11 +36,11 @@ class AudienceForm(TimingForm):
     # The audience whose size its author has seen.
     confirmed = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
 
-    def offer_audiences(self, user: User, schedule: Schedule | None = None, operator: User | None = None) -> None:
+    def offer_audiences(self, user: User, schedule: Schedule | None = None) -> None:
         """Without the right to announce there is no such section, but for what is stored. Call it before validation."""
         self._stored = "" if schedule is None else audience_of(schedule)
         self._origin = None if schedule is None else schedule.id
-        self._may = audiences.may_announce(user) and (operator is None or audiences.may_announce(operator))
+        self._may = audiences.may_announce(user)
         if not self._may and not self._stored:
             for name in ("audience", "local_time", "confirmed"):
                 del self.fields[name]
@@ -48,7 +48,7 @@ class AudienceForm(TimingForm):
         field = copy(cast(forms.ChoiceField, self.fields["audience"]))
         field.widget = copy(field.widget)
         groups = [one for one in audiences.choices(user) if one[1]] if self._may else []
-        listed: list[Any] = [("", "Only me" if operator is None else "Only its owner")]
+        listed: list[Any] = [("", "Only me")]
         for label, options in groups:
             listed += options if label == options[0][1] else [(label, options)]
         if self._stored and self._stored not in {value for _, options in groups for value, _ in options}:

@@ -45,15 +45,8 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, AudienceForm):
     )
 
     def __init__(
-        self,
-        data: Mapping[str, Any] | None = None,
-        *,
-        user: User,
-        now: datetime,
-        schedule: Schedule | None = None,
-        operator: User | None = None,
+        self, data: Mapping[str, Any] | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
     ) -> None:
-        """`operator`: who edits it in place of its owner `user`."""
         attached = None
         if schedule is None:
             initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
@@ -65,7 +58,7 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, AudienceForm):
         self._stored_data = None if schedule is None else schedule.data
         order = [] if schedule is None else schedule.channel_order
         self._schedules = self.offer_channels(user, attached, order, "schedules_schedule")
-        self.offer_audiences(user, schedule, operator)
+        self.offer_audiences(user, schedule)
         if self.is_for_audience:
             self.fields["channels"].required = False
 
@@ -76,7 +69,7 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, AudienceForm):
         if self.is_for_audience:
             self._ignore_channels()
             if not self.errors and not self.is_confirmed():
-                self.retype("confirmed", cleaned["audience"])
+                self.retype("confirmed", str(self.data["audience"]))
         return cleaned
 
     def _ignore_channels(self) -> None:
