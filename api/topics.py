@@ -44,7 +44,6 @@ _TOLD: dict[str, Any] = {
     "state": "handling",
     "audience": 100000,
     "told": 26000,
-    "reached": 25990,
     "received": "2026-03-29T16:00:01Z",
 }
 
@@ -98,7 +97,6 @@ class TopicEvent(BaseModel):
     state: str = Field(description="As of the event.")
     audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
-    reached: int = Field(description="How many of these had a channel that works.")
     received: Instant
 
 
@@ -248,7 +246,6 @@ def _told(event: Event) -> dict[str, Any]:
         "state": event.state,
         "audience": event.batch and event.batch.size,
         "told": event.batch.told if event.batch else 0,
-        "reached": event.batch.reached if event.batch else 0,
         "received": written(event.created_at),
     }
 

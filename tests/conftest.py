@@ -30,6 +30,12 @@ def counted_afresh(settings: Settings) -> None:
 
 
 @pytest.fixture(autouse=True)
+def static_files_unread(settings: Settings) -> None:
+    """Each test client has a middleware of its own, which would read the heads of all static files first."""
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(autouse=True)
 def nobody_outside_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     """A form that looks at an address which a test invented must not find somebody there."""
     real, connect = socket.getaddrinfo, socket.socket.connect

@@ -8,14 +8,39 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["CARILLON_VAR"] = f"{os.environ.get('CARILLON_VAR') or 'var/test'}-{_worker}"
 
 
+_LANES = ("process", "browser", "db", "unit")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slowest first, for a long test at the end leaves the other cores idle.
+
+    By itself pytest-django runs tests of transactions after all others of the database, and then those without one.
+    """
+
+    def place(item: pytest.Item) -> tuple[int, bool]:
+        return _LANES.index(item.nodeid.split("/")[1]), item.get_closest_marker("django_db") is not None
+
+    items.sort(key=place)
+
+
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives whole files to a worker, and the browser lane as one: its tests share processes."""
+    """Gives whole files to a worker, and the browser lane as one: its tests share processes.
+
+    The last worker begins at the end, with the lanes that start no processes: it computes while the others wait.
+    """
+
+    def _assign_work_unit(self, node: Any) -> None:
+        if node is self.nodes[-1]:
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]

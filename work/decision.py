@@ -49,14 +49,22 @@ def decide(kind: Kind[C], claim: C, answer: Answer, random: float) -> Decision:
     return Decision("pending", outcome, following.reason, following.wait, wakes.wake_in(following.wait))
 
 
-def decide_lost(kind: Kind[Any], lease: Lease, most_tries: int | None) -> Decision:
-    """Return what follows a lease that expired: nobody knows how its try ended. `most_tries`: None for the policy's."""
+# Seconds over which work is published whose worker was lost with it a second time. Else a payload that ends its worker
+# would take the same others with it at each try, until all of them were dead.
+SPREAD = 60.0
+
+
+def decide_lost(kind: Kind[Any], lease: Lease, most_tries: int | None, random: float) -> Decision:
+    """Return what follows a lease that expired: nobody knows how its try ended.
+
+    `most_tries`: None for the policy's. `random` is a number in [0, 1).
+    """
     reason = kind.lost(lease.handler)
     if not kind.may_repeat(lease.handler, lease.on_unknown):
         return Decision("unknown", "lost", reason)
     if lease.tries >= (kind.policy(lease.handler).tries if most_tries is None else most_tries):
         return Decision("dead", "lost", reason)
-    return Decision("pending", "lost", reason, 0.0, 0.0)
+    return Decision("pending", "lost", reason, 0.0, random * SPREAD if lease.tries > 1 else 0.0)
 
 
 def give_back(reason: Reason, wait: float | None = None) -> Decision:

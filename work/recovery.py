@@ -8,6 +8,7 @@ write to is locked too, and no row is waited for, so they cannot deadlock.
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +62,7 @@ def recover(kind: Kind[Any], limit: int) -> Counter[str]:
     again, are held for a person, and are dead.
     """
     found = postgres.query(kind.sql(_LOST), [limit], _Lost)
-    lost = [(lease, decide_lost(kind, lease, lease.most_tries)) for lease in found]
+    lost = [(lease, decide_lost(kind, lease, lease.most_tries, random.random())) for lease in found]  # noqa: S311
     if lost:
         write(kind, [settlement(kind, lease, decision) for lease, decision in lost])
     return Counter(_FOUND[decision.state] for _, decision in lost)

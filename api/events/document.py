@@ -36,7 +36,6 @@ _EXAMPLE: Any = {
     "topic": "news",
     "audience": 3,
     "told": 3,
-    "reached": 3,
     "state": "handled",
     "reason": {"code": "", "params": {}, "text": ""},
     "tries": 1,
@@ -82,7 +81,6 @@ class EventDocument(BaseModel):
     topic: str | None = Field(description="The slug of the topic whose subscribers get it.")
     audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
-    reached: int = Field(description="How many of these had a channel that works.")
     state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
     reason: ReasonDocument
     tries: int
@@ -103,7 +101,6 @@ def document(event: Event) -> dict[str, Any]:
         "topic": event.topic and event.topic.slug,
         "audience": event.batch and event.batch.size,
         "told": event.batch.told if event.batch else 0,
-        "reached": event.batch.reached if event.batch else 0,
         "state": event.state,
         "reason": reason(event.reason_code, event.reason_params),
         "tries": event.tries,

@@ -38,12 +38,15 @@ def _wished() -> list[str]:
 def _shorten() -> None:
     from bench.faults.workload import WEBHOOK_DEADLINE
     from common import postgres, rate_limiter
+    from jobs import batch_kind
     from notifications.providers.webhook import Webhook
-    from work import claim, retry, wakes
+    from work import claim, decision, retry, wakes
 
     claim.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
     postgres.PATIENCE = claim.LEASE / 2
     wakes.CLAIM_WITHIN = 2.0
+    decision.SPREAD = 10.0
+    batch_kind.PART, batch_kind.PORTION = 50, claim.LEASE / 3
     # All receivers are one host, which rests after five timeouts in a row.
     rate_limiter._SCRIPT = _without(rate_limiter._SCRIPT, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")
     Webhook.deadline = WEBHOOK_DEADLINE
@@ -127,6 +130,7 @@ def _mutate(mutation: str) -> None:
     """Remove one guarantee. The matrix must turn red."""
     from common.uuid7 import uuid7
     from events import ledger
+    from notifications.deliveries import pull
     from work import claim, rescue, settlement
 
     match mutation:
@@ -148,6 +152,9 @@ def _mutate(mutation: str) -> None:
         case "no-event-id":
             record = ledger.record
             ledger.record = lambda user_id, envelopes: record(user_id, [replace(one, key=uuid7()) for one in envelopes])
+        case "no-lease-id":
+            fence = " AND d.lease_token = asked.token AND d.lease_until > now()"
+            pull._LEASES = _without(_without(pull._LEASES, "d.lease_token AS", "asked.token AS"), fence, "")
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")
 

@@ -1,12 +1,11 @@
-"""The thirteen cells: a fault and a load each."""
+"""The sixteen cells: a fault and a load each."""
 
 from __future__ import annotations
 
 import os
-import random
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,32 +15,11 @@ import psycopg
 from django.db import connection
 
 from bench.faults.cluster import Cluster
-from bench.faults.publisher import Publisher
-from bench.faults.workload import WEBHOOK_DEADLINE
+from bench.faults.event_faults import kill_pullers, kill_while_expanding
+from bench.faults.event_workload import DigestWorkload, TopicWorkload
+from bench.faults.scene import Scene, resume, wait_for
+from bench.faults.workload import WEBHOOK_DEADLINE, Workload
 from common.fault_points import Point
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """`seconds` of load; `full` for a long run; `problems` make the cell red, `notes` do not.
-
-    `publisher` has the events of a cell `over_http`.
-    """
-
-    cluster: Cluster
-    rng: random.Random
-    seconds: float
-    full: bool
-    publisher: Publisher | None = None
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def moments(self, every: float) -> Iterator[None]:
-        """About `every` seconds, as long as the load lasts."""
-        end = time.monotonic() + self.seconds
-        while time.monotonic() < end:
-            time.sleep(self.rng.uniform(0.5, 1.5) * every)
-            yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +38,7 @@ class Cell:
     seconds: float = 4.0
     events_of: int = 4
     over_http: bool = False
+    workload: type[Workload] = Workload
 
 
 def kill_workers(scene: Scene) -> None:
@@ -72,9 +51,10 @@ def kill_workers(scene: Scene) -> None:
     else:
         orders = [(point, order) for point in points for order in ("kill", "kill-group")]
     scene.rng.shuffle(orders)
+    orders.sort(key=lambda one: one[0] not in {"recorded", "waking", "publishing"})  # events are handled soon
     for point, order in orders:
         cluster.order("worker", point, order)
-        _wait_for(lambda point=point: not cluster.is_ordered("worker", point))  # type: ignore[misc]
+        wait_for(lambda point=point: not cluster.is_ordered("worker", point), 30.0)  # type: ignore[misc]
     for _ in scene.moments(every=1.0):
         worker = scene.rng.choice(cluster.workers)
         pool = cluster.pool_of(worker)
@@ -90,7 +70,7 @@ def kill_beats(scene: Scene) -> None:
     points: tuple[Point, ...] = ("recorded", "waking", "publishing")
     for point in points:
         scene.cluster.order("beat", point, "kill-group")
-        _wait_for(lambda point=point: not scene.cluster.is_ordered("beat", point))  # type: ignore[misc]
+        wait_for(lambda point=point: not scene.cluster.is_ordered("beat", point))  # type: ignore[misc]
     for _ in scene.moments(every=2.0):
         if scene.rng.random() < 0.5:
             scene.cluster.order("beat", scene.rng.choice(points), "kill-group")
@@ -169,7 +149,7 @@ def _freeze(point: Point, rule: str, cluster: Cluster) -> None:
             if _of_its_delivery(pid, "a.finished_at IS NULL AND c.on_unknown = %s", rule):
                 _continue_while_sent_again(pid, cluster)
                 return
-            _continue(pid)
+            resume(pid)
             cluster.forget_taken("worker", point)
             cluster.order("worker", point, "stop-group")
     cluster.forget_orders()
@@ -179,13 +159,13 @@ def kill_all_workers(scene: Scene) -> None:
     """Both at once, while they hold the slots of the host and a memory full of messages."""
     for _ in range(3 if scene.full else 2):
         with scene.cluster.slow_sink():
-            _wait_for(lambda: _in_flight() >= _MANY)
+            wait_for(lambda: _in_flight() >= _MANY)
             if _in_flight() < _MANY:
                 raise RuntimeError("The workers never held enough sends to be killed with them.")
             killed_at = datetime.now(UTC)
             for worker in scene.cluster.workers:
                 scene.cluster.kill(worker)
-        if not _wait_for(lambda: not _left_since(killed_at), _BACK_WITHIN):  # noqa: B023 - called at once
+        if not wait_for(lambda: not _left_since(killed_at), _BACK_WITHIN):  # noqa: B023 - called at once
             scene.problems.append(f"{_left_since(killed_at)} did not come back within {_BACK_WITHIN:.0f} s")
         blocked = scene.cluster.first_arrival_after(killed_at.timestamp() + 0.3) - killed_at.timestamp()
         if blocked > WEBHOOK_DEADLINE + 5.0 + _RESTART:
@@ -228,10 +208,10 @@ def cut_connections(scene: Scene) -> None:
 
 
 def _continue_while_sent_again(pid: int, cluster: Cluster) -> None:
-    _wait_for(lambda: _of_its_delivery(pid, "a.outcome = 'lost' AND a.finished_at > %s", _a_moment_ago()))
+    wait_for(lambda: _of_its_delivery(pid, "a.outcome = 'lost' AND a.finished_at > %s", _a_moment_ago()))
     with cluster.slow_sink():
-        _wait_for(lambda: _of_its_delivery(pid, "d.state <> 'pending' AND a.finished_at > %s", _a_moment_ago()))
-        _continue(pid)
+        wait_for(lambda: _of_its_delivery(pid, "d.state <> 'pending' AND a.finished_at > %s", _a_moment_ago()))
+        resume(pid)
         time.sleep(1.0)
 
 
@@ -252,18 +232,6 @@ def _a_moment_ago() -> datetime:
     return datetime.now(UTC) - timedelta(seconds=20)
 
 
-def _wait_for(ask: Callable[[], bool], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not (found := ask()) and time.monotonic() < deadline:
-        time.sleep(0.03)
-    return found
-
-
-def _continue(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(os.getpgid(pid), signal.SIGCONT)
-
-
 def restart_workers(scene: Scene) -> None:
     """Twenty rolling restarts by SIGTERM."""
     times = 20 if scene.full else 5
@@ -280,7 +248,7 @@ def cut_answers(scene: Scene) -> None:
     points: tuple[Point, ...] = ("waking", "publishing")
     for point in points:
         cluster.order("web", point, "kill-group")
-        _wait_for(lambda point=point: not cluster.is_ordered("web", point))  # type: ignore[misc]
+        wait_for(lambda point=point: not cluster.is_ordered("web", point))  # type: ignore[misc]
     for _ in scene.moments(every=2.0):
         cluster.kill(cluster.web)
     publisher.finish()
@@ -331,4 +299,21 @@ CELLS: dict[int, Cell] = {
         seconds=10.0,
     ),
     13: Cell("answers to events cut, web process killed", cut_answers, seconds=6.0, events_of=1, over_http=True),
+    14: Cell(
+        "worker killed while it tells a topic's subscribers",
+        kill_while_expanding,
+        environment={"FAULTS_LEASE": "3"},
+        uncertain=True,
+        over_http=True,
+        workload=TopicWorkload,
+    ),
+    15: Cell("pullers killed, or late, with their leases", kill_pullers, {"queue": 1}, seconds=8.0, over_http=True),
+    16: Cell(
+        "events gathered into digests, workers killed, every message four times",
+        kill_workers,
+        environment={"FAULTS_WITH": "fourfold"},
+        uncertain=True,
+        seconds=10.0,
+        workload=DigestWorkload,
+    ),
 }

@@ -50,7 +50,7 @@ class Cluster:
         self.web_port = free_port()
         self.web = self._child("web1", web_command("127.0.0.1", self.web_port), environment)
         self._wanted: set[Child] = {*self.workers, *self.beats[:2], *([self.web] if web else [])}
-        self._children = (*self.beats, *self.workers, self.web)
+        self._children = [*self.beats, *self.workers, self.web]
         self._closing = threading.Event()
         self._supervisor = threading.Thread(target=self._supervise)
 
@@ -115,6 +115,12 @@ class Cluster:
     def want(self, child: Child) -> None:
         self._wanted.add(child)
 
+    def add(self, name: str, command: list[str]) -> None:
+        """Run a further program."""
+        child = self._child(name, command, {})
+        self._children.append(child)
+        self.want(child)
+
     def dismiss(self, child: Child) -> None:
         """Kill it and do not start it again."""
         self._wanted.discard(child)
@@ -141,7 +147,7 @@ class Cluster:
         return []
 
     def order(self, whom: str, point: Point, order: str) -> None:
-        """The next one (`whom`: "worker", "beat", "web") that reaches `point` obeys `order` (see `fault_points`)."""
+        """The next one (`whom`: "worker", "beat", "web", "puller") at `point` obeys `order`, see `fault_points`."""
         if point not in POINTS:
             raise ValueError(f"The code has no fault point called “{point}”.")
         self._ordered.add((whom, point))

@@ -15,18 +15,20 @@ from bench.faults.models import Entry
 from bench.faults.tasks import REFUSED
 from bench.faults.workload import Asked
 from events.envelope import Envelope
-from events.models import Event
+from events.models import Digest, Event
+from jobs.models import Batch
 
 _ROWS = """
 SELECT n.subject, c.label, d.id::text, d.state,
-       extract(epoch FROM d.settled_at - coalesce(n.slot, (n.data ->> 'time')::timestamptz))::float,
+       extract(epoch FROM d.settled_at - coalesce(
+           n.slot, (n.data ->> 'time')::timestamptz, (n.data #>> '{events,-1,time}')::timestamptz))::float,
        count(a.id), count(a.id) FILTER (WHERE a.finished_at IS NULL),
        count(a.id) FILTER (WHERE a.outcome = 'delivered'), d.reason_code
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
   LEFT JOIN notifications_attempt a ON a.delivery_id = d.id
- WHERE n.origin <> 'notice'
+ WHERE n.origin <> 'notice' AND c.provider <> 'inbox'
  GROUP BY n.id, c.id, d.id
 """
 # Carillon's own words to owners, of channels that do not work: nobody has asked for them here.
@@ -37,7 +39,13 @@ SELECT d.id::text FROM notifications_delivery d JOIN notifications_notification 
 _OPEN = """
 SELECT count(*) FILTER (WHERE d.state IN ('pending', 'sending')), count(*)
   FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id
- WHERE n.origin <> 'notice'
+ WHERE n.origin <> 'notice' AND d.provider <> 'inbox'
+"""
+_DIGESTS = """
+SELECT d.id, d.state, d.gathered, count(e.event_id),
+       ARRAY(SELECT (n.data ->> 'count')::int FROM notifications_notification n WHERE n.batch_id = d.id)
+  FROM events_digest d LEFT JOIN events_effect e ON e.digest_id = d.id
+ GROUP BY d.id
 """
 
 
@@ -79,15 +87,16 @@ class Row:
 
 
 def unfinished(expected: int) -> int:
-    """How many have not come to an end: deliveries, those included that are not even recorded, entries and events."""
+    """How many have not come to an end: deliveries, also those not recorded yet, and other work."""
     with connection.cursor() as cursor:
         cursor.execute(_OPEN)
         unsettled, recorded = cursor.fetchone()
-    others = sum(model.objects.filter(settled_at=None).count() for model in (Entry, Event))
+    others = sum(model.objects.filter(settled_at=None).count() for model in (Entry, Event, Batch, Digest))
     return int(unsettled + expected - recorded + others)
 
 
-def compare(asked: Iterable[Asked], events: Collection[Envelope], arrivals: Path) -> Result:
+def compare(asked: Iterable[Asked], events: Collection[Envelope], effects: int, arrivals: Path) -> Result:
+    """`effects` is how many each event has."""
     with connection.cursor() as cursor:
         cursor.execute(_ROWS)
         found = cursor.fetchall()
@@ -111,7 +120,8 @@ def compare(asked: Iterable[Asked], events: Collection[Envelope], arrivals: Path
         sum_up.incoherent += 1
         sum_up.notes.append(f"{stranger} was never asked for")
     _judge_entries(sum_up)
-    _judge_events(events, sum_up)
+    _judge_events(events, effects, sum_up)
+    _judge_digests(sum_up)
     took = sorted(row.took for those in rows.values() for row in those if row.took is not None)
     sum_up.p99 = round(took[int(len(took) * 0.99)], 1) if took else 0.0
     return sum_up
@@ -129,17 +139,27 @@ def _judge_entries(sum_up: Result) -> None:
     sum_up.incoherent += Entry.objects.filter(code=REFUSED).exclude(replays=1).count()
 
 
-def _judge_events(events: Collection[Envelope], sum_up: Result) -> None:
-    """Each is there once, is handled, and has one effect; what followed from that is judged with the deliveries."""
+def _judge_events(events: Collection[Envelope], effects: int, sum_up: Result) -> None:
+    """Each is there once, is handled, and has its effects; what followed from that is judged with the deliveries."""
     counted = Event.objects.filter(source="faults").annotate(times=Count("effects"))
     found = {event.key: event for event in counted}
     for key in found.keys() ^ {event.key for event in events}:
         sum_up.incoherent += 1
         sum_up.notes.append(f"event {key} was {'never asked for' if key in found else 'not taken'}")
     for event in found.values():
-        if (event.state, event.times) != ("handled", 1):  # type: ignore[attr-defined]
+        if (event.state, event.times) != ("handled", effects):  # type: ignore[attr-defined]
             sum_up.incoherent += 1
             sum_up.notes.append(f"event {event.key}: {event.state}, {event.times} effects")  # type: ignore[attr-defined]
+
+
+def _judge_digests(sum_up: Result) -> None:
+    """Each is sent, and one notification tells of all its events."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DIGESTS)
+        for key, state, gathered, events, told in cursor.fetchall():
+            if (state, gathered, told) != ("sent", events, [events]):
+                sum_up.incoherent += 1
+                sum_up.notes.append(f"digest {key}: {state}, {events} events, counted {gathered}, told {told}")
 
 
 def _judge(one: Asked, rows: list[Row], arrived: list[tuple[str, str]], sum_up: Result) -> None:

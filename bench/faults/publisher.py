@@ -16,6 +16,7 @@ from events.envelope import Envelope
 from people import tokens
 from people.models import User
 
+TOPIC = "faults"  # the slug of a topic that an event names
 _PATIENCE = 60.0  # seconds
 
 
@@ -23,7 +24,7 @@ class Publisher:
     """Publishes each event when it happens, from `start` on."""
 
     def __init__(self, person: User, events: Iterable[Envelope], port: int) -> None:
-        self._token, self._port = tokens.create(person, "Faults", ["events"], None)[1], port
+        self.token, self.port = tokens.create(person, "Faults", ["events", "queues"], None)[1], port
         self._events = [(event.occurred_at, event) for event in events if event.occurred_at]
         self._rng = random.Random(len(self._events))
         self._pool = ThreadPoolExecutor(8)
@@ -58,10 +59,12 @@ class Publisher:
             "time": instant.isoformat(),
             "data": event.data,
         }
+        if event.topic_id:
+            body["topic"] = TOPIC
         text = json.dumps(body).encode()
         head = (
             "POST /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
-            f"Authorization: Bearer {self._token}\r\nContent-Type: application/json\r\n"
+            f"Authorization: Bearer {self.token}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(text)}\r\n\r\n"
         )
         return head.encode() + text
@@ -93,4 +96,4 @@ class Publisher:
         return True
 
     def _connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self._port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)

@@ -8,11 +8,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.faults.cells import CELLS, Scene
+from bench.faults.cells import CELLS
 from bench.faults.cluster import Cluster
 from bench.faults.compare import Result, compare, unfinished
 from bench.faults.publisher import Publisher
-from bench.faults.workload import Workload, clear, replay_refused
+from bench.faults.scene import Scene
+from bench.faults.workload import clear, replay_refused
+from common import postgres
 from common.postgres import persist
 from config import embedded
 from events import ledger
@@ -37,10 +39,11 @@ def run(
     """`pool` of the workers; `patience`: seconds without a settled delivery after the load, until the cell ends."""
     cell = CELLS[number]
     rng = random.Random(seed)
-    workload = Workload(seed, deliveries, dict(cell.kinds), cell.events_of, least=cell.seconds)
+    workload = cell.workload(seed, deliveries, dict(cell.kinds), cell.events_of, least=cell.seconds)
     directory = Path(embedded.var_dir() / f"cell-{number}")
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
+    postgres.PATIENCE = patience  # on a busy machine, PostgreSQL may still be starting when the fault is over
     clear()
     started = time.monotonic()
     with Cluster(directory, pool, cell.over_http, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
@@ -57,7 +60,7 @@ def run(
         persist(replay_refused)
         _wait_for_the_ends(len(asked), patience)
         cluster.check_points()
-    result = compare(asked, events, directory / "arrivals")
+    result = compare(asked, events, workload.effects, directory / "arrivals")
     result.notes[:0] = scene.notes
     red = [*_red(result, cell.uncertain), *scene.problems]
     return Verdict(number, cell.title, seed, round(time.monotonic() - started, 1), result, red)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -61,6 +62,8 @@ class Workload:
     events_of: int = 4
     rate: int = 250
     least: float = 4.0
+    # of each event
+    effects: ClassVar[int] = 1
 
     @property
     def seconds(self) -> float:
@@ -71,8 +74,7 @@ class Workload:
 
         Returns what is to arrive, and the events to publish for a person.
         """
-        rng = random.Random(self.seed)
-        user = make_user()
+        rng, user = random.Random(self.seed), make_user()
         count = self.deliveries // len(RULES)
         titles = [
             f"{kind}-{number}"
@@ -80,15 +82,13 @@ class Workload:
         ]
         # Of a rare kind there is one at least.
         titles[: len(self.kinds)] = [f"{kind}-{number}" for number, kind in enumerate(self.kinds)]
-        channels = {path: _channel(user, path, sink_port) for kind in self.kinds for path in _paths(kind)}
+        channels = {path: channel_at(user, path, sink_port) for kind in self.kinds for path in paths_of(kind)}
         begin = timezone.now() + timedelta(seconds=1 + count / 1500)
         schedules, events = {}, []
         for number, title in enumerate(titles):
             slot = begin + timedelta(seconds=rng.uniform(0, self.seconds))
             if number % self.events_of == 0 and not title.startswith("stale"):
-                delay = math.ceil((slot - timezone.now()).total_seconds())
-                due = timezone.now() + timedelta(seconds=delay)
-                events.append(Envelope(_event_type(title), {"title": title}, "faults", occurred_at=due, delay=delay))
+                events.append(event_at(slot, title))
                 continue
             schedules[title] = Schedule(
                 user=user,
@@ -102,14 +102,14 @@ class Workload:
         links = [
             Schedule.channels.through(schedule_id=schedule.id, channel_id=channels[path].id)
             for title, schedule in schedules.items()
-            for path in _paths(_kind(title))
+            for path in paths_of(_kind(title))
         ]
         with transaction.atomic():  # on a slow machine the first are due before the last are written
             Schedule.objects.bulk_create(schedules.values(), batch_size=1000)
             Schedule.channels.through.objects.bulk_create(links, batch_size=1000)
             for kind in self.kinds:
-                rule = Rule.objects.create(user=user, name=kind, type_pattern=_event_type(kind), title="{data.title}")
-                rule.channels.set(channels[path] for path in _paths(kind))
+                rule = Rule.objects.create(user=user, name=kind, type_pattern=event_type(kind), title="{data.title}")
+                rule.channels.set(channels[path] for path in paths_of(kind))
         entries = [begin + timedelta(seconds=rng.uniform(0, self.seconds)) for _ in range(count // 2)]
         Entry.objects.bulk_create(
             [
@@ -118,7 +118,7 @@ class Workload:
             ],
             batch_size=1000,
         )
-        return {Asked(title, path) for title in titles for path in _paths(_kind(title))}, user, events
+        return {Asked(title, path) for title in titles for path in paths_of(_kind(title))}, user, events
 
 
 def replay_refused() -> None:
@@ -136,16 +136,24 @@ def _kind(title: str) -> str:
     return title.partition("-")[0]
 
 
-def _event_type(title: str) -> str:
+def event_type(title: str) -> str:
     return f"faults.{_kind(title)}"
 
 
-def _paths(kind: str) -> list[str]:
-    behaviour = kind if kind in {"500", "429", "hang", "reset", "drip", "tls"} else "ok"
+def event_at(slot: datetime, title: str) -> Envelope:
+    delay = math.ceil((slot - timezone.now()).total_seconds())
+    due = timezone.now() + timedelta(seconds=delay)
+    return Envelope(event_type(title), {"title": title}, "faults", occurred_at=due, delay=delay)
+
+
+def paths_of(kind: str) -> list[str]:
+    behaviour = kind if kind in {"500", "429", "hang", "reset", "drip", "tls", "queue"} else "ok"
     return [f"/{behaviour}/{rule}" for rule in RULES]
 
 
-def _channel(user: User, path: str, sink_port: int) -> Channel:
+def channel_at(user: User, path: str, sink_port: int) -> Channel:
+    if path.startswith("/queue"):
+        return make_channel(user, "queue", {"tries": "100"}, label=path)
     scheme = "https" if path.startswith("/tls") else "http"  # the sink speaks no TLS: the handshake fails
     address = {"url": f"{scheme}://127.0.0.1:{sink_port}{path}"}
     secrets = {"secret": WEBHOOK_SECRET}

@@ -72,6 +72,17 @@ class Schedule(TypedDict):
     updated: str
 
 
+class QuickDraft(TypedDict):
+    title: str
+    timing: Timing
+    time_zone: str
+    starts_at: str | None
+    ends_at: str | None
+    max_count: int | None
+    description: str
+    next_run: str | None
+
+
 class Occurrence(TypedDict):
     id: str
     slot: str
@@ -307,7 +318,6 @@ class Event(TypedDict):
     topic: str | None
     audience: int | None
     told: int
-    reached: int
     state: str
     reason: Reason
     tries: int
@@ -435,7 +445,6 @@ class TopicEvent(TypedDict):
     state: str
     audience: int | None
     told: int
-    reached: int
     received: str
 
 

@@ -66,5 +66,12 @@ def _counted(count: int, unit: str) -> str:
 
 
 @register.simple_tag
-def zones_offered() -> list[str]:
-    return zones.offered()
+def zones_offered() -> list[tuple[str, str]]:
+    """The zones to offer, each with its offset from UTC now."""
+    return zones.offsets(timezone.now().replace(minute=0, second=0, microsecond=0))
+
+
+@register.filter
+def offset(instant: datetime, zone: ZoneInfo) -> str:
+    """ "UTC+05:30"."""
+    return zones.offset(zone, instant)

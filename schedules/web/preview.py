@@ -103,8 +103,12 @@ def _saved(schedule: Schedule, work: Work) -> list[datetime]:
 
 
 def _errors_to_show(form: AudienceForm) -> dict[str, str]:
-    """The error, or "", of each timing field with a value; an empty field keeps the error that the page shows."""
-    return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}
+    """The error, or "", of each timing field with a value; an empty one keeps what the page shows.
+
+    Except for the time zone: no form begins without one.
+    """
+    shown = [name for name in form.fields if form.data.get(name) or name == "time_zone"]
+    return {name: " ".join(map(str, form.errors.get(name, []))) for name in shown}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django_celery_results.models import TaskResult
 from pytest_django import Settings
@@ -22,6 +25,14 @@ from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, 
 def quick(db: None, settings: Settings) -> None:
     """Every test of this lane has a database. Hashing passwords is slow by design."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """What is written within is rolled back: the next row of a table of cases begins where this one did."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @dataclass

@@ -73,7 +73,7 @@ def test_what_waits_in_bulk_counts_too(broker: redis.Redis, channel: Channel, mo
     monkeypatch.setattr(rescue, "BATCH", 25)
     broker_module.mark()
     for _ in range(40):
-        make_delivery(channel, wake_at=timezone.now() - timedelta(seconds=1))
+        make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
     assert [rescue.rescue()["published"] for _ in range(2)] == [30, 0]
     assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (20, 10)
 
@@ -110,6 +110,23 @@ def test_an_unknown_wish_of_a_channel_is_held_for_a_person(channel: Channel) -> 
     assert rescue.rescue()["held"] == 1
     delivery.refresh_from_db()
     assert delivery.reason == "The worker was lost in the middle of it. It may have arrived; send it again?"
+
+
+def test_what_was_lost_again_is_published_at_different_times(broker: redis.Redis, channel: Channel) -> None:
+    broker_module.mark()
+    once, again = ({make_delivery(channel).id for _ in range(20)} for _ in range(2))
+    for tries, ids in ((1, once), (2, again)):
+        leased = {
+            "state": "sending",
+            "lease_token": uuid7(),
+            "lease_until": timezone.now() - timedelta(hours=1),
+            "tries": tries,
+        }
+        Delivery.objects.filter(id__in=ids).update(**leased)
+    assert rescue.rescue()["again"] == 40
+    assert once <= published(broker)
+    wake_at = Delivery.objects.filter(id__in=again, state="pending", wakes=0).values_list("wake_at", flat=True)
+    assert len(set(wake_at)) > 10
 
 
 def plan_of(statement: str) -> str:

@@ -31,33 +31,32 @@ def commands(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["api.md", "events.md"])
-def test_every_command_of_the_page_succeeds(page: str) -> None:
+def test_every_command_of_the_page_succeeds(page: str, web: Web) -> None:
     person = make_user()
     make_delivery(make_channel(person, "webhook"), state="dead")
     make_rule(person, channels=[make_channel(person)])
-    with Web(API_REQUESTS_PER_MINUTE="0") as web:
-        known = {
-            "CARILLON": f"http://127.0.0.1:{web.port}/api/v1",
-            "AUTH": f"Authorization: Bearer {tokens.create(person, 'Docs', list(tokens.SCOPES), None)[1]}",
-            "JSON": "Content-Type: application/json",
-        }
-        answer: Any = {}
-        for command in commands(page):
-            if name := re.match(r"export (\w+)=", command):
-                if name[1] == "LEASE":
-                    known["LEASE"] = answer["messages"][0]["lease_id"]
-                elif name[1] not in ("CARILLON", "AUTH", "JSON"):
-                    known[name[1]] = (answer.get("items") or [answer])[0]["url" if name[1].endswith("_URL") else "id"]
-                continue
-            script = f'curl() {{ command curl -sS --fail-with-body "$@"; }}\n{command}'
-            done = subprocess.run(
-                ["bash", "-c", script], env={"PATH": os.environ["PATH"], **known}, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-            answer = json.loads(done.stdout or "{}")
-            if command.rstrip().endswith("/run"):
-                send_now(Delivery.objects.get(state="pending").id)
-            for event in Event.objects.filter(state="pending"):
-                runner.run(EVENT, event.id, "worker")
+    known = {
+        "CARILLON": f"http://127.0.0.1:{web.port}/api/v1",
+        "AUTH": f"Authorization: Bearer {tokens.create(person, 'Docs', list(tokens.SCOPES), None)[1]}",
+        "JSON": "Content-Type: application/json",
+    }
+    answer: Any = {}
+    for command in commands(page):
+        if name := re.match(r"export (\w+)=", command):
+            if name[1] == "LEASE":
+                known["LEASE"] = answer["messages"][0]["lease_id"]
+            elif name[1] not in ("CARILLON", "AUTH", "JSON"):
+                known[name[1]] = (answer.get("items") or [answer])[0]["url" if name[1].endswith("_URL") else "id"]
+            continue
+        script = f'curl() {{ command curl -sS --fail-with-body "$@"; }}\n{command}'
+        done = subprocess.run(
+            ["bash", "-c", script], env={"PATH": os.environ["PATH"], **known}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        answer = json.loads(done.stdout or "{}")
+        if command.rstrip().endswith("/run"):
+            send_now(Delivery.objects.get(state="pending").id)
+        for event in Event.objects.filter(state="pending"):
+            runner.run(EVENT, event.id, "worker")
     assert set(known) == set(re.findall(r"^export (\w+)=", (DOCS / page).read_text(), re.M))
     assert not Event.objects.filter(state__in=["dead", "unknown"]).exists()

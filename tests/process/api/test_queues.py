@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -44,12 +43,6 @@ while True:
     for one in client.queues.ack(queue, [one["lease_id"] for one in messages]):
         print(one["result"], flush=True)
 """
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[Web]:
-    with Web(API_REQUESTS_PER_MINUTE="0") as web:
-        yield web
 
 
 def waiting() -> int:

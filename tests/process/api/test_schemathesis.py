@@ -34,7 +34,8 @@ allow-x00 = false
 
 [[operations]]
 include-operation-id = [
-    "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "snooze_schedule", "send_message",
+    "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "quick_add_schedule",
+    "snooze_schedule", "send_message",
     "add_channel", "change_channel", "verify_channel",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
@@ -94,7 +95,7 @@ def make_rows(person: User) -> dict[str, Any]:
     }
 
 
-def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
+def test_schemathesis_finds_nothing(tmp_path: Path, web: Web) -> None:
     person = make_user()
     there = make_rows(person)
     # Without the scope with which it would revoke itself.
@@ -102,33 +103,32 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     config, seed = tmp_path / "schemathesis.toml", os.environ.get("SCHEMATHESIS_SEED", "1")
     examples = os.environ.get("SCHEMATHESIS_EXAMPLES", "")
     config.write_text(CONFIG if examples else CONFIG + SHORT)
-    with Web(API_REQUESTS_PER_MINUTE="0") as web:
-        run = subprocess.run(
-            [
-                str(Path(sys.executable).with_name("schemathesis")),
-                f"--config-file={config}",
-                "run",
-                f"http://127.0.0.1:{web.port}/api/v1/openapi.json",
-                f"--header=Authorization: Bearer {token}",
-                "--checks=all",
-                "--phases=examples,coverage,fuzzing,stateful",
-                f"--max-examples={examples or 3}",
-                f"--seed={seed}",
-                "--workers=1",
-                "--continue-on-failure",
-                "--suppress-health-check=all",
-                "--generation-database=:memory:",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=540,
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                "SCHEMATHESIS_HOOKS": "tests.process.api.schemathesis_hooks",
-                "SCHEMATHESIS_ROWS": json.dumps(there),
-                "SCHEMATHESIS_SEED": seed,
-                "PYTHONPATH": str(Path(__file__).parents[3]),
-            },
-        )
+    run = subprocess.run(
+        [
+            str(Path(sys.executable).with_name("schemathesis")),
+            f"--config-file={config}",
+            "run",
+            f"http://127.0.0.1:{web.port}/api/v1/openapi.json",
+            f"--header=Authorization: Bearer {token}",
+            "--checks=all",
+            "--phases=examples,coverage,fuzzing,stateful",
+            f"--max-examples={examples or 3}",
+            f"--seed={seed}",
+            "--workers=1",
+            "--continue-on-failure",
+            "--suppress-health-check=all",
+            "--generation-database=:memory:",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=540,
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "SCHEMATHESIS_HOOKS": "tests.process.api.schemathesis_hooks",
+            "SCHEMATHESIS_ROWS": json.dumps(there),
+            "SCHEMATHESIS_SEED": seed,
+            "PYTHONPATH": str(Path(__file__).parents[3]),
+        },
+    )
     assert run.returncode == 0, run.stdout[-20_000:] + run.stderr

@@ -23,6 +23,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MIB = 1024 * 1024
 
 
+@pytest.fixture(scope="module")
+def web(django_db_setup: None) -> Iterator[Web]:
+    with Web() as web:
+        yield web
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_counted_yet() -> None:
     """What a web process counts, it counts where the next test's does."""
@@ -48,42 +54,45 @@ def silent_server() -> Iterator[tuple[int, list[socket.socket]]]:
         one.close()
 
 
-def test_a_body_that_is_too_large_is_refused_by_its_length_and_by_what_arrives_of_it() -> None:
+def test_a_body_that_is_too_large_is_refused_by_its_length_and_by_what_arrives_of_it(web: Web) -> None:
     piece = b"x" * MIB
 
     def pieces(count: int) -> Iterator[bytes]:
         for _ in range(count):
             yield piece
 
-    with Web() as web:
-        refused = web.ask("POST", "/account/login/", piece * 17)
-        assert (refused.status, refused.headers["Connection"]) == (413, "close")
-        told = web.ask("POST", "/api/v1/schedules", piece * 17)
-        assert (told.status, json.loads(told.text)["code"]) == (413, "too-large")
-        before = web.written()
-        assert web.ask("POST", "/account/login/", pieces(40)).status == 413
-        assert web.ask("POST", "/nowhere/", pieces(17)).status == 413
-        assert web.written() - before < 40 * MIB
-        # Whoever only says how much they would send is already answered they do.
-        with socket.create_connection(("127.0.0.1", web.port)) as raw:
-            raw.sendall(b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 400000000\r\n\r\n")
-            assert raw.recv(100).startswith(b"HTTP/1.1 413")
-        assert web.ask("POST", "/account/login/", pieces(3)).status == 403  # no token
-        assert web.ask("GET", "/healthz").status == 200
+    refused = web.ask("POST", "/account/login/", piece * 17)
+    assert (refused.status, refused.headers["Connection"]) == (413, "close")
+    told = web.ask("POST", "/api/v1/schedules", piece * 17)
+    assert (told.status, json.loads(told.text)["code"]) == (413, "too-large")
+    before = web.written()
+    assert web.ask("POST", "/account/login/", pieces(40)).status == 413
+    assert web.ask("POST", "/nowhere/", pieces(17)).status == 413
+    assert web.written() - before < 40 * MIB
+    # Whoever only says how much they would send is already answered they do.
+    with socket.create_connection(("127.0.0.1", web.port)) as raw:
+        raw.sendall(b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 400000000\r\n\r\n")
+        assert raw.recv(100).startswith(b"HTTP/1.1 413")
+    assert web.ask("POST", "/account/login/", pieces(3)).status == 403  # no token
+    assert web.ask("GET", "/healthz").status == 200
 
 
-def test_a_forwarded_address_is_believed_only_behind_a_proxy() -> None:
-    for behind, shown in (("off", "127.0.0.1:"), ("on", "192.0.2.7:")):
-        with Web(BEHIND_PROXY=behind) as web:
-            web.ask("GET", "/nowhere/", X_Forwarded_For="192.0.2.7")
-            web.wait_until(lambda: any("GET /nowhere/" in line for line in web.lines))  # the line of the access log
-            assert any(shown in line and "GET /nowhere/" in line for line in web.lines), web.lines
+def access_log(web: Web) -> str:
+    return "".join(line for line in web.lines if "GET /forwarded/" in line)
 
 
-def test_forms_that_look_at_silent_addresses_hold_up_no_page() -> None:
+def test_a_forwarded_address_is_believed_only_behind_a_proxy(web: Web) -> None:
+    with Web(BEHIND_PROXY="on") as behind:
+        for asked, shown in ((web, "127.0.0.1:"), (behind, "192.0.2.7:")):
+            asked.ask("GET", "/forwarded/", X_Forwarded_For="192.0.2.7")
+            asked.wait_until(lambda: bool(access_log(asked)))  # noqa: B023 - called at once
+            assert shown in access_log(asked)
+
+
+def test_forms_that_look_at_silent_addresses_hold_up_no_page(web: Web) -> None:
     cookies = [signed_in(make_user()) for _ in range(12)]
     reader = signed_in(make_user())
-    with silent_server() as (port, taken), Web() as web, ThreadPoolExecutor(60) as pool:
+    with silent_server() as (port, taken), ThreadPoolExecutor(60) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
         sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, cookie) for cookie in cookies * 4]
         web.wait_until(lambda: len(taken) == address_checks.A_MINUTE)
@@ -94,9 +103,9 @@ def test_forms_that_look_at_silent_addresses_hold_up_no_page() -> None:
         assert len(taken) == address_checks.A_MINUTE  # whoever they are, one host is not called more often
 
 
-def test_one_person_has_two_addresses_looked_at_at_the_same_time() -> None:
+def test_one_person_has_two_addresses_looked_at_at_the_same_time(web: Web) -> None:
     ada = signed_in(make_user())
-    with silent_server() as (port, taken), Web() as web, ThreadPoolExecutor(10) as pool:
+    with silent_server() as (port, taken), ThreadPoolExecutor(10) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
         sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, ada) for _ in range(8)]
         quick = sorted(one.result().took for one in sent)
@@ -105,33 +114,33 @@ def test_one_person_has_two_addresses_looked_at_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize("how", ["cut", "silence"])
-def test_while_the_database_is_away_a_page_says_so_within_five_seconds(how: str) -> None:
+def test_while_the_database_is_away_a_page_says_so_within_five_seconds(how: str, web: Web) -> None:
     cookie = signed_in(make_user())
-    with Web() as web:
-        assert web.ask("GET", "/reminders/", cookie=cookie).status == 200
-        getattr(web.database, how)()
-        for path in ("/reminders/", "/account/login/", "/admin/"):
-            answer = web.ask("GET", path, cookie=cookie)
-            assert answer.status == 503 or path == "/account/login/", path
-            assert answer.took < 5.5, (path, answer.took)
-            if answer.status == 503:
-                assert int(answer.headers["Retry-After"]) > 0
-                assert "<h1>" in answer.text and "Traceback" not in answer.text
-        web.database.cut() if how == "silence" else None
-        web.database.mend()
-        web.wait_until(lambda: web.ask("GET", "/reminders/", cookie=cookie).status == 200)
+    assert web.ask("GET", "/reminders/", cookie=cookie).status == 200
+    getattr(web.database, how)()
+    for path in ("/reminders/", "/account/login/", "/admin/"):
+        answer = web.ask("GET", path, cookie=cookie)
+        assert answer.status == 503 or path == "/account/login/", path
+        assert answer.took < 5.5, (path, answer.took)
+        if answer.status == 503:
+            assert int(answer.headers["Retry-After"]) > 0
+            assert "<h1>" in answer.text and "Traceback" not in answer.text
+    web.database.cut() if how == "silence" else None
+    web.database.mend()
+    web.wait_until(lambda: web.ask("GET", "/reminders/", cookie=cookie).status == 200)
 
 
-def test_while_redis_is_silent_what_a_person_sends_is_taken_within_five_seconds() -> None:
+def test_while_redis_is_silent_what_a_person_sends_is_taken_within_five_seconds(web: Web) -> None:
     ada = make_user()
     schedule, cookie = make_schedule(ada, [make_channel(ada)], timezone.now()), signed_in(ada)
-    with Web() as web:
-        assert web.ask("GET", "/reminders/", cookie=cookie).status == 200
-        web.redis.silence()
-        answer = web.ask("POST", f"/reminders/{schedule.id}/run/", {}, cookie)
-        assert answer.status == 302
-        assert answer.took < 5
-        answer = web.ask("POST", "/account/login/", {"login": ada.email, "password": "wrong"}, "nobody=1")
-        assert answer.status == 200
-        assert answer.took < 5
+    assert web.ask("GET", "/reminders/", cookie=cookie).status == 200
+    web.redis.silence()
+    answer = web.ask("POST", f"/reminders/{schedule.id}/run/", {}, cookie)
+    assert answer.status == 302
+    assert answer.took < 5
+    answer = web.ask("POST", "/account/login/", {"login": ada.email, "password": "wrong"}, "nobody=1")
+    assert answer.status == 200
+    assert answer.took < 5
+    web.redis.cut()
+    web.redis.mend()
     assert schedule.occurrences.count() == 1

@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.core.asgi import get_asgi_application
+from pytest_django import Settings
 
 CSS = "/static/carillon.css"
+
+
+@pytest.fixture(autouse=True)
+def as_in_production(settings: Settings) -> None:
+    settings.WHITENOISE_AUTOREFRESH = False
 
 
 def answer(path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:

@@ -16,7 +16,7 @@ from .rules import data_of, moments
 
 ASKED = os.environ.get("ORACLE_EXAMPLES")
 looks = settings(
-    max_examples=int(ASKED or 100),
+    max_examples=int(ASKED or 60),
     derandomize=not ASKED,
     database=None,
     deadline=None,

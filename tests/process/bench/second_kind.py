@@ -1,4 +1,4 @@
-"""Run by `test_second_kind.py`: the pages of entries, the kind of work of the fault matrix, on engines of their own."""
+"""Run by `test_faults.py`: the pages of entries, the kind of work of the fault matrix."""
 
 from __future__ import annotations
 
