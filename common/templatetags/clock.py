@@ -30,7 +30,11 @@ def instant(when: datetime | None, seconds: bool = False, readers: bool = False)
     clock = f"{shown:%H:%M:%S}" if seconds or shown.second else f"{shown:%H:%M}"
     if readers:
         said = f"{shown:%a} {shown.day} {shown:%b}{year}, {clock}"
-        return format_html('<time datetime="{}">{}</time> on each reader’s clock', f"{shown:%Y-%m-%dT%H:%M:%S}", said)
+        return format_html(
+            '<time datetime="{}">{}</time> <span class="relative">on each reader’s clock</span>',
+            f"{shown:%Y-%m-%dT%H:%M:%S}",
+            said,
+        )
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         when.isoformat(),
