@@ -60,6 +60,12 @@ def relative(when: datetime) -> str:
 
 
 @register.filter
+def relative_time(when: datetime) -> SafeString:
+    """As `relative`, in a `<time>` that a script keeps true while the page is open."""
+    return format_html('<time datetime="{}" data-relative>{}</time>', when.isoformat(), relative(when))
+
+
+@register.filter
 def lasting(length: timedelta) -> str:
     """ "1 h 30 min"."""
     return durations.said(length)

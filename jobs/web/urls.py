@@ -1,9 +1,15 @@
 from django.urls import path
 
-from jobs.web import batches, stop
+from jobs.web import batches, connections, stop
 
 app_name = "jobs"
 urlpatterns = [
+    path("connections/", connections.connection_list, name="connections"),
+    path("connections/new/", connections.choose, name="connection-new"),
+    path("connections/new/<slug:source>/", connections.add, name="connection-add"),
+    path("connections/<uuid:connection_id>/", connections.connection, name="connection"),
+    path("connections/<uuid:connection_id>/check/", connections.check, name="connection-check"),
+    path("connections/<uuid:connection_id>/remove/", connections.remove, name="connection-remove"),
     path("batches/", batches.batch_list, name="batches"),
     path("batches/<uuid:batch_id>/", batches.batch, name="batch"),
     path("batches/<uuid:batch_id>/progress/", batches.progress, name="batch-progress"),

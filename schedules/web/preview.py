@@ -66,13 +66,12 @@ def _reading(request: PersonRequest, form: AudienceForm, coming: list[datetime])
         return None
     chosen = set(typed.getlist("channels"))
     there = [channel for channel in Channel.objects.for_user(request.user) if str(channel.id) in chosen]
-    escalates = bool(typed.get("one_by_one") and typed.get("escalate_after", "").strip())
     zone = form.timetable.rule.timezone if form.timetable and coming else request.user.zone.key
     slot = coming[0] if coming else form.now
     # What is longer than a reminder may be is left off.
     title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
     said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone)
-    return text_preview.read(request.user, said, there, slot, escalates)
+    return text_preview.read(request.user, said, there, slot)
 
 
 def _edited(request: PersonRequest) -> Schedule | None:
