@@ -10,7 +10,7 @@ from uuid import UUID
 from django.contrib.auth.models import Group
 
 from common.postgres import query
-from jobs import kinds
+from jobs import connections
 
 if TYPE_CHECKING:
     from people.models import User
@@ -49,9 +49,7 @@ def _groups(user: User) -> Keys:
 
 
 def _sources(user: User) -> Keys:
-    return [
-        (name, name.replace("_", " ").capitalize()) for name in sorted({one.connection for one in kinds.all()}) if name
-    ]
+    return [(kind.name, kind.label) for kind in connections.all()]
 
 
 AUDIENCES = {
