@@ -82,13 +82,14 @@ def _own(user: User, batch_id: UUID) -> Batch:
 
 def _context(request: PersonRequest, batch_id: UUID) -> dict[str, Any]:
     found = _own(request.user, batch_id)
-    return _told(found, audiences.named(request.user)) | {"is_announcement": _is_announcement(found)}
+    return _told(found, audiences.named(request.user))
 
 
 def _told(batch: Batch, names: dict[str, str]) -> dict[str, Any]:
     progress = batches.shown(batch)
     kind = audiences.AUDIENCES.get(batch.audience)
     return {
+        "is_announcement": batch.origin == Notification.Origin.ANNOUNCEMENT,
         "batch": batch,
         "progress": progress,
         "audience": names.get(f"{batch.audience}:{batch.audience_key}") or (kind.label if kind else batch.audience),
@@ -102,10 +103,6 @@ def _told(batch: Batch, names: dict[str, str]) -> dict[str, Any]:
             ("dropped", progress.dropped),
         ],
     }
-
-
-def _is_announcement(batch: Batch) -> bool:
-    return batch.origin == Notification.Origin.ANNOUNCEMENT
 
 
 def _uuid(text: str) -> UUID | None:
