@@ -18,7 +18,7 @@ from django.db import Error, transaction
 from django.db.models import QuerySet
 
 from common.uuid7 import uuid7
-from jobs import reminders
+from jobs import batches, reminders
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.deliveries import fallback, withdrawal
@@ -304,6 +304,9 @@ def asks_the_same(one: Schedule | Draft, other: Schedule | Draft) -> bool:
 
 def _withdraw(schedule: Schedule, code: Code) -> None:
     """Cancel all that it has caused and that is not sent yet."""
+    if schedule.audience:
+        batches.cancel_of(schedule.id)
+        return
     reminders.withdraw(schedule.id, Reason(code))
     withdrawal.cancel_unsent(schedule.id, code)
     fallback.stop(schedule.id)

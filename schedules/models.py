@@ -22,6 +22,7 @@ from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
 from people.models import READABLE
 from schedules import rules
+from schedules.rules.words import on_readers_clocks
 
 if TYPE_CHECKING:
     from people.models import User
@@ -227,9 +228,11 @@ class Schedule(models.Model):
     def when(self) -> str:
         """The rule in plain English, also if it is unreadable, so that no page fails."""
         try:
-            return self.timetable().rule.describe()
+            rule = self.timetable().rule
         except rules.InvalidRule as error:
             return f"Cannot be read: {error}"
+        described = rule.describe()
+        return on_readers_clocks(described, rule.timezone) if self.local_time else described
 
 
 class Occurrence(models.Model):
