@@ -375,6 +375,9 @@ class RuleFields(TypedDict, total=False):
     digest_at: str | None
     digest_count: int | None
     digest_key: str
+    series: str
+    series_ends_on: str
+    series_key: str
 
 
 class Rule(TypedDict):
@@ -397,6 +400,9 @@ class Rule(TypedDict):
     digest_at: str | None
     digest_count: int | None
     digest_key: str
+    series: str
+    series_ends_on: str
+    series_key: str
     created: str
     updated: str
 
