@@ -238,7 +238,12 @@ def count_again(batch: Batch) -> None:
 
 
 def replay(batch: Batch, who: Who) -> int:
-    """Have the oldest dead letters of a batch done again; if it is one itself, also the telling. Returns how many."""
+    """Have the oldest dead letters of a batch done again; if it is one itself, also the telling. Returns how many.
+
+    Of a cancelled batch nothing is replayed, because what waits of it is cancelled.
+    """
+    if batch.cancelled_at is not None:
+        return 0
     which = f"of the batch {batch.id}"
     told = dead_letters.replay(Batch.objects.filter(id=batch.id, state__in=DEAD_LETTERS), which, who)
     rows: QuerySet[Any] = Job.objects.filter(batch_id=batch.id, state__in=DEAD_LETTERS)

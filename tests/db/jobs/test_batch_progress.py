@@ -89,6 +89,17 @@ def test_what_failed_is_replayed_oldest_first_with_a_record_and_the_batch_is_ope
 
 
 @pytest.mark.django_db
+def test_nothing_of_a_cancelled_batch_is_replayed(staff: User) -> None:
+    make_reader()
+    batch = tell(announce(staff))
+    fail(Delivery.objects.all())
+    batches.cancel(batch)
+    batch.refresh_from_db()
+    assert batches.replay(batch, Who(staff.pk, staff.email)) == 0
+    assert Delivery.objects.get().state == "dead"
+
+
+@pytest.mark.django_db
 def test_a_batch_that_died_is_told_on_once_it_is_replayed(staff: User) -> None:
     make_reader()
     batch = announce(staff)
