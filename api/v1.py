@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks, subscriptions, topics
+from api import (
+    batches,
+    calls,
+    changes,
+    connections,
+    dead_letters,
+    me,
+    paging,
+    queues,
+    status_webhooks,
+    subscriptions,
+    topics,
+)
 from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
@@ -38,6 +50,7 @@ for router in (history.router, collection.router, actions.router):
     api.add_router("/schedules", router)
 for router in (channels.router, channel_actions.router):
     api.add_router("/channels", router)
+api.add_router("/connections", connections.router)
 api.add_router("/notifications", notifications.router)
 api.add_router("/events", events.router)
 for router in (rule_preview.router, rules.router):

@@ -69,6 +69,7 @@ SERVICE_URLS = {
     "telegram": env.url("TELEGRAM_URL", "https://api.telegram.org").rstrip("/"),
     "discord": env.url("DISCORD_URL", "https://discord.com").rstrip("/"),
     "slack": env.url("SLACK_URL", "https://hooks.slack.com").rstrip("/"),
+    "github": env.url("GITHUB_URL", "https://api.github.com").rstrip("/"),
 }
 
 # Rate limits for services that document none; 0: no limit.
@@ -199,6 +200,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
 # --- Limits for each person ------------------------------------------------------------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
+MOST_CONNECTIONS = env.integer("MOST_CONNECTIONS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 MOST_RULES = env.integer("MOST_RULES", 100)
 MOST_TOPICS = env.integer("MOST_TOPICS", 50)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from jobs.reasons import Code
 from notifications.net import http
-from notifications.net.http import Response
+from notifications.net.http import NotSent, Response, Unanswered
 from notifications.net.post import retry_later
 from work.reasons import Reason
 
 MOST_BYTES = 2 * 1024 * 1024
 MOST_REDIRECTS = 5
+T = TypeVar("T")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -97,3 +98,15 @@ def problem(response: Response, service: str, **params: Any) -> Later | Refused 
     code = Code.REFUSED if response.status in (401, 403) else Code.NOT_FOUND
     reason = Reason(code, service=service, status=response.status, **params)
     return Refused(reason, disconnect=response.status == 401)
+
+
+def outcome(ask: Callable[[], T]) -> T | Later | Refused:
+    """Return what `ask` returns, or what its exceptions mean. NotModified passes through."""
+    try:
+        return ask()
+    except Unfit as unfit:
+        return unfit.answer
+    except NotSent as failure:
+        return Refused(failure.reason) if failure.refused else Later(failure.reason)
+    except Unanswered as failure:
+        return Later(failure.reason)

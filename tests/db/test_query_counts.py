@@ -22,6 +22,7 @@ PAGES = {
     "/rules/new/": 6,
     "/rules/{rule}/": 8,
     "/channels/": 6,
+    "/connections/": 5,
     "/history/": 6,
     "/history/?q=plants&state=delivered": 6,
     "/inbox/": 5,
