@@ -157,7 +157,7 @@ class Cluster:
         return []
 
     def order(self, whom: str, point: Point, order: str) -> None:
-        """The next one at `point` obeys `order`, see `fault_points`. `whom`: "worker", "watcher" (of jobs), "beat", …"""
+        """The next one at `point` obeys `order`, see `fault_points`. `whom`: "worker", "watcher" (of jobs), "beat"…"""
         if point not in POINTS:
             raise ValueError(f"The code has no fault point called “{point}”.")
         self._ordered.add((whom, point))
