@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from common import served_queues
+from jobs.admin import kinds as job_kinds
 from people import second_factor
 from people.models import User
 from schedules.admin import upcoming
@@ -131,7 +132,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _health(), _upcoming(), _outages()]},
+        {"items": [*(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
@@ -147,6 +148,10 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
 
 def _health() -> dict[str, Any]:
     return {"title": "Health", "icon": "monitor_heart", "link": reverse("work-health"), "permission": health.may_see}
+
+
+def _job_kinds() -> dict[str, Any]:
+    return {"title": "Kinds of job", "icon": "category", "link": reverse("job-kinds"), "permission": job_kinds.may_see}
 
 
 def _upcoming() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Middleware for every request: charset, caching, static files and the Content-Security-Policy."""
+"""Middleware for every request: charset, caching, compression, static files and the Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import parse_header_parameters
@@ -74,6 +75,13 @@ class PrivatePages:
         response = self.get_response(request)
         patch_cache_control(response, private=True, no_store=True)
         return response
+
+
+class Compression(GZipMiddleware):
+    """Compress what has no ETag: a compressed answer's is weak, and `If-Match` would never fit it."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        return response if response.has_header("ETag") else super().process_response(request, response)
 
 
 class ContentSecurityPolicy:

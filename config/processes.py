@@ -29,7 +29,9 @@ def web_command(host: str, port: int) -> list[str]:
 
 def worker_command(name: str, level: str) -> list[str]:
     """The command of a worker with threads, for all queues; `level` is that of its log."""
-    celery = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker"]
+    # As root, Celery warns of pickle, which is not used here.
+    python = [sys.executable, "-W", "ignore:You're running the worker with superuser privileges"]
+    celery = [*python, "-m", "celery", "-A", "config", "--quiet", "worker"]
     quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
     queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
     return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]

@@ -22,6 +22,7 @@ from config import embedded, env, preflight
 from config.processes import Child, print_line, web_command, worker_command
 
 _READY_WITHIN = 90.0  # seconds
+_LAST_LINES = 0.5  # seconds in which children end what they say at their start
 _DEATHS, _WITHIN = 3, 60.0
 # Python uses one core for each; and while one starts again, the other goes on.
 _WORKERS = ("worker1", "worker2")
@@ -32,6 +33,7 @@ _BEAT_STOPS_WITHIN, _WORKER_STOPS_WITHIN, _WEB_STOPS_WITHIN = 5.0, 65.0, 8.0
 class Server:
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
+        self.first_admin = ""
         self.signals = 0
         self.web = Child("web", web_command(host, port), ready_check=self._web_answers)
         # INFO is the level of the lines that we wait for.
@@ -52,10 +54,13 @@ class Server:
         try:
             for child in self.deaths:
                 child.start()
-            if not self._become_ready():
-                return 0 if self.signals else 1
-            print_line(f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it.")
-            return self._watch()
+            ready = self._become_ready()
+            if ready:
+                time.sleep(_LAST_LINES)
+                print_line(f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it.")
+            if self.first_admin:  # also if it did not start: it is known nowhere else
+                print_line(self.first_admin)
+            return self._watch() if ready else int(not self.signals)
         finally:
             self._stop()
 
@@ -135,8 +140,8 @@ def _check_port(host: str, port: int) -> None:
         ) from None
 
 
-def _set_up() -> None:
-    """Migrate, and create an admin if there is none."""
+def _set_up() -> str:
+    """Migrate, and create an admin if there is none. Returns how to sign in as a new one, else an empty text."""
     import django
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
@@ -145,10 +150,11 @@ def _set_up() -> None:
     print_line("Migrating the database …")
     call_command("migrate", interactive=False, verbosity=0)
     users = get_user_model().objects
-    if not users.filter(is_superuser=True).exists():
-        password = secrets.token_urlsafe(12)
-        users.create_superuser(email="admin@localhost", password=password)
-        print_line(f"Created the first admin: admin@localhost with the password {password} (shown only once)")
+    if users.filter(is_superuser=True).exists():
+        return ""
+    password = secrets.token_urlsafe(12)
+    users.create_superuser(email="admin@localhost", password=password)
+    return f"Sign in as admin@localhost with the password {password} (shown only this once)."
 
 
 def main() -> int:
@@ -157,7 +163,7 @@ def main() -> int:
     server = Server(host, port)
     os.environ.setdefault("BASE_URL", server.address)
     preflight.check()
-    _set_up()
+    server.first_admin = _set_up()
     signal.signal(signal.SIGINT, server.ask_to_stop)
     signal.signal(signal.SIGTERM, server.ask_to_stop)
     return server.run()

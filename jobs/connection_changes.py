@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import F
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Now
 
 from common import encryption, rate_limiter
 from common.postgres import lend_connection
@@ -106,7 +106,7 @@ def check(connection: Connection) -> Reason | None:
     # Not the secrets that somebody has entered meanwhile.
     asked = Connection.objects.filter(id=connection.id, version=connection.version, removed_at=None)
     if isinstance(found, Destination):
-        asked.note_success(verified_at=Coalesce(F("verified_at"), Now()), address=dict(found.address))
+        asked.note_success(address=dict(found.address))
         return None
     asked.note_failure(found.reason, isinstance(found, Refused) and found.disconnect)
     return found.reason

@@ -21,6 +21,7 @@ from jobs.models import Connection, Job
 from jobs.models.connection import ConnectionQuerySet
 from jobs.models.job import OnError
 from jobs.reasons import Code
+from jobs.recording import SendAs
 from notifications import owner_notices, text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
@@ -51,7 +52,7 @@ def decided(claim: Claim, decision: Say | Nothing) -> Done:
     """The answer for a decision. Without an effect, jobs that are settled at the same moment share a commit."""
     works_again = claim.failing.failures > 0
     changes = decision.memory is not KEEP and decision.memory != claim.memory
-    recovers = claim.failing.connection_since is not None
+    recovers = claim.source is not None and not claim.failing.connection_works
     if isinstance(decision, Nothing) and not (works_again or changes or recovers or decision.effect):
         return Done(decision.reason)
     return Done(decision.reason, partial(_decide, claim, decision, changes))
@@ -68,7 +69,7 @@ def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
             claim, f"works again {claim.failing.since}", words.works_again(claim.send_as.title, _page(claim))
         )
         wakes += owner_notices.record([notice], claim.claimed_at)
-    if claim.failing.connection_since is not None:
+    if not claim.failing.connection_works:
         _connection(claim).note_success()
     if decision.effect is not None:
         decision.effect()
@@ -146,21 +147,20 @@ def _remember(claim: Claim, state: Any, *, failures: int, since: datetime | None
         raise Overtaken
 
 
-def compose(claim: Claim, said: Say) -> text.Text:
+def compose(send_as: SendAs, slot: datetime, said: Say) -> text.Text:
     """The texts of what it says."""
-    as_ = claim.send_as
     return text.compose(
-        as_.title if said.title is None else said.title,
-        as_.body if said.body is None else said.body,
-        name=as_.name,
-        slot=claim.slot,
-        time_zone=as_.time_zone,
+        send_as.title if said.title is None else said.title,
+        send_as.body if said.body is None else said.body,
+        name=send_as.name,
+        slot=slot,
+        time_zone=send_as.time_zone,
         more=said.words,
     )
 
 
 def _say(claim: Claim, said: Say) -> list[Any]:
-    as_, composed = claim.send_as, compose(claim, said)
+    as_, composed = claim.send_as, compose(claim.send_as, claim.slot, said)
     new = NewNotification(
         user_id=claim.user_id,
         channels=_usable(claim.user_id) if as_.channels is None else as_.channels,

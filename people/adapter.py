@@ -55,9 +55,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **named: Any
     ) -> None:
-        """Omit "link sent" if no email was sent, and at sign-up, where it would reveal whether an account exists."""
+        """Omit "link sent" if no email was sent, and at sign-up, where it would reveal whether an account exists.
+
+        Who signs up without a mail server could not read the link.
+        """
         if message_template == _SAYS_SENT and (
             getattr(request, "mail_held_back", False)
+            or (settings.WRITES_MAILS and request.path == reverse("account_signup"))
             or (settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not request.user.is_authenticated)
         ):
             return

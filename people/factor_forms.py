@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from allauth.account.models import EmailAddress
 from allauth.core import context
 from allauth.mfa import app_settings
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
@@ -39,20 +38,6 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
     def in_fours(self) -> str:
         """The secret in groups of four characters."""
         return " ".join(self.secret[start : start + 4] for start in range(0, len(self.secret), 4))
-
-    @property
-    def must_confirm_address(self) -> bool:
-        """Whether the address must be confirmed first: otherwise a stranger could sign up with it and lock out its
-        owner. Staff accounts were created by an operator and need no confirmation."""
-        user = self.user
-        own = EmailAddress.objects.filter(user=user, email__iexact=user.email, verified=True)
-        return not user.is_staff and not own.exists()
-
-    def clean_code(self) -> str:
-        if self.must_confirm_address:
-            raise ValidationError("Confirm your email address first.")
-        code: str = super().clean_code()
-        return code
 
 
 class _CountedCode:

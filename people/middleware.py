@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -44,6 +45,10 @@ class FactorFirst:
             return None
         if not request.user.is_authenticated:
             return None
+        if request.path == _path("mfa_activate_totp") and second_factor.must_confirm_address(request.user):
+            # Before the password is asked for, which would be in vain.
+            messages.warning(request, "Confirm your email address first. Then set up the second factor.")
+            return redirect("account_email")
         if not second_factor.is_set_up(request.user) or second_factor.was_shown(request, request.user):
             return None
         return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': request.path})}")

@@ -14,6 +14,7 @@ from typing import Any
 import qrcode
 from allauth.account.authentication import get_authentication_records
 from allauth.account.internal.flows.login import record_authentication
+from allauth.account.models import EmailAddress
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added
@@ -66,6 +67,15 @@ def _runs(row: list[bool]) -> Iterator[tuple[int, int]]:
 
 def is_set_up(user: User) -> bool:
     return bool(Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).exists())
+
+
+def must_confirm_address(user: User) -> bool:
+    """Whether the address must be confirmed first: otherwise a stranger could sign up with it and lock out its owner.
+
+    Staff accounts were created by an operator and need no confirmation.
+    """
+    own = EmailAddress.objects.filter(user=user, email__iexact=user.email, verified=True)
+    return not user.is_staff and not own.exists()
 
 
 def was_shown(request: HttpRequest, user: User) -> bool:

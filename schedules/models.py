@@ -16,6 +16,7 @@ from django_celery_beat.models import PeriodicTask
 from common.storage import BUSY
 from common.triggers import update_of
 from common.uuid7 import uuid7
+from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
@@ -207,6 +208,17 @@ class Schedule(models.Model):
     def ordered_channels(self) -> list[Channel]:
         """The channels that are not removed, in their order if there is one."""
         return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
+
+    @property
+    def looks_at(self) -> str:
+        """What it looks at before it speaks, in one line; "" for nothing."""
+        return kinds.summary(self.job_kind, self.job_payload) if self.job_kind else ""
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it may say something, so that it needs a channel."""
+        kind = kinds.find(self.job_kind) if self.job_kind else None
+        return kind is None or kind.speaks
 
     @property
     def when(self) -> str:

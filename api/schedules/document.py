@@ -9,7 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields import Instant, written
-from api.schedules import timing
+from api.schedules import job, timing
+from api.schedules.job import JobBody
 from api.schedules.timing import Timing
 from common.civil_time import local
 from schedules.models import Schedule
@@ -33,6 +34,8 @@ _EXAMPLE: Any = {
     "fired_count": 0,
     "snoozed_until": None,
     "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
+    "job": None,
+    "looks_at": "",
     "in_order": False,
     "escalate_after": None,
     "urgent": False,
@@ -77,6 +80,8 @@ class ScheduleDocument(BaseModel):
     fired_count: int
     snoozed_until: Instant | None
     channels: list[UUID]
+    job: JobBody | None
+    looks_at: str = Field(description="The question of `job` in words.")
     in_order: bool
     escalate_after: int | None
     urgent: bool
@@ -115,6 +120,8 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
         "fired_count": schedule.fired_count,
         "snoozed_until": written(schedule.snoozed_until),
         "channels": [str(channel) for channel in channels],
+        "job": job.document(schedule),
+        "looks_at": schedule.looks_at,
         "in_order": bool(schedule.channel_order),
         "escalate_after": schedule.escalate_after,
         "urgent": schedule.urgent,

@@ -19,6 +19,8 @@ from api.notifications.document import Length, lengths
 from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import ScheduleBody
+from api.schedules.job import LookDocument, look_document
+from jobs import kinds
 from notifications import text
 from notifications.models import Notification
 from notifications.web import text_preview
@@ -57,6 +59,7 @@ class SlotDocument(BaseModel):
     batch_id: UUID | None
     notification_id: UUID | None
     notification_outcome: str | None
+    look: LookDocument | None = Field(description="What its job looked at, if it had one.")
 
 
 class Upcoming(BaseModel):
@@ -72,7 +75,7 @@ class Explanation(BaseModel):
 
 
 class OccurrenceDocument(BaseModel):
-    """The record of one slot. `id` is the batch of what it sent."""
+    """The record of one slot. `id` is the batch of what it sent. What its job found is in `explain`."""
 
     id: UUID
     slot: Instant
@@ -101,7 +104,7 @@ class Preview(BaseModel):
 
 @router.post("/preview", response=Preview, summary="Preview a schedule")
 def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _COMING) -> HttpResponse:
-    """Checks a body and says when it would fire, and with which text. Nothing is saved."""
+    """Checks a body and says when it would fire, and with which text. Nothing is looked at, and nothing is saved."""
     user, now = request.auth.user, fire.read_clock().now
     draft = bodies.draft(body, user, now)
     timetable = Timetable(
@@ -114,7 +117,9 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
         raise bodies.refused(str(error), "timing") from None
     escalates = draft.in_order and draft.escalate_after is not None
     name = user.get_short_name()
-    said = text.compose(draft.title, draft.body, name=name, slot=runs[0], time_zone=draft.time_zone)
+    job = kinds.find(draft.job_kind)
+    more = {} if job is None else job.placeholders
+    said = text.compose(draft.title, draft.body, name=name, slot=runs[0], time_zone=draft.time_zone, more=more)
     reading = text_preview.read(user, said, draft.channels, runs[0], escalates)
     return answer(
         {
@@ -202,4 +207,5 @@ def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, A
         "batch_id": slot.batch_id and str(slot.batch_id),
         "notification_id": notification and str(notification.id),
         "notification_outcome": notification and notification.outcome,
+        "look": look_document(slot.look),
     }

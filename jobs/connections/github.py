@@ -23,7 +23,7 @@ from work.reasons import Codes, Reason
 
 SERVICE = "GitHub"
 
-_TOKEN = re.compile(r"gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_[A-Za-z0-9_]{22,240}")
+_TOKEN = re.compile(r"ghp_[A-Za-z0-9]{36,251}|github_pat_[A-Za-z0-9_]{22,240}")
 # "Wait for at least one minute before retrying", where an answer says no time.
 _PAUSE = 60.0
 

@@ -34,7 +34,12 @@ _DAYS = (
 _OWN = f"query($from: DateTime!, $to: DateTime!) {{ viewer {_DAYS} }}"
 _OF = f"query($login: String!, $from: DateTime!, $to: DateTime!) {{ user(login: $login) {_DAYS} }}"
 
-FORMATS["contributions"] = lambda count: "1 contribution" if count == 1 else f"{count} contributions"
+
+def _contributions(count: int) -> str:
+    return "1 contribution" if count == 1 else f"{count} contributions"
+
+
+FORMATS["contributions"] = _contributions
 
 
 class Code(Codes):
@@ -74,7 +79,7 @@ class StreakForm(forms.Form):
         label="Text if there are contributions",
         required=False,
         max_length=text.MAX_BODY,
-        initial="Great job! You made {today} contributions today. Your {streak}-day streak is safe.",
+        initial="Great job! You made {contributions} today. Your {streak}-day streak is safe.",
         help_text="With “always”. Empty: the suggested text.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
@@ -95,18 +100,21 @@ class GitHubStreak(JobKind):
     about = "Reminds you of your streak on GitHub, on days without a contribution."
     position = 10
     connection = "github"
+    deadline = 30.0  # for as many requests as a long streak has years
     form = StreakForm
     placeholders: ClassVar = {
         "today": "0",
+        "contributions": "0 contributions",
         "streak": "41",
         "hours_left": "5",
+        "time_left": "5 hours are left",
         "login": "octocat",
         "day": "Sunday 22 November",
     }
     title = "Your {streak}-day streak is at risk"
     body = (
         "You have not made any contributions today. "
-        "Your {streak}-day streak is at risk: {hours_left} hours are left.\n\nCounted for {day}."
+        "Your {streak}-day streak is at risk: {time_left}.\n\nCounted for {day}."
     )
 
     def summary(self, payload: Mapping[str, Any]) -> str:
@@ -149,10 +157,13 @@ class GitHubStreak(JobKind):
             return Nothing(Reason(Code.OVER, today=0, streak=length, day=shown, login=value["login"]))
         if today and ask.payload.get("when") != StreakForm.ALWAYS:
             return Nothing(seen)
+        hours = max(0, math.ceil((end - ask.now) / _HOUR))
         words = {
             "today": str(today),
+            "contributions": _contributions(today),
             "streak": str(length),
-            "hours_left": str(max(0, math.ceil((end - ask.now) / _HOUR))),
+            "hours_left": str(hours),
+            "time_left": "1 hour is left" if hours == 1 else f"{hours} hours are left",
             "login": value["login"],
             "day": shown,
         }

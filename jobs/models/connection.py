@@ -26,14 +26,15 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
 
     def note_success(self, **fields: Any) -> int:
         """Write that the source answers; enables a connection that the source had refused. `fields` are written too."""
-        return self.update(
-            working_since=Coalesce(F("working_since"), Now()),
-            failing_since=None,
-            failing_code="",
-            failing_params={},
-            disabled_at=None,
-            **fields,
-        )
+        noted: dict[str, Any] = {
+            "verified_at": Coalesce(F("verified_at"), Now()),
+            "working_since": Coalesce(F("working_since"), Now()),
+            "failing_since": None,
+            "failing_code": "",
+            "failing_params": {},
+            "disabled_at": None,
+        }
+        return self.update(**noted | fields)
 
     def note_failure(self, reason: Reason, disable: bool) -> int:
         """Write why the source does not answer. `disable`: it refuses the secret, so it is not asked again."""
@@ -120,7 +121,7 @@ class Connection(models.Model):
             return "disabled"
         if self.failing_since is not None:
             return "failing"
-        return "unchecked" if self.verified_at is None else "working"
+        return "unchecked" if self.working_since is None else "working"
 
     @property
     def failing_reason(self) -> str:

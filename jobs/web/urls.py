@@ -1,9 +1,10 @@
 from django.urls import path
 
-from jobs.web import connections
+from jobs.web import connections, kinds
 
 app_name = "jobs"
 urlpatterns = [
+    path("job-kinds/", kinds.kind_list, name="kinds"),
     path("connections/", connections.connection_list, name="connections"),
     path("connections/new/", connections.choose, name="connection-new"),
     path("connections/new/<slug:source>/", connections.add, name="connection-add"),

@@ -122,7 +122,7 @@ def run(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     except rules.InvalidRule as error:
         messages.error(request, f"“{schedule.title}” cannot be run: {error} Edit it to fix it.")
         return
-    if schedule.channels.filter(removed_at=None).exists():
+    if not schedule.speaks or schedule.channels.filter(removed_at=None).exists():
         messages.success(request, f"“{schedule.title}” is on its way. Its schedule does not change.")
     else:
         messages.error(request, f"“{schedule.title}” has no channel. Edit it to choose one.")

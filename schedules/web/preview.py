@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from common.request_limiter import limit_page
+from jobs import kinds
 from notifications import text
 from notifications.models import Channel
 from notifications.web import text_preview
@@ -36,7 +37,7 @@ def preview(request: PersonRequest) -> HttpResponse:
 
 
 def _preview(request: PersonRequest) -> HttpResponse:
-    schedule = _edited(request)
+    schedule = edited(request)
     fired = 0 if schedule is None else schedule.fired_count
     form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)
     form.is_valid()
@@ -69,11 +70,14 @@ def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -
     slot = coming[0] if coming else form.now
     # What is longer than a reminder may be is left off.
     title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
-    said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone)
+    job = kinds.find(typed.get("job_kind", ""))
+    more = {} if job is None else job.placeholders
+    said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone, more=more)
     return text_preview.read(request.user, said, there, slot, escalates)
 
 
-def _edited(request: PersonRequest) -> Schedule | None:
+def edited(request: PersonRequest) -> Schedule | None:
+    """The reminder that `?of=<id>` names, if it is the reader's."""
     try:
         return Schedule.objects.for_user(request.user).filter(id=UUID(request.GET.get("of", ""))).first()
     except ValueError:

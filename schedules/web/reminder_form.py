@@ -1,4 +1,4 @@
-"""The form of a reminder: text, timing, channels."""
+"""The form of a reminder: text, what it looks at, timing, channels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from common.edit_form import EditForm, SharedFields
+from common.edit_form import SharedFields
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.web.channels_form import ChannelsForm
@@ -19,6 +19,7 @@ from schedules import editing, words
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.differences import differences
+from schedules.web.job_form import JobForm
 from schedules.web.late_form import LateForm
 from schedules.web.timing_form import TimingForm, typed
 
@@ -26,7 +27,7 @@ from schedules.web.timing_form import TimingForm, typed
 _PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spread", "stale_after")
 
 
-class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
+class ReminderForm(JobForm, ChannelsForm, LateForm, TimingForm):
     title = TitleField(check=text.check, example="Water the plants")
     body = BodyField(
         check=text.check,
@@ -57,6 +58,7 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
         self._stored_data = None if schedule is None else schedule.data
         order = [] if schedule is None else schedule.channel_order
         self._schedules = self.offer_channels(user, attached, order, "schedules_schedule")
+        self.offer_jobs(user, schedule)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -94,6 +96,7 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
             misfire=Schedule.Misfire(cleaned["misfire"]),
             **{name: cleaned[name] for name in _PLAIN},
             data=self._stored_data,
+            **self.job_draft(),
         )
 
 

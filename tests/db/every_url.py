@@ -150,6 +150,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "preview_schedule": whole,
         "replace_schedule": whole,
         "change_schedule": {"channels": whole["channels"]},
+        "look_now_at": {"job": {"kind": "sample"}},
         "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,

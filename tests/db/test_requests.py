@@ -14,9 +14,11 @@ from allauth.account.models import EmailAddress
 from asgiref.testing import ApplicationCommunicator
 from django.core import mail
 from django.core.signals import request_started
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from pytest_django import Settings
 
+from config.middleware import Compression
 from people.models import User
 from tests.make import make_channel, make_user, signed_in
 
@@ -142,3 +144,11 @@ def test_requests_share_threads_and_none_sees_what_an_earlier_one_set(ask: Ask) 
 def test_the_usual_charsets_are_read(ask: Ask, charset: str, kind: str) -> None:
     status, _ = ask("POST", f"{kind}; charset={charset}", WHOLE_PARTS if kind == PARTS else b"login=x")
     assert status == 403  # for want of the form's token: the body was read
+
+
+def test_pages_are_compressed_and_what_has_an_etag_is_not(browser: Client) -> None:
+    page = browser.get("/reminders/", headers={"Accept-Encoding": "gzip"})
+    assert (page["Content-Encoding"], "Accept-Encoding" in page["Vary"]) == ("gzip", True)
+    asks = RequestFactory().get("/", headers={"Accept-Encoding": "gzip"})
+    versioned = Compression(lambda _: HttpResponse("x" * 1_000, headers={"ETag": '"1"'}))(asks)
+    assert (versioned["ETag"], versioned.has_header("Content-Encoding")) == ('"1"', False)

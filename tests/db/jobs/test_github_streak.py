@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from demo.receivers.github import GitHub, token
 from jobs.claim import Claim
-from jobs.models import Job
+from jobs.models import Connection, Job
 from notifications.models import Notification
 from schedules.firing import fire
 from tests.make import NINE, look, make_connection, make_job_schedule, make_user
@@ -96,3 +96,25 @@ def test_a_rate_limit_is_waited_for(github: GitHub) -> None:
     job = fired("secondary")
     assert (job.state, job.reason_code) == ("pending", "github-limited")
     assert job.connection is not None and job.connection.state == "working"
+
+
+def test_the_first_look_through_an_unchecked_connection_says_that_it_works(github: GitHub) -> None:
+    github.accounts = {"ada": row(1)}
+    job = fired("ada")
+    Connection.objects.update(working_since=None, verified_at=None)
+    fire.fire_due(NINE + timedelta(days=1))
+    look(Job.objects.exclude(id=job.id).get())
+    assert Connection.objects.get().state == "working"
+
+
+def test_a_look_with_an_old_token_says_nothing_of_the_new_one(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    github.accounts = {"revoked": {}}
+
+    def enter_another(claim: Claim) -> Any:
+        Connection.objects.update(version=9)
+        return at_nine(claim)
+
+    at_nine = Claim.ask
+    monkeypatch.setattr(Claim, "ask", enter_another)
+    assert fired("revoked").reason_code == "github-token"
+    assert Connection.objects.get().state == "working"

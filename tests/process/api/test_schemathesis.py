@@ -34,7 +34,8 @@ allow-x00 = false
 
 [[operations]]
 include-operation-id = [
-    "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "snooze_schedule", "send_message",
+    "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "snooze_schedule", "look_now_at",
+    "send_message",
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",

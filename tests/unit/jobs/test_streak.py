@@ -102,8 +102,12 @@ def test_always_praises_with_its_own_text() -> None:
     noon = "2026-11-22 12:00"
     said = decide(before(TODAY, 1, 1), "UTC", noon, when="always", done_title="Well done", done_body="{streak}")
     assert (said.title, said.body, said.words["streak"]) == ("Well done", "{streak}", "2")
+    assert (said.words["today"], said.words["contributions"]) == ("1", "1 contribution")
     warned = decide(before(TODAY, 1, 0), "UTC", noon, when="always", done_title="Well done", done_body="{streak}")
     assert (warned.title, warned.body, warned.words["hours_left"]) == (None, None, "12")
+    assert warned.words["time_left"] == "12 hours are left"
+    last = decide(before(TODAY, 1, 0), "UTC", "2026-11-22 23:30")
+    assert last.words["time_left"] == "1 hour is left"
 
 
 @pytest.mark.parametrize(
