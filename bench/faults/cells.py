@@ -322,7 +322,6 @@ CELLS: dict[int, Cell] = {
         kill_job_workers,
         environment={"FAULTS_WITH": "fourfold", "JOB_QUEUES": f"faults_watch={QUEUE}"},
         uncertain=True,
-        seconds=10.0,
         workload=JobWorkload,
     ),
 }
