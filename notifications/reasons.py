@@ -80,9 +80,9 @@ class Code(Codes):
     PROXY = "proxy", "The outgoing proxy refused the connection: it answered {answer}."
     PRIVATE = (
         "private-network",
-        "The address leads into a private network. Carillon does not connect to private networks.",
+        "The address leads into a private network. Carillon does not connect to one.",
     )
-    FORBIDDEN = "forbidden-address", "Carillon does not post to this address: it is not a public web address."
+    FORBIDDEN = "forbidden-address", "Carillon does not connect to this address: it is not a public web address."
     # A program pulled it.
     PULLED = "pulled", "Programs pull this queue; no worker sends to it."
     RETURNED = "returned", "The program returned it for another try."

@@ -47,7 +47,8 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 
 SHORT = """
 [[operations]]
 include-operation-id = [
-    "replace_schedule", "change_schedule", "preview_schedule", "look_now_at", "replace_rule", "change_rule", "preview_rule"
+    "replace_schedule", "change_schedule", "preview_schedule", "look_now_at",
+    "replace_rule", "change_rule", "preview_rule"
 ]
 phases.coverage.enabled = false
 """
