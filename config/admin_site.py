@@ -36,6 +36,8 @@ _PAGES = [
     ("Dead letters of digests", "events.deaddigest", "layers_clear"),
     ("Jobs", "jobs.job", "search"),
     ("Dead letters of jobs", "jobs.deadletter", "search_off"),
+    ("Batches", "jobs.batch", "groups"),
+    ("Dead letters of batches", "jobs.deadbatch", "group_off"),
     ("Inbound addresses", "events.inboundaddress", "move_to_inbox"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
@@ -52,6 +54,7 @@ _FIRST = {
     "notifications.deadletter": "admin:notifications_deadletter_causes",
     "events.deadletter": "admin:events_deadletter_causes",
     "jobs.deadletter": "admin:jobs_deadletter_causes",
+    "jobs.deadbatch": "admin:jobs_deadbatch_causes",
     "events.deaddigest": "admin:events_deaddigest_causes",
 }
 _MORE_PAGES = [

@@ -200,6 +200,7 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True  # for each change of how a person signs in
 ACCOUNT_MAX_EMAIL_ADDRESSES = 3  # each new one gets a mail
 ACCOUNT_RATE_LIMITS = {"manage_email": "10/m/user,30/d/user"}
 SIGN_UP = env.flag("SIGN_UP", True)
+ONBOARDING = env.flag("ONBOARDING", True)  # messages to new people about their first steps
 # An authenticator app and recovery codes. With https, staff must have a second factor.
 MFA_ADAPTER = "people.second_factor.Adapter"
 MFA_TOTP_ISSUER = "Carillon"

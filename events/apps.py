@@ -24,4 +24,11 @@ class EventsConfig(AppConfig):
     def ready(self) -> None:
         """Register the kinds of work. Raises ImproperlyConfigured where events would be deleted too early."""
         _check_retention()
-        from events import digest_kind, kind  # noqa: F401
+        from events import (
+            digest_kind,  # noqa: F401
+            job_kinds,
+            kind,  # noqa: F401
+        )
+        from jobs import kinds
+
+        kinds.PACKAGES.append(job_kinds.__name__)

@@ -11,13 +11,17 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID, uuid5
 
+from django.core.exceptions import ValidationError
+
 from common import fault_points
 from common.postgres import column, columns, execute, instance, query
 from common.uuid7 import uuid7
-from events import digests, matching
+from events import digests, matching, steps
 from events.envelope import as_sent
 from events.models import Effect, Rule
 from events.reasons import Code
+from jobs import recording
+from jobs.recording import NewJob, SendAs
 from notifications import text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
@@ -53,7 +57,7 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
     """Apply the rules that are for the event, in a number of statements that does not grow with them."""
     envelope = as_sent(event)
     rung = _rung_lately(rules)
-    effects, gathered, notifications = [], [], []
+    effects, gathered, notifications, begun = [], [], [], []
     for rule in rules:
         effect = Effect(event_id=event.id, rule=rule)
         silent, said = _decide(rule, envelope, rung)
@@ -66,10 +70,12 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
         else:
             effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
             notifications.append(_notification(event, rule, said, effect.notification_id))
+            if rule.series:
+                begun.append(_series(event, rule, envelope))
         effects.append(effect)
     due = digests.add(gathered, event.user_id, envelope, event.claimed_at)
     Effect.objects.bulk_create(effects)
-    publish_after_commit([*outbox.record(notifications), *due])
+    publish_after_commit([*outbox.record(notifications), *recording.record(begun), *due])
     fault_points.reach("recorded")
 
 
@@ -157,6 +163,48 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNo
         correlation_id=event.correlation_id,
         data=json.dumps(as_sent(event)),
     )
+
+
+def _series(event: Claim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
+    """The series that follows a rule's message. What the event says is filled in now, and is no placeholder later."""
+
+    def filled(template: str) -> str:
+        return text.PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", matching.fill(template, envelope))
+
+    said = [{**step, "title": filled(step["title"]), "body": filled(step["body"])} for step in _steps(rule)]
+    same = []
+    if rule.series_key and (value := matching.find(envelope, rule.series_key)) is not matching.MISSING:
+        same = [{"field": rule.series_key, "operator": "equals", "value": value}]
+    channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
+    send_as = SendAs(
+        title=rule.name,
+        body="",
+        channels=sort_channels(rule.channel_order, channels, itemgetter(0)),
+        name="",
+        time_zone="UTC",
+        urgent=rule.urgent,
+        in_order=bool(rule.channel_order),
+        escalate_after=rule.escalate_after,
+        origin=str(Notification.Origin.EVENT),
+    )
+    return NewJob(
+        user_id=rule.user_id,
+        kind="series",
+        payload={"steps": said, "ends_on": rule.series_ends_on, "same": same},
+        connection_id=None,
+        batch_id=uuid5(event.id, f"{rule.id} series"),
+        slot=event.claimed_at,
+        send_as=send_as,
+        origin_id=rule.id,
+        correlation_id=event.correlation_id,
+    )
+
+
+def _steps(rule: Rule) -> list[dict[str, Any]]:
+    try:
+        return steps.read(rule.series, lambda _: [])
+    except ValidationError:
+        return []  # a damaged row: the job says so
 
 
 def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fields: Any) -> NewNotification:

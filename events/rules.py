@@ -17,10 +17,12 @@ from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
 from events.models import Rule
+from jobs import reminders
 from notifications.deliveries import fallback, withdrawal
 from notifications.models import Channel
 from notifications.reasons import Code
 from people.models import User
+from work.reasons import Reason
 
 PLAIN = (
     "name",
@@ -37,6 +39,9 @@ PLAIN = (
     "digest_at",
     "digest_count",
     "digest_key",
+    "series",
+    "series_ends_on",
+    "series_key",
 )
 """The fields that a form, a draft and a rule hold alike."""
 
@@ -69,6 +74,9 @@ class Draft:
     digest_at: time | None = None
     digest_count: int | None = None
     digest_key: str = ""
+    series: str = ""
+    series_ends_on: str = ""
+    series_key: str = ""
 
 
 def limit_reached(user: User) -> bool:
@@ -138,6 +146,7 @@ def _apply(rule: Rule, draft: Draft) -> None:
 
 
 def _withdraw(rule: Rule, code: Code) -> None:
+    reminders.withdraw(rule.id, Reason(code))
     withdrawal.cancel_unsent(rule.id, code)
     fallback.stop(rule.id)
 

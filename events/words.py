@@ -49,6 +49,16 @@ def digest(rule: Rule) -> str:
     return f"Gathered {length}{until}{apart}"
 
 
+def series(rule: Rule) -> str:
+    """ "3 steps follow, until order.paid with the same data.order_id"; "" without steps."""
+    count = len(rule.series.split("\n")) if rule.series else 0
+    if not count:
+        return ""
+    same = f" with the same {rule.series_key}" if rule.series_key else ""
+    until = f", until {rule.series_ends_on}{same}" if rule.series_ends_on else ""
+    return f"{'1 step follows' if count == 1 else f'{count} steps follow'}{until}"
+
+
 def _duration(seconds: int | None) -> str:
     return FORMATS["duration"](seconds)
 

@@ -62,4 +62,5 @@ class Claim(kinds.Claim):
             payload=self.payload,
             memory=self.memory,
             source=self.source,
+            job_id=self.id,
         )

@@ -31,5 +31,6 @@ class Code(Codes):
     MORE_TO_TELL = "more-people", "{told} of {size} people are told; the others follow."
     OTHERS_FIRST = "batches-first", "Other batches are being told to many people; this one follows."
     NO_AUDIENCE = "no-audience", "There is no audience of the kind “{audience}”."
+    NOT_STAFF = "announced-by-no-staff", "Its owner may not make announcements any more."
     CANCELLED_BATCH = "cancelled-batch", "Its owner cancelled it before all of its people were told."
     SWITCHED_OFF = "job-of-inactive", "The account was switched off."

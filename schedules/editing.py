@@ -15,9 +15,10 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import Error, transaction
+from django.db.models import QuerySet
 
 from common.uuid7 import uuid7
-from jobs import reminders
+from jobs import batches, reminders
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.deliveries import fallback, withdrawal
@@ -92,24 +93,40 @@ class Draft:
         return None if self.connection is None else self.connection.id
 
 
+def draft_of(schedule: Schedule) -> Draft:
+    """The draft that changes nothing of a schedule."""
+    stored = {name: getattr(schedule, name) for name in _OF_A_DRAFT}
+    return Draft(**stored, channels=schedule.ordered_channels(), in_order=bool(schedule.channel_order))
+
+
+def room(user: User) -> int:
+    """How many schedules this person may still make."""
+    most: int = settings.MOST_SCHEDULES
+    return most - Schedule.objects.filter(user=user, deleted_at=None).count()
+
+
 def limit_reached(user: User) -> bool:
     """Whether this person has as many schedules as one may have."""
-    most: int = settings.MOST_SCHEDULES
-    return Schedule.objects.filter(user=user, deleted_at=None).count() >= most
+    return room(user) <= 0
 
 
 def create(
-    user: User, draft: Draft, now: datetime, schedule_id: UUID | None = None, by: User | None = None
+    user: User,
+    draft: Draft,
+    now: datetime,
+    schedule_id: UUID | None = None,
+    by: User | None = None,
+    made_by: Schedule | None = None,
 ) -> Schedule:
     """Create a schedule of `user`, whose time zone becomes theirs if they have none.
 
     The caller's transaction holds the person's lock. Raises IntegrityError if `schedule_id`, the id from a form, exists
-    already.
+    already. `made_by` is the reminder whose job makes it, if one does.
     """
-    schedule = Schedule(user=user, id=schedule_id or uuid7())
+    schedule = Schedule(user=user, id=schedule_id or uuid7(), made_by=made_by)
     _apply(schedule, draft)
     set_next_slot(schedule, now)
-    insert(schedule, draft.channels, _event(schedule, What.CREATED, now, by or user))
+    insert(schedule, draft.channels, _event(schedule, What.CREATED, now, None if made_by else by or user))
     if not user.time_zone:
         user.time_zone = schedule.time_zone
         user.save(update_fields=["time_zone"])
@@ -238,8 +255,11 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
 
 @transaction.atomic
 def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Mark as deleted: its history stays, and `restore` undoes it."""
+    """Mark as deleted: its history stays, and `restore` undoes it. What its job keeps is deleted with it."""
     schedule = _lock(schedule_id, now)
+    if schedule.job_kind:
+        for made in _made_by(schedule).filter(deleted_at=None):
+            delete(made.id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
     _withdraw(schedule, Code.DELETED)
     _record_event(_save(schedule, now), What.DELETED, now, by)
@@ -248,8 +268,10 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
 
 @transaction.atomic
 def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Undo `delete`. Slots that passed in between never fire."""
+    """Undo `delete`. Slots that passed in between never fire. The next look restores what its job keeps."""
     schedule = _lock(schedule_id, now)
+    if schedule.job_kind and _made_by(schedule).exists():
+        reminders.forget(schedule.id)
     schedule.deleted_at = None
     if schedule.state == Schedule.State.ACTIVE:
         set_next_slot_or_break(schedule, now)
@@ -262,6 +284,10 @@ def _lock(schedule_id: UUID, now: datetime) -> Schedule:
     while schedule.next_fire_at is not None and schedule.next_fire_at <= now and fire.fire_due(now, schedule_id):
         schedule.refresh_from_db()
     return schedule
+
+
+def _made_by(schedule: Schedule) -> QuerySet[Schedule]:
+    return Schedule.objects.filter(made_by=schedule)
 
 
 def _apply(schedule: Schedule, draft: Draft) -> None:
@@ -278,6 +304,9 @@ def asks_the_same(one: Schedule | Draft, other: Schedule | Draft) -> bool:
 
 def _withdraw(schedule: Schedule, code: Code) -> None:
     """Cancel all that it has caused and that is not sent yet."""
+    if schedule.audience:
+        batches.cancel_of(schedule.id)
+        return
     reminders.withdraw(schedule.id, Reason(code))
     withdrawal.cancel_unsent(schedule.id, code)
     fallback.stop(schedule.id)

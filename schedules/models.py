@@ -22,6 +22,7 @@ from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
 from people.models import READABLE
 from schedules import rules
+from schedules.rules.words import on_readers_clocks
 
 if TYPE_CHECKING:
     from people.models import User
@@ -128,6 +129,8 @@ class Schedule(models.Model):
         related_name="mirrored_schedule",
         editable=False,
     )
+    # The reminder whose job keeps it: one that reads a calendar.
+    made_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, db_index=False, editable=False)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -142,6 +145,7 @@ class Schedule(models.Model):
             models.Index(fields=["next_fire_at"], condition=Q(next_fire_at__isnull=False), name="schedule_due"),
             # a person's list, in the order in which it is shown
             models.Index(fields=["user", "next_fire_at", "-id"], name="schedule_of_person_next"),
+            models.Index(fields=["made_by"], condition=Q(made_by__isnull=False), name="schedule_made_by"),
         ]
         constraints = [
             models.CheckConstraint(
@@ -224,9 +228,11 @@ class Schedule(models.Model):
     def when(self) -> str:
         """The rule in plain English, also if it is unreadable, so that no page fails."""
         try:
-            return self.timetable().rule.describe()
+            rule = self.timetable().rule
         except rules.InvalidRule as error:
             return f"Cannot be read: {error}"
+        described = rule.describe()
+        return on_readers_clocks(described, rule.timezone) if self.local_time else described
 
 
 class Occurrence(models.Model):

@@ -74,6 +74,11 @@ def limit_reached() -> str:
     return f"You have {most} reminders, as many as one person may have here. Delete one that you no longer need."
 
 
+def calendar_left_out(title: str, count: int) -> tuple[str, str]:
+    """Subject and body of the notice that a calendar has more events than its person may have reminders."""
+    return f"“{title[:150]}” leaves out {count} events", limit_reached()
+
+
 def clock_note(timetable: Timetable, slot: datetime, work: Work | None = None) -> str:
     """What a clock change did to a slot; "" if nothing, or if finding out costs more than `work` has left.
 

@@ -92,6 +92,18 @@ class RuleBody(Body):
         description="With one of these: a message for each value of this field.",
         json_schema_extra=_limits("digest_key"),
     )
+    series: str = Field(
+        "",
+        description="Steps that follow the message, one a line, each `when | title | text`: "
+        "`3 days | Still open? | Pay {data.order_id}.`",
+        json_schema_extra=_limits("series"),
+    )
+    series_ends_on: str = Field(
+        "", description="The type of the event that ends them.", json_schema_extra=_limits("series_ends_on")
+    )
+    series_key: str = Field(
+        "", description="A field of which that event has the same value.", json_schema_extra=_limits("series_key")
+    )
 
 
 class RulePatch(RuleBody):

@@ -32,6 +32,9 @@ _EXAMPLE: Any = {
     "digest_at": None,
     "digest_count": None,
     "digest_key": "",
+    "series": "",
+    "series_ends_on": "",
+    "series_key": "",
     "created": "2026-03-28T09:00:00Z",
     "updated": "2026-03-28T09:00:00Z",
 }
@@ -67,6 +70,9 @@ class RuleDocument(BaseModel):
     digest_at: str | None
     digest_count: int | None
     digest_key: str
+    series: str
+    series_ends_on: str
+    series_key: str
     created: Instant
     updated: Instant
 
@@ -95,6 +101,9 @@ def document(rule: Rule, channels: Sequence[UUID] | None = None) -> dict[str, An
         "digest_at": rule.digest_at and f"{rule.digest_at:%H:%M}",
         "digest_count": rule.digest_count,
         "digest_key": rule.digest_key,
+        "series": rule.series,
+        "series_ends_on": rule.series_ends_on,
+        "series_key": rule.series_key,
         "created": written(rule.created_at),
         "updated": written(rule.updated_at),
     }

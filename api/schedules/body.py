@@ -14,7 +14,7 @@ from api.problems import FieldError, Problem, invalid
 from api.schedules import document, job, timing
 from api.schedules.job import JobBody
 from api.schedules.timing import Timing
-from jobs import kinds
+from jobs import audiences, kinds
 from notifications import text
 from people.models import User
 from schedules.editing import Draft
@@ -36,6 +36,16 @@ def _limits(name: str) -> Any:
     return limits(ReminderForm.base_fields[name])
 
 
+class AudienceBody(Body):
+    """For staff with the permission to add batches."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "everybody"}, {"kind": "group", "key": "3"}]})
+
+    kind: str = Field(description="everybody, group, topic or connected.", min_length=1, max_length=20)
+    key: str = Field("", description="Id of the group or topic, or the kind of connection.", max_length=64)
+    confirmed: bool = Field(False, description="Needed once, for more than 100 people. It is not stored.")
+
+
 class ScheduleBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -47,8 +57,12 @@ class ScheduleBody(Body):
     )
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
-    channels: Texts = Field(description="Ids of your channels. Empty only for a job that never speaks.")
+    channels: Texts = Field(
+        description="Ids of your channels. Empty only with an audience, or for a job that never speaks."
+    )
     job: JobBody | None = Field(None, description="What to look at before it speaks; without it, it always does.")
+    audience: AudienceBody | None = Field(None, description="Tell these people instead of you. For staff.")
+    local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
         None,
@@ -108,6 +122,9 @@ def draft(
     body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None, keeps_job: bool = False
 ) -> Draft:
     """What the body describes, for a new schedule or to replace `schedule`. Raises a 422 problem."""
+    if body.audience is not None and not audiences.may_announce(user):
+        said = "Announcements to other people need staff with the permission to add batches."
+        raise Problem(403, "announcement", "You may not do this.", said)
     time_zone = user.time_zone if body.time_zone is None else body.time_zone
     typed = timing.read(body.timing, time_zone)
     fields = _fields(body) | typed.fields | {"time_zone": time_zone} | ({} if keeps_job else job.fields(body.job))
@@ -164,12 +181,16 @@ _SAME = (
     "spread",
     "stale_after",
     "category",
+    "local_time",
 )
 
 
 def _fields(body: ScheduleBody) -> dict[str, Any]:
     """As a browser would send them, except for the timing."""
     fields = {name: getattr(body, name) for name in _SAME} | {"excluded": ", ".join(body.excluded)}
+    if body.audience is not None:
+        chosen = f"{body.audience.kind}:{body.audience.key}"
+        fields |= {"audience": chosen, "confirmed": chosen if body.audience.confirmed else ""}
     if body.in_order:
         fields["one_by_one"] = "order"
         fields |= {f"position_{_hex(channel)}": number for number, channel in enumerate(body.channels, 1)}

@@ -20,7 +20,7 @@ from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import ScheduleBody
 from api.schedules.job import LookDocument, look_document
-from jobs import kinds
+from jobs import audiences, kinds
 from notifications import text
 from notifications.models import Notification
 from notifications.web import text_preview
@@ -28,7 +28,7 @@ from schedules import rules, words
 from schedules.explain import history
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
-from schedules.models import Occurrence
+from schedules.models import Occurrence, Schedule
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.slots import Slots
 
@@ -100,12 +100,15 @@ class Preview(BaseModel):
     title: str
     body: str
     lengths: list[Length]
+    people: int | None = Field(description="How many people its audience has now; null without one.")
 
 
 @router.post("/preview", response=Preview, summary="Preview a schedule")
 def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _COMING) -> HttpResponse:
     """Checks a body and says when it would fire, and with which text. Nothing is looked at, and nothing is saved."""
     user, now = request.auth.user, fire.read_clock().now
+    if body.audience is not None:  # this tells nobody
+        body.audience.confirmed = True
     draft = bodies.draft(body, user, now)
     timetable = Timetable(
         rules.parse(draft.kind, draft.rule, draft.time_zone), draft.starts_at, draft.ends_at, frozenset(draft.excluded)
@@ -122,11 +125,14 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     reading = text_preview.read(user, said, draft.channels, runs[0])
     return answer(
         {
-            "description": timetable.rule.describe(),
+            "description": Schedule(
+                kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone, local_time=draft.local_time
+            ).when,
             "runs": [{"slot": written(slot), "note": words.clock_note(timetable, slot, work)} for slot in runs],
             "title": reading.subject,
             "body": reading.body,
             "lengths": lengths(reading),
+            "people": audiences.count(draft.audience, draft.audience_key) if draft.audience else None,
         }
     )
 

@@ -82,7 +82,7 @@ class LookedDocument(BaseModel):
 @kinds_router.get("", response=JobKinds, summary="List the kinds of job")
 def list_job_kinds(request: ApiRequest) -> HttpResponse:
     """What a schedule can look at before it speaks."""
-    return answer({"items": [_kind(kind) for kind in kinds.all()]})
+    return answer({"items": [_kind(kind) for kind in kinds.offered()]})
 
 
 @router.post("/look", response=LookedDocument, summary="Look now")

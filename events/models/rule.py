@@ -72,6 +72,11 @@ class Rule(models.Model):
     digest_at = models.TimeField(null=True, blank=True)
     digest_count = models.PositiveIntegerField(null=True, blank=True)
     digest_key = models.CharField(max_length=200, blank=True)
+    # Steps that follow the message, as `events.steps` reads them, until an event of this type with the same value of
+    # this field.
+    series = models.TextField(blank=True, db_default="")
+    series_ends_on = models.CharField(max_length=100, blank=True, db_default="")
+    series_key = models.CharField(max_length=200, blank=True, db_default="")
     enabled = models.BooleanField(default=True)
     version = models.PositiveIntegerField(default=1)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -33,6 +33,7 @@ _SHOWN: dict[str, Callable[[Rule], str]] = {
     "Text": lambda rule: rule.body,
     "Limit": words.throttle,
     "Digest": words.digest,
+    "Steps that follow": words.series,
     "Urgent": lambda rule: "Yes" if rule.urgent else "",
     "Minutes until the next channel": lambda rule: str(rule.escalate_after or ""),
 }

@@ -9,11 +9,13 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
 from django.http import QueryDict
 
 from common.edit_form import EditForm
 from common.uuid7 import uuid7
-from events import matching, rules, words
+from events import matching, rules, steps, words
+from events.job_kinds.series import too_long
 from events.models import Event, Rule
 from events.reasons import OPERATORS
 from events.rules import PLAIN, Draft
@@ -33,6 +35,10 @@ _PLACED = 5
 def _check_pattern(pattern: str) -> None:
     if matching.PATTERN.fullmatch(pattern) is None:
         raise ValidationError(_PATTERN)
+
+
+def _check_steps(written: str) -> None:
+    steps.read(written, matching.check)
 
 
 def _count(label: str, least: int, most: int, help_text: str) -> forms.IntegerField:
@@ -104,6 +110,30 @@ class RuleForm(EditForm, ChannelsForm):
         help_text="A field: events with another value get a message of their own.",
         validators=[check_field],
     )
+    series = forms.CharField(
+        label="Steps that follow",
+        required=False,
+        max_length=steps.MOST,
+        widget=forms.Textarea(attrs={"rows": 4, "placeholder": steps.EXAMPLE}),
+        help_text=f"{steps.HELP} Placeholders as in the text.",
+        validators=[_check_steps],
+    )
+    series_ends_on = _text(
+        "Until this event happens",
+        100,
+        {"placeholder": "order.paid", "list": "types", "spellcheck": "false", "autocapitalize": "none"},
+        required=False,
+        help_text="The type of an event.",
+        validators=[RegexValidator(matching.TYPE, "The type of an event is like order.paid.")],
+    )
+    series_key = _text(
+        "With the same",
+        200,
+        {"placeholder": "data.order_id", "list": "fields", "spellcheck": "false"},
+        required=False,
+        help_text="A field that both events have. Empty: any event of this type ends it.",
+        validators=[check_field],
+    )
 
     def __init__(
         self,
@@ -136,7 +166,21 @@ class RuleForm(EditForm, ChannelsForm):
         for name in ("digest_count", "digest_key"):
             if cleaned.get(name) and not gathers and not {"digest_seconds", "digest_at"} & self.errors.keys():
                 self.add_error(name, "This needs “Gather for” or “Gather until”. Fill one in, or leave this empty.")
+        self._check_series(cleaned, gathers)
         return cleaned
+
+    def _check_series(self, cleaned: Mapping[str, Any], gathers: bool) -> None:
+        written, ends_on = cleaned.get("series"), cleaned.get("series_ends_on")
+        if written and gathers:
+            self.add_error("series", "A rule that gathers events has no steps that follow. Remove one of the two.")
+        if ends_on and not written and "series" not in self.errors:
+            self.add_error("series_ends_on", "This needs steps that follow. Enter some, or leave this empty.")
+        if cleaned.get("series_key") and not ends_on and "series_ends_on" not in self.errors:
+            self.add_error(
+                "series_key", "This needs the event that ends the steps. Enter its type, or leave this empty."
+            )
+        if written and ends_on and (problem := too_long(steps.read(written, matching.check))):
+            self.add_error("series", problem)
 
     def draft(self) -> Draft:
         """The draft that a valid form describes."""

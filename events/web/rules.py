@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from events import rules, words
 from events.models import Effect, Rule
+from jobs import looks
 from notifications.models import Notification
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
@@ -48,6 +49,7 @@ def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
         "channels": rule.ordered_channels(),
         "effects": effects,
         "kept": _kept(request, effects),
+        "step": looks.last(request.user.pk, [rule.id]).get(rule.id) if rule.series else None,
     }
     return render(request, "events/rule.html", context)
 
@@ -56,7 +58,7 @@ def _in_words(rule: Rule) -> dict[str, Any]:
     return {
         "listens_to": words.listens_to(rule),
         "conditions": words.conditions(rule),
-        "how_often": [said for said in (words.throttle(rule), words.digest(rule)) if said],
+        "how_often": [said for said in (words.throttle(rule), words.digest(rule), words.series(rule)) if said],
     }
 
 

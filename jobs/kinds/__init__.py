@@ -40,6 +40,11 @@ def all() -> list[JobKind]:
     return list(_found().values())
 
 
+def offered() -> list[JobKind]:
+    """Return those that people choose for their reminders."""
+    return [kind for kind in all() if kind.offered]
+
+
 def find(name: str) -> JobKind | None:
     """Return the kind of this name; None where a stored row names one that is not installed."""
     return _found().get(name)

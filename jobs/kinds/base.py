@@ -40,7 +40,7 @@ class Ask:
 
     `origin_id` is the id of the reminder (None for a job without one), `zone` the person's own, `slot` when it was due,
     `now` when it looks. `payload` is what the kind's form made; `memory` what the last look for this person and
-    reminder left, None for the first one.
+    reminder left, None for the first one. `job_id`: None while somebody only looks now.
     """
 
     user_id: int
@@ -51,6 +51,7 @@ class Ask:
     payload: Mapping[str, Any]
     memory: Any = None
     source: Source | None = None
+    job_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,9 @@ class JobKind(ABC):
 
     needs_connection: ClassVar[bool] = True
     """Whether it cannot look without one, where `connection` names a kind."""
+
+    offered: ClassVar[bool] = True
+    """Whether people choose it for their reminders; else Carillon alone records its jobs."""
 
     speaks: ClassVar[bool] = True
     """Whether it may say something, so that its reminder needs texts and channels."""

@@ -15,5 +15,5 @@ from people.requests import PersonRequest
 @login_required
 @require_safe
 def kind_list(request: PersonRequest) -> HttpResponse:
-    listed = [(kind, queue_of(kind.name), connections.find(kind.connection)) for kind in kinds.all()]
+    listed = [(kind, queue_of(kind.name), connections.find(kind.connection)) for kind in kinds.offered()]
     return render(request, "jobs/kinds.html", {"kinds": listed})

@@ -6,23 +6,30 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from jobs import audiences
 from jobs.models.job import OnError
 from notifications.web.channels_form import channel_names
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.dates_field import written
 
+# What the rows below are made of.
+_SHOWN = (
+    *("kind", "rule", "time_zone", "local_time"),
+    *("job_kind", "job_payload", "connection", "on_error", "errors_allowed"),
+)
+
 
 def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
     """(label, saved, typed) for each field that either version has."""
-    of_mine = ("kind", "rule", "time_zone", "job_kind", "job_payload", "connection", "on_error", "errors_allowed")
-    mine = Schedule(**{name: getattr(draft, name) for name in of_mine})
+    mine = Schedule(**{name: getattr(draft, name) for name in _SHOWN})
     rows = [
         ("Title", schedule.title, draft.title),
         ("Text", schedule.body, draft.body),
         ("Looks at", schedule.looks_at, mine.looks_at),
         ("Connection", _connection(schedule), _connection(mine)),
         ("If it cannot look", on_error(schedule), on_error(mine)),
+        ("For", _audience(schedule, schedule), _audience(schedule, draft)),
         ("When", schedule.when, mine.when),
         ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
         ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
@@ -56,6 +63,10 @@ def on_error(schedule: Schedule) -> str:
     if schedule.on_error == OnError.AFTER:
         return f"Tell me after {schedule.errors_allowed} failures in a row"
     return str(schedule.get_on_error_display())
+
+
+def _audience(schedule: Schedule, version: Schedule | Draft) -> str:
+    return audiences.name_of(schedule.user, version.audience, version.audience_key) if version.audience else ""
 
 
 def _seconds(count: int | None) -> str:

@@ -29,7 +29,7 @@ _TEXTS = ("title", "body")
 
 
 def _choices() -> list[tuple[str, Any]]:
-    offered = [(kind.name, kind.label) for kind in kinds.all()]
+    offered = [(kind.name, kind.label) for kind in kinds.offered()]
     return [("", "Always")] + ([("Only after a look at", offered)] if offered else [])
 
 
@@ -188,7 +188,7 @@ class JobForm(EditForm):
     def suggestions(self) -> dict[str, str]:
         """Values for what is not filled in: the texts of the chosen kind, also in place of those of another kind."""
         typed = {name: str(self.data.get(name, "")).replace("\r\n", "\n").strip() for name in _TEXTS}
-        free = [name for name in _TEXTS if typed[name] in {"", *(getattr(kind, name) for kind in kinds.all())}]
+        free = [name for name in _TEXTS if typed[name] in {"", *(getattr(kind, name) for kind in kinds.offered())}]
         unset = {name: str(self.fields[name].initial) for name in ("on_error", "errors_allowed")}
         return {name: getattr(self.job, name, "") for name in free} | {
             name: value for name, value in unset.items() if not self.data.get(name)

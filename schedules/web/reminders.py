@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
-from jobs import looks
+from jobs import audiences, looks
 from jobs.look_now import Looked
 from jobs.looks import Look
 from notifications.outcomes import last_troubles
@@ -76,6 +76,7 @@ def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | Non
         "last_look": _last_looks(request.user, [schedule]).get(schedule.id),
         "channels": schedule.ordered_channels(),
         "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
+        **_audience(schedule),
         "coming": history.coming(schedule, now, _COMING),
         "past": with_notifications(
             request.user, history.past(schedule, civil.FIRST_INSTANT, civil.LAST_INSTANT, now, _SHOWN)
@@ -86,6 +87,15 @@ def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | Non
 
 def _last_looks(user: User, schedules: Iterable[Schedule]) -> dict[UUID, Look]:
     return looks.last(user.pk, [schedule.id for schedule in schedules if schedule.job_kind])
+
+
+def _audience(schedule: Schedule) -> dict[str, object]:
+    if schedule.audience not in audiences.AUDIENCES:
+        return {"audience": schedule.audience, "people": 0}
+    return {
+        "audience": audiences.name_of(schedule.user, schedule.audience, schedule.audience_key),
+        "people": audiences.count(schedule.audience, schedule.audience_key, schedule.id),
+    }
 
 
 def _just_deleted(request: PersonRequest) -> Schedule | None:

@@ -17,6 +17,7 @@ import pytest
 from django.utils import timezone
 
 from events.models import Event, InboundRequest, Subscription, Topic
+from jobs.models import Batch
 from people import tokens
 from people.models import User
 from schedules.firing import fire
@@ -69,6 +70,8 @@ def make_rows(person: User) -> dict[str, Any]:
     addresses = [make_address(person, token=uuid4().hex) for _ in range(10)]
     topics = [Topic.objects.create(user=person, slug=f"t{number}", name="Topic") for number in range(10)]
     event = make_event(person)
+    for one in sent[:5]:
+        Batch.objects.create(id=one.notification.batch_id, user=person, audience="topic", message={"title": "News"})
     rows: dict[str, list[Any]] = {
         "schedule_id": [make_schedule(person, [inbox], now) for _ in range(20)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],

@@ -1,0 +1,1 @@
+"""Kinds of job that need events; see `jobs.kinds`."""

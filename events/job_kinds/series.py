@@ -1,0 +1,119 @@
+"""A person's own series of texts, from the slot of a reminder on, until an event ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from django import forms
+from django.conf import settings
+
+from common.postgres import persist
+from common.uuid7 import first_of
+from events import steps
+from events.matching import TYPE, Condition, unmet
+from events.models import Event
+from jobs import series
+from jobs.fetch import Fetch, Later, Refused
+from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reasons import Code as JobCode
+from jobs.series import MOST_STEPS, Step
+from notifications import text
+from work.reasons import Codes, Reason
+
+_MOST_EVENTS = 200
+
+
+class Code(Codes):
+    HAPPENED = "series-event", "{type} happened"
+
+
+class StepsField(forms.CharField):
+    """Its value is a list of {after (seconds), title, body}."""
+
+    widget = forms.Textarea(attrs={"rows": 6, "placeholder": f"now | Welcome\n{steps.EXAMPLE}"})
+
+    def clean(self, value: Any) -> list[dict[str, Any]]:
+        return steps.read(super().clean(value), text.check)
+
+
+class SeriesForm(forms.Form):
+    steps = StepsField(
+        max_length=steps.MOST,
+        help_text=steps.HELP,
+        error_messages={"required": f"Enter a step, such as: {steps.EXAMPLE}"},
+    )
+    ends_on = forms.RegexField(
+        TYPE,
+        label="Ends when this event happens",
+        required=False,
+        max_length=100,
+        help_text="The type of an event, such as order.paid. Empty: it ends after its last step, or when you pause it.",
+        error_messages={"invalid": "The type of an event is like order.paid."},
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("ends_on") and (problem := too_long(cleaned.get("steps") or [])):
+            self.add_error("steps", problem)
+        return cleaned
+
+
+def too_long(given: Sequence[Mapping[str, Any]]) -> str:
+    """What is wrong with the waits of a series that an event ends; "" if nothing."""
+    days = settings.EVENTS_KEPT_DAYS
+    if steps.longest_wait(given) <= timedelta(days=days).total_seconds():
+        return ""
+    return f"Events are kept for {days} days, so that a series that one ends has a step every {days} days."
+
+
+class Series(JobKind):
+    name = "series"
+    label = "Series"
+    about = "Sends texts one after the other, with time between them, until an event ends it."
+    position = 60
+    form = SeriesForm
+    example: ClassVar = {"steps": f"now | Welcome\n{steps.EXAMPLE}"}
+    title = "Series"
+
+    def form_initial(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        return {"steps": steps.lines(payload["steps"]), "ends_on": payload.get("ends_on", "")}
+
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        given = payload.get("steps")
+        count = len(given) if isinstance(given, list) else 0
+        until = f", until {payload['ends_on']}" if payload.get("ends_on") else ""
+        return f"a series of {count} {'step' if count == 1 else 'steps'}{until}"
+
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        """Reads whether the event that ends it has happened since it began."""
+        given = _steps(ask.payload)
+        if given is None or not series.is_step(ask.payload, len(given)):
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="its steps are damaged"))
+        ends_on = ask.payload.get("ends_on")
+        if not ends_on:
+            return Found({"ended": ""})
+        begun = datetime.fromisoformat(ask.payload["begun"]) if "begun" in ask.payload else ask.slot
+        happened = Event.objects.filter(user=ask.user_id, type=str(ends_on), id__gte=first_of(begun)).order_by("-id")
+        newest: list[Any] = persist(lambda: list(happened.values_list("data", flat=True)[:_MOST_EVENTS]))
+        same = [Condition(**one) for one in ask.payload.get("same", ())]
+        ended = any(unmet(same, {"data": data}) is None for data in newest)
+        return Found({"ended": ends_on if ended else ""})
+
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        ended = Reason(Code.HAPPENED, type=value["ended"]) if value["ended"] else None
+        return series.decide(ask, _steps(ask.payload) or [], ended)
+
+
+def _steps(payload: Mapping[str, Any]) -> list[Step] | None:
+    """None for a payload that no form made."""
+    try:
+        found = [Step(timedelta(seconds=one["after"]), str(one["title"]), str(one["body"])) for one in payload["steps"]]
+        if "begun" in payload:
+            datetime.fromisoformat(payload["begun"])
+        for one in payload.get("same", ()):
+            Condition(**one)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return found[:MOST_STEPS] or None

@@ -1,0 +1,66 @@
+"""The steps of a series as people write them: lines “when | title | text”. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from jobs.series import LONGEST, MOST_STEPS
+from notifications import text
+
+EXAMPLE = "3 days | How is it going? | Tell us."
+MOST = 10_000
+HELP = "One a line: when, title and text, with | between them. Times count from the beginning."
+_AFTER = re.compile(r"now|(\d{1,4}) ?(minute|hour|day|week)s?")
+_UNITS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60}
+
+
+def read(written: str, check: Callable[[str], list[str]]) -> list[dict[str, Any]]:
+    """The steps as {after (seconds), title, body}. `check` returns what is wrong with placeholders.
+
+    Raises ValidationError.
+    """
+    lines = [line.strip() for line in written.splitlines() if line.strip()]
+    if len(lines) > MOST_STEPS:
+        raise ValidationError(f"A series has at most {MOST_STEPS} steps.")
+    steps = [_step(line, check) for line in lines]
+    if any(later["after"] <= earlier["after"] for earlier, later in pairwise(steps)):
+        raise ValidationError("Each step comes later than the one before it; all times count from the beginning.")
+    return steps
+
+
+def longest_wait(steps: Sequence[Mapping[str, Any]]) -> int:
+    """The seconds of the longest wait for a step."""
+    times: list[int] = [0, *(step["after"] for step in steps)]
+    return max((later - earlier for earlier, later in pairwise(times)), default=0)
+
+
+def lines(steps: Sequence[Mapping[str, Any]]) -> str:
+    """The steps as one may write them."""
+    return "\n".join(" | ".join(filter(None, (_said(one["after"]), one["title"], one["body"]))) for one in steps)
+
+
+def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
+    after, title, body = (part.strip() for part in f"{line} | | ".split("|", 3)[:3])
+    match = _AFTER.fullmatch(after.lower())
+    if match is None or not title:
+        raise ValidationError(f"“{line[:60]}” is no step. Write when, title and text, such as: {EXAMPLE}")
+    seconds = int(match[1]) * _UNITS[match[2]] if match[1] else 0
+    if seconds > LONGEST.total_seconds():
+        raise ValidationError(f"“{after}” is too late: a series ends within {LONGEST.days} days.")
+    if len(title) > text.MAX_SUBJECT:
+        raise ValidationError(f"A title has at most {text.MAX_SUBJECT} characters.")
+    if problems := check(title) + check(body):
+        raise ValidationError(problems[0])
+    return {"after": seconds, "title": title, "body": body}
+
+
+def _said(seconds: int) -> str:
+    for unit, size in _UNITS.items():
+        if seconds and seconds % size == 0:
+            return f"{seconds // size} {unit}{'s' if seconds > size else ''}"
+    return "now"

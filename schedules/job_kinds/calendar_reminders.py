@@ -1,0 +1,112 @@
+"""The reminders of a calendar's events: made, changed and ended in the transaction that settles the job.
+
+The id of a reminder follows from that of the calendar's and from the event, so that a second run makes none twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import uuid5
+
+from jobs.kinds.base import Ask
+from jobs.models import Memory
+from notifications import owner_notices
+from notifications.owner_notices import Notice
+from people.user_lock import lock_in_transaction
+from schedules import editing, words
+from schedules.editing import Draft
+from schedules.job_kinds.calendar_events import Entry
+from schedules.models import Schedule, ScheduleEvent
+from work.wakes import publish_after_commit
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Entries that are new and changed, and the keys that ended. `known` are all keys that stay; `is_first`: nothing is
+    remembered, so that reminders with other keys end too."""
+
+    new: Sequence[Entry]
+    changed: Sequence[Entry]
+    ended: Sequence[str]
+    known: set[str]
+    is_first: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.changed or self.ended or self.is_first)
+
+
+def apply(ask: Ask, changes: Changes) -> None:
+    """Nothing where the calendar's own reminder was deleted, or is for an audience."""
+    own = Schedule.objects.filter(user=ask.user_id, deleted_at=None, audience="")
+    found = own.filter(id=ask.origin_id) if ask.origin_id else own.none()
+    calendar = found.select_related("user").prefetch_related("channels").first()
+    if calendar is None:
+        return
+    now = lock_in_transaction(calendar.user)
+    entries = {uuid5(calendar.id, entry.key): entry for entry in [*changes.new, *changes.changed]}
+    ended = {uuid5(calendar.id, key) for key in changes.ended}
+    made = Schedule.objects.filter(made_by=calendar).prefetch_related("channels")
+    stored = made.in_bulk([*entries, *ended])
+    if changes.is_first:
+        known = {uuid5(calendar.id, key) for key in changes.known}
+        stored |= {one.id: one for one in made.filter(deleted_at=None) if one.id not in known}
+        ended |= stored.keys() - known
+    for schedule_id in sorted(ended & stored.keys()):
+        if stored[schedule_id].deleted_at is None:
+            editing.delete(schedule_id, now)
+    room, left_out = editing.room(calendar.user), []
+    for schedule_id, entry in entries.items():
+        if (schedule := stored.get(schedule_id)) is not None:
+            _follow(schedule, entry, now)
+        elif room > 0:
+            editing.create(calendar.user, _new(calendar, entry), now, schedule_id, made_by=calendar)
+            room -= 1
+        else:
+            left_out.append(entry.key)
+    if left_out:
+        _note_left_out(ask, calendar, left_out, now)
+
+
+def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
+    """Change the reminder with its event. One that its person deleted stays deleted; channels and urgency stay too."""
+    if schedule.deleted_at is not None:
+        deletion = schedule.events.filter(what=ScheduleEvent.What.DELETED).latest("id")
+        if deletion.by_id is not None:
+            return
+        schedule = editing.restore(schedule.id, now)
+    draft = replace(editing.draft_of(schedule), **_of(entry))
+    if draft != editing.draft_of(schedule):
+        editing.reschedule(schedule.id, draft, now, schedule.version)
+
+
+def _new(calendar: Schedule, entry: Entry) -> Draft:
+    """Sent as the calendar's own reminder is."""
+    plain = Draft(title="", body="", kind="", rule={}, time_zone="", channels=calendar.ordered_channels())
+    kept = ("urgent", "escalate_after", "stale_after", "category", "data")
+    how: dict[str, Any] = {name: getattr(calendar, name) for name in kept}
+    return replace(plain, **how, in_order=bool(calendar.channel_order), **_of(entry))
+
+
+def _of(entry: Entry) -> dict[str, Any]:
+    return {
+        "title": entry.title,
+        "body": entry.body,
+        "kind": entry.kind,
+        "rule": entry.rule,
+        "time_zone": entry.time_zone,
+    }
+
+
+def _note_left_out(ask: Ask, calendar: Schedule, left_out: Sequence[str], now: datetime) -> None:
+    """Forget what could not be made, so that the next look tries again, and tell its person once a day."""
+    memory = Memory.objects.get(origin_id=calendar.id, user_id=ask.user_id)
+    remembered: dict[str, Any] = dict(memory.state or {})
+    events = {key: value for key, value in remembered["events"].items() if key not in left_out}
+    memory.state = remembered | {"events": events}
+    memory.save(update_fields=["state"])
+    batch = uuid5(calendar.id, f"left out {now:%Y-%m-%d}")
+    said = words.calendar_left_out(calendar.title, len(left_out))
+    publish_after_commit(owner_notices.record([Notice(ask.user_id, batch, *said)], now))

@@ -1,0 +1,185 @@
+"""Keep a reminder for each event of a calendar: they begin, change and end with the events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from functools import partial
+from typing import Any, ClassVar
+
+from django import forms
+
+from jobs.fetch import Fetch, Later, Refused, problem
+from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reasons import Code as JobCode
+from schedules.job_kinds import calendar_file
+from schedules.job_kinds.calendar_events import Entry, Wishes, wanted
+from schedules.job_kinds.calendar_file import FileEvent
+from schedules.job_kinds.calendar_reminders import Changes, apply
+from work.reasons import FORMATS, Codes, Reason
+
+MOST = 500
+_LONGEST = 7 * 24 * 60
+_SERVICE = "The calendar"
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+# What is over is removed after so long: its message may wait for the end of quiet hours.
+_KEPT = timedelta(days=7)
+_NAMED = 20
+
+FORMATS["events"] = lambda count: "1 event" if count == 1 else f"{count} events"
+
+
+class Code(Codes):
+    LOOKED = (
+        "calendar-looked",
+        "looked at the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended",
+    )
+    LEFT_OUT = "calendar-left-out", "Reminders are kept for the first {most} alone; {count} more are left out."
+    UNFIT = "calendar-unfit", "{count} cannot be followed, such as “{title}”: {why}"
+    MANY_GONE = (
+        "calendar-many-gone",
+        "looked at the calendar: {gone} of {known:events} are gone; they end if the next look finds the same",
+    )
+    CUT = "calendar-cut", "The calendar's address did not answer with a whole calendar."
+
+
+class CalendarForm(forms.Form):
+    minutes = forms.IntegerField(
+        label="Minutes before an event",
+        initial=10,
+        min_value=0,
+        max_value=_LONGEST,
+        error_messages=dict.fromkeys(
+            ("required", "invalid", "min_value", "max_value"), f"Enter minutes from 0 to {_LONGEST:,}, such as 10."
+        ),
+    )
+    alarms = forms.BooleanField(label="Use an event's own alarm, if it has one", required=False, initial=True)
+    all_day_at = forms.TimeField(
+        label="Events of a whole day",
+        initial="09:00",
+        widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
+        help_text="At which time of that day you are reminded of them.",
+        error_messages=dict.fromkeys(("required", "invalid"), "Enter a time, such as 09:00."),
+    )
+    tell = forms.BooleanField(label="Tell me which events are new, changed or gone", required=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the last look left: for each key its digest and when it is over (None: it repeats), and what seemed gone."""
+
+    events: Mapping[str, list[Any]]
+    gone: str = ""
+
+    @classmethod
+    def read(cls, memory: Any) -> _Known:
+        return cls({}) if memory is None else cls(memory["events"], memory.get("gone", ""))
+
+
+class CalendarSync(JobKind):
+    name = "calendar_sync"
+    label = "Calendar"
+    about = "Reads a calendar, and keeps a reminder for each of its events."
+    position = 50
+    connection = "calendar"
+    conditional = True
+    form = CalendarForm
+    placeholders: ClassVar = {"new": "3", "changed": "1", "ended": "0", "events": "New: Dentist"}
+    title = "Your calendar: {new} new, {changed} changed, {ended} ended"
+    body = "{events}"
+
+    def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        return {**cleaned, "all_day_at": f"{cleaned['all_day_at']:%H:%M}"}
+
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        return "the events of a calendar"
+
+    def question(self, ask: Ask) -> Any:
+        return ""  # whatever is wanted of them, the events are the same
+
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        if _wishes(ask.payload) is None:
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="its minutes or its time are missing"))
+        url = ask.source.secrets.get("url") if ask.source else None
+        if not url:
+            return Refused(Reason(JobCode.NO_CONNECTION))
+        response = fetch.get(url, service=_SERVICE)
+        if wrong := problem(response, _SERVICE):
+            return wrong
+        text = response.body.decode("utf-8-sig", "replace")
+        if not calendar_file.is_whole(text):
+            return Later(Reason(Code.CUT))
+        return Found([event.as_json() for event in calendar_file.read(text)])
+
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        wishes = _wishes(ask.payload)
+        assert wishes is not None  # noqa: S101 - the look has refused it
+        found = wanted([FileEvent.from_json(event) for event in value], wishes, ask.zone, ask.now)
+        entries = found.entries[:MOST]
+        keys = {entry.key for entry in entries}
+        known = _Known.read(ask.memory)
+        kept: dict[str, list[str | None]] = {}
+        gone, old, passed = [], [], set()
+        for key, (digest, over_at) in known.events.items():
+            over = ask.now if over_at is None else datetime.fromisoformat(over_at)
+            if over_at is not None and over <= ask.now:
+                passed.add(key)
+            if key in keys:
+                continue
+            if key not in found.over and key not in passed:
+                gone.append(key)
+            elif over < ask.now - _KEPT:
+                old.append(key)
+            else:
+                kept[key] = [digest, min(over, ask.now).isoformat()]
+        alive = len(known.events) - len(kept) - len(old)
+        lost = " ".join(sorted(gone))
+        if len(gone) * 2 > alive and known.gone != lost:
+            return Nothing(
+                Reason(Code.MANY_GONE, gone=len(gone), known=alive), {"events": dict(known.events), "gone": lost}
+            )
+        new = [entry for entry in entries if entry.key not in known.events]
+        differ = [
+            entry for entry in entries if entry.key in known.events and known.events[entry.key][0] != entry.digest
+        ]
+        # Of an event that repeats, and of whose dates each one has its turn, the next is no news.
+        changed = [entry for entry in differ if entry.key not in passed]
+        memory = {"events": kept | {entry.key: [entry.digest, _over_at(entry)] for entry in entries}}
+        changes = Changes(new, differ, [*gone, *old], keys | kept.keys(), ask.memory is None)
+        reason = Reason(Code.LOOKED, count=len(entries), new=len(new), changed=len(changed), ended=len(gone))
+        if len(found.entries) > MOST:
+            reason = reason.then(Reason(Code.LEFT_OUT, most=MOST, count=len(found.entries) - MOST))
+        elif found.unfit:
+            title, why = found.unfit[0]
+            reason = reason.then(Reason(Code.UNFIT, count=len(found.unfit), title=title[:60], why=why[:200]))
+        effect = partial(apply, ask, changes) if changes else None
+        if not ask.payload.get("tell") or not (new or changed or gone):
+            return Nothing(reason, memory, effect)
+        words = {
+            "new": str(len(new)),
+            "changed": str(len(changed)),
+            "ended": str(len(gone)),
+            "events": _named("New", new) + _named("Changed", changed),
+        }
+        return Say(reason, words, memory, effect=effect)
+
+
+def _wishes(payload: Mapping[str, Any]) -> Wishes | None:
+    """None for a payload that no form made."""
+    minutes, at = payload.get("minutes"), payload.get("all_day_at")
+    if type(minutes) is not int or not 0 <= minutes <= _LONGEST or not isinstance(at, str) or not _TIME.fullmatch(at):
+        return None
+    return Wishes(
+        before=timedelta(minutes=minutes), uses_alarms=bool(payload.get("alarms")), all_day_at=time.fromisoformat(at)
+    )
+
+
+def _over_at(entry: Entry) -> str | None:
+    return None if entry.repeats else entry.next_slot.isoformat()
+
+
+def _named(head: str, entries: Sequence[Entry]) -> str:
+    lines = [f"{head}: {entry.title}\n" for entry in entries[:_NAMED]]
+    return "".join(lines) + ("…\n" if len(entries) > _NAMED else "")

@@ -1,0 +1,106 @@
+"""Carillon's own series for new people: it says what is left to do, and ends when all is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils import timezone
+
+from common.postgres import persist, query
+from jobs import recording, series
+from jobs.fetch import Fetch, Later, Refused
+from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reasons import Code as JobCode
+from jobs.recording import NewJob, SendAs
+from jobs.series import Step
+from notifications.models import Notification
+from people.models import User, display_name
+from work.reasons import Codes, Reason
+from work.wakes import publish_after_commit
+
+# Names the batches of the series (RFC 9562, section 5.5).
+_SERIES = UUID("0d8e3c41-6a57-4f0e-9b1e-2c7f5a94d310")
+_STEPS = 2
+_DONE = """
+SELECT EXISTS (SELECT FROM notifications_channel
+                WHERE user_id = %(user)s AND provider <> 'inbox' AND verified_at IS NOT NULL AND removed_at IS NULL)
+           AS channel,
+       EXISTS (SELECT FROM schedules_schedule WHERE user_id = %(user)s) AS reminder
+"""
+
+
+class Code(Codes):
+    ALL_DONE = "onboarding-done", "a channel is verified and a reminder is made"
+
+
+class Onboarding(JobKind):
+    name = "onboarding"
+    label = "First steps"
+    about = "Carillon's own messages to new people, until they have a channel and a reminder."
+    offered = False
+    title = "First steps"
+
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        return "what a new person has done"
+
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        """Reads the database instead of a source."""
+        if not series.is_step(ask.payload, _STEPS):
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="there is no such step"))
+        [done] = persist(partial(query, _DONE, {"user": ask.user_id}))
+        return Found({"channel": done.channel, "reminder": done.reminder})
+
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        steps = [
+            Step(
+                timedelta(days=1),
+                "Verify a channel",
+                "So far your reminders reach you on these pages alone. Add your email or a chat, and verify it: {page}",
+                value["channel"],
+                {"page": _page("notifications:channels")},
+            ),
+            Step(
+                timedelta(days=3),
+                "Make your first reminder",
+                "Say what, and when, and Carillon reminds you: {page}",
+                value["reminder"],
+                {"page": _page("schedules:new")},
+            ),
+        ]
+        all_done = all(step.is_done for step in steps)
+        return series.decide(ask, steps, Reason(Code.ALL_DONE) if all_done else None)
+
+
+def begin(user: User, **_: Any) -> None:
+    """Begin the series for a new person, in the transaction of their sign-up, unless ONBOARDING is off."""
+    if not settings.ONBOARDING:
+        return
+    send_as = SendAs(
+        title=Onboarding.title,
+        body="",
+        channels=None,
+        name=display_name(user.name, user.email),
+        time_zone=user.zone.key,
+        origin=str(Notification.Origin.NOTICE),
+    )
+    now = timezone.now()
+    job = NewJob(
+        user_id=user.pk,
+        kind=Onboarding.name,
+        payload={},
+        connection_id=None,
+        batch_id=uuid5(_SERIES, str(user.pk)),
+        slot=now,
+        send_as=send_as,
+    )
+    publish_after_commit(recording.record([job]))
+
+
+def _page(name: str) -> str:
+    return f"{settings.BASE_URL}{reverse(name)}"

@@ -1,0 +1,165 @@
+"""A report of what was sent, what failed and what comes: a person's own, or for staff one over everybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+from django import forms
+
+from common import civil_time, durations
+from jobs.fetch import Fetch, Later, Refused
+from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reasons import Code as JobCode
+from notifications import providers
+from schedules.job_kinds import report_queries as queries
+from work.reasons import FORMATS, Codes, Reason, sentence
+
+PERIODS = {"day": 1, "week": 7, "month": 30}
+ME, EVERYBODY = "me", "everybody"
+_HEADS = {"sent": "Sent", "failed": "Failed", "coming": "In the next 7 days"}
+
+FORMATS["days"] = lambda days: "the last day" if days == 1 else f"the last {days} days"
+FORMATS["counted"] = lambda count: f"{queries.MOST_COUNTED:,}+" if count > queries.MOST_COUNTED else f"{count:,}"
+
+
+class Code(Codes):
+    LOOKED = "report-looked", "looked at {days:days}: {sent:counted} sent, {failed:counted} failed"
+    LOOKED_AT_ALL = (
+        "report-looked-at-all",
+        "looked at {days:days} of everybody: {sent:number} sent, {failed:number} failed, {dead:counted} dead letters",
+    )
+    NOT_STAFF = "report-for-staff", "A report over everybody is for staff only. Choose “my own reminders”."
+
+
+class ReportForm(forms.Form):
+    period = forms.ChoiceField(
+        choices=[("day", "The last day"), ("week", "The last 7 days"), ("month", "The last 30 days")],
+        initial="week",
+        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose “day”, “week” or “month”."),
+    )
+    of = forms.ChoiceField(
+        label="About",
+        choices=[(ME, "My own reminders"), (EVERYBODY, "Everybody (staff only)")],
+        initial=ME,
+        required=False,
+        error_messages={"invalid_choice": "Choose “me” or “everybody”."},
+    )
+    without = forms.MultipleChoiceField(
+        label="Leave out",
+        choices=list(_HEADS.items()),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages=dict.fromkeys(
+            ("invalid_choice", "invalid_list"), "Leave out some of “sent”, “failed” and “coming”."
+        ),
+    )
+    only_failed = forms.BooleanField(label="Only if something failed", required=False)
+
+
+class Report(JobKind):
+    name = "report"
+    label = "Report"
+    about = "Sums up what was sent, what failed and why, and what comes next."
+    position = 40
+    form = ReportForm
+    placeholders: ClassVar = {
+        "report": "Sent: 12 …",
+        "sent": "12",
+        "failed": "1",
+        "coming": "5",
+        "period": "week",
+    }
+    title = "Your {period}: {sent} sent, {failed} failed"
+    body = "{report}"
+
+    def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        return {**cleaned, "of": cleaned["of"] or ME}
+
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        whose = "everybody's" if payload.get("of") == EVERYBODY else "your"
+        period = payload.get("period")
+        return f"{whose} last {period if isinstance(period, str) and period in PERIODS else 'days'}"
+
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        """Reads the database instead of a source."""
+        period, of = ask.payload.get("period"), ask.payload.get("of", ME)
+        if not isinstance(period, str) or period not in PERIODS or of not in (ME, EVERYBODY):
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="its period is unknown"))
+        end = ask.slot
+        start = civil_time.first_instant(ask.zone, civil_time.local(ask.zone, end) - timedelta(days=PERIODS[period]))
+        if of == ME:
+            return Found(_as_json(queries.of_person(ask.user_id, start, end)))
+        if not queries.is_staff(ask.user_id):
+            return Refused(Reason(Code.NOT_STAFF))
+        return Found(_as_json(queries.of_everybody(start, end)))
+
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        period = ask.payload["period"]
+        if "providers" in value:
+            sent, failed = (sum(row[at] for row in value["providers"]) for at in (1, 2))
+            seen = Reason(Code.LOOKED_AT_ALL, days=PERIODS[period], sent=sent, failed=failed, dead=value["dead"])
+            text, coming = _text_of_everybody(value, ask.zone), 0
+        else:
+            sent, failed, coming = (value[part]["count"] for part in _HEADS)
+            seen = Reason(Code.LOOKED, days=PERIODS[period], sent=sent, failed=failed)
+            text = _text_of_person(value, ask.payload.get("without") or [], ask.zone)
+        if ask.payload.get("only_failed") and not failed:
+            return Nothing(seen)
+        counted = FORMATS["counted"]
+        return Say(
+            seen,
+            {
+                "report": text,
+                "sent": counted(sent),
+                "failed": counted(failed),
+                "coming": counted(coming),
+                "period": period,
+            },
+        )
+
+
+def _as_json(found: dict[str, Any]) -> Any:
+    return json.loads(json.dumps(found, default=str))
+
+
+def _text_of_person(value: Mapping[str, Any], without: list[str], zone: ZoneInfo) -> str:
+    parts = []
+    for part, head in _HEADS.items():
+        if part in without:
+            continue
+        count, lines = value[part]["count"], value[part]["lines"]
+        said = [f"{head}: {FORMATS['counted'](count)}"]
+        for at, subject, *failure in lines:
+            said.append(f"- {_time(at, zone)} {subject}{_failure(*failure) if failure else ''}")
+        if count > len(lines):
+            said.append("- …")
+        parts.append("\n".join(said))
+    return "\n\n".join(parts)
+
+
+def _failure(channel: str, code: str, params: Any) -> str:
+    return f" ({channel}): {sentence(code, params)}"
+
+
+def _text_of_everybody(value: Mapping[str, Any], zone: ZoneInfo) -> str:
+    lines = [
+        f"- {providers.label(name)}: {sent:,} sent, {failed:,} failed" for name, sent, failed in value["providers"]
+    ]
+    said = ["By provider:", *lines] if lines else ["Nothing was sent."]
+    said.append(f"\nDead letters waiting: {FORMATS['counted'](value['dead'])}")
+    if value["busiest"]:
+        at, count = value["busiest"]
+        said.append(f"Busiest hour: {_time(at, zone)}, {count:,} messages")
+    if value["late"]:
+        median, most = (durations.said(timedelta(seconds=max(0.0, late))) for late in value["late"])
+        said.append(f"Lateness of firings: half within {median}, 99 % within {most}")
+    return "\n".join(said)
+
+
+def _time(written: str, zone: ZoneInfo) -> str:
+    at = datetime.fromisoformat(written).astimezone(zone)
+    return f"{at:%a} {at.day} {at:%b %H:%M}"

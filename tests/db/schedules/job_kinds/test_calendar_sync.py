@@ -1,0 +1,223 @@
+"""A calendar's events become, change and end reminders; a second look changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from demo.receivers import Received
+from demo.receivers.http import Answer, Reply
+from jobs.models import Job
+from notifications.models import Notification
+from schedules import editing
+from schedules.firing import fire
+from schedules.models import Schedule, ScheduleEvent
+from tests.make import look, make_channel, make_connection, make_job_schedule, make_user, signed_in
+from tests.network import served
+
+pytestmark = pytest.mark.django_db
+DENTIST = "DTSTART:20900105T090000Z\r\nSUMMARY:Dentist"
+WEEKLY = "DTSTART;TZID=Europe/Berlin:20900102T090000\r\nRRULE:FREQ=WEEKLY;BYDAY=MO\r\nSUMMARY:Standup"
+
+
+class Calendar:
+    """A calendar that is served here, and the reminder that reads it."""
+
+    def __init__(self) -> None:
+        self.events: dict[str, str] = {}
+        self.cut = False
+        self.user = make_user()
+        self.channels = [make_channel(self.user), make_channel(self.user, "email")]
+
+    def answer(self, request: Received) -> Answer:
+        events = "".join(f"BEGIN:VEVENT\r\nUID:{uid}\r\n{more}\r\nEND:VEVENT\r\n" for uid, more in self.events.items())
+        body = f"BEGIN:VCALENDAR\r\n{events}{'' if self.cut else 'END:VCALENDAR'}\r\n".encode()
+        tag = f'"{hashlib.sha256(body).hexdigest()}"'
+        if request.headers.get("If-None-Match") == tag:
+            return Reply(304)
+        return Reply(headers={"ETag": tag}, body=body)
+
+    def read_at(self, origin: str, **overrides: Any) -> None:
+        self.url = f"{origin}/basic.ics"
+        source = make_connection(self.user, "calendar", secrets={"url": self.url})
+        payload = {"minutes": 10, "alarms": True, "all_day_at": "09:00", "tell": False} | overrides.pop("payload", {})
+        self.schedule = make_job_schedule(
+            self.user,
+            "calendar_sync",
+            payload,
+            channels=self.channels,
+            connection=source,
+            **{"title": "{new} new"} | overrides,
+        )
+
+    def look(self) -> Job:
+        editing.run_now(self.schedule.id, fire.read_clock().now)
+        return look(Job.objects.filter(origin_id=self.schedule.id).latest("id"))
+
+    def reminders(self) -> list[str]:
+        own = Schedule.objects.filter(made_by=self.schedule, deleted_at=None)
+        return [f"{one.title} {one.next_fire_at:%m-%d %H:%M}" for one in own.order_by("next_fire_at")]
+
+
+@pytest.fixture
+def calendar(settings: Settings) -> Iterator[Calendar]:
+    settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    calendar = Calendar()
+    with served(calendar.answer) as receiver:
+        calendar.read_at(receiver.origin)
+        yield calendar
+
+
+def test_reminders_begin_change_and_end_with_their_events(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST, "2": WEEKLY, "3": WEEKLY}
+    job = calendar.look()
+    assert (job.reason_code, job.reason_params["new"]) == ("calendar-looked", 3)
+    assert calendar.reminders() == ["Standup 01-02 07:50", "Standup 01-02 07:50", "Dentist 01-05 08:50"]
+    calendar.events = {"1": DENTIST.replace("T09", "T11"), "2": WEEKLY}
+    job = calendar.look()
+    assert {name: job.reason_params[name] for name in ("new", "changed", "ended")} == {
+        "new": 0,
+        "changed": 1,
+        "ended": 1,
+    }
+    assert calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 10:50"]
+    assert not Notification.objects.exists()
+
+
+def test_a_second_look_changes_nothing_in_a_constant_number_of_statements(calendar: Calendar) -> None:
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            calendar.look()
+        return len(asked)
+
+    calendar.events = {"1": DENTIST}
+    calendar.look()
+    with_one = statements()
+    calendar.events = {str(number): DENTIST for number in range(20)}
+    calendar.look()
+    known = list(Schedule.objects.order_by("id").values_list("id", "version", "next_fire_at"))
+    assert statements() == with_one
+    assert list(Schedule.objects.order_by("id").values_list("id", "version", "next_fire_at")) == known
+
+
+def test_what_its_person_edited_stays(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST}
+    calendar.look()
+    [made] = Schedule.objects.filter(made_by=calendar.schedule)
+    assert made.ordered_channels() == calendar.channels
+    draft = editing.draft_of(made)
+    own = editing.Draft(**{name: getattr(draft, name) for name in draft.__slots__} | {
+        "urgent": True, "channels": calendar.channels[:1]})  # fmt: skip
+    editing.reschedule(made.id, own, fire.read_clock().now, made.version, calendar.user)
+    calendar.events = {"1": DENTIST.replace("Dentist", "Doctor")}
+    calendar.look()
+    made = Schedule.objects.get(id=made.id)
+    assert (made.title, made.urgent, made.ordered_channels()) == ("Doctor", True, calendar.channels[:1])
+
+
+def test_a_reminder_that_its_person_deleted_stays_deleted(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST, "2": WEEKLY}
+    calendar.look()
+    dentist = Schedule.objects.get(title="Dentist")
+    editing.delete(dentist.id, fire.read_clock().now, calendar.user)
+    calendar.events["1"] = DENTIST.replace("T09", "T11")
+    calendar.look()
+    assert calendar.reminders() == ["Standup 01-02 07:50"]
+
+
+def test_an_event_that_comes_back_has_its_reminder_again(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST, "2": WEEKLY}
+    calendar.look()
+    del calendar.events["1"]
+    calendar.look()
+    assert calendar.reminders() == ["Standup 01-02 07:50"]
+    calendar.events["1"] = DENTIST
+    calendar.look()
+    assert calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 08:50"]
+    assert Schedule.objects.filter(made_by=calendar.schedule).count() == 2
+
+
+def test_half_an_answer_ends_no_reminder(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST}
+    calendar.look()
+    calendar.events, calendar.cut = {}, True
+    assert calendar.look().reason_code == "calendar-cut"
+    calendar.cut = False
+    assert calendar.look().reason_code == "calendar-many-gone"
+    assert calendar.reminders() == ["Dentist 01-05 08:50"]
+    calendar.look()
+    assert calendar.reminders() == []
+
+
+def test_another_calendar_ends_the_reminders_of_the_first(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST, "2": WEEKLY}
+    calendar.look()
+    schedule = Schedule.objects.get(id=calendar.schedule.id)
+    other = make_connection(calendar.user, "calendar", secrets={"url": calendar.url})
+    draft = editing.draft_of(schedule)
+    changed = editing.Draft(**{name: getattr(draft, name) for name in draft.__slots__} | {"connection": other})
+    editing.reschedule(schedule.id, changed, fire.read_clock().now, schedule.version)
+    calendar.events = {"2": WEEKLY}
+    calendar.look()
+    assert calendar.reminders() == ["Standup 01-02 07:50"]
+
+
+def test_no_more_reminders_are_made_than_one_may_have_and_its_person_is_told(
+    calendar: Calendar, settings: Settings
+) -> None:
+    settings.MOST_SCHEDULES = 2
+    calendar.events = {"1": DENTIST, "2": WEEKLY}
+    calendar.look()
+    assert len(calendar.reminders()) == 1
+    assert "leaves out 1 event" in Notification.objects.get(origin="notice").subject
+    settings.MOST_SCHEDULES = 3
+    calendar.look()
+    assert len(calendar.reminders()) == 2
+
+
+def test_one_damaged_event_stops_no_other(calendar: Calendar) -> None:
+    calendar.events = {
+        "1": DENTIST,
+        "\x00\ud800?": "DTSTART:20900105T090000Z\r\nSUMMARY:\x00\x07{name}",
+        "3": "DTSTART:x",
+    }
+    calendar.events = {uid.encode("utf-8", "replace").decode(): more for uid, more in calendar.events.items()}
+    job = calendar.look()
+    assert (job.state, len(calendar.reminders())) == ("decided", 2)
+    assert "Dentist 01-05 08:50" in calendar.reminders()
+
+
+def test_it_tells_what_is_new_where_wanted(calendar: Calendar) -> None:
+    Schedule.objects.filter(id=calendar.schedule.id).update(
+        job_payload={"minutes": 10, "all_day_at": "09:00", "tell": True}, body="{events}"
+    )
+    calendar.events = {"1": DENTIST}
+    calendar.look()
+    calendar.look()
+    [said] = Notification.objects.filter(origin="schedule")
+    assert (said.subject, said.body.strip()) == ("1 new", "New: Dentist")
+
+
+def test_its_reminders_say_which_calendar_keeps_them(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST}
+    calendar.look()
+    [made] = Schedule.objects.filter(made_by=calendar.schedule)
+    assert ScheduleEvent.objects.get(schedule=made).by is None
+    page = signed_in(calendar.user).get(f"/reminders/{made.id}/").content.decode()
+    assert f'href="/reminders/{calendar.schedule.id}/"' in page
+
+
+def test_reminders_go_and_come_back_with_their_calendar(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST, "2": WEEKLY}
+    calendar.look()
+    editing.delete(calendar.schedule.id, fire.read_clock().now, calendar.user)
+    assert calendar.reminders() == []
+    editing.restore(calendar.schedule.id, fire.read_clock().now, calendar.user)
+    calendar.look()
+    assert calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 08:50"]

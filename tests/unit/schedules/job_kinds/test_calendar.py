@@ -1,0 +1,217 @@
+"""Which reminders follow from a calendar's file, at a moment."""
+
+from __future__ import annotations
+
+import time as clock
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from jobs.kinds.base import Ask, Nothing, Say
+from schedules.job_kinds import calendar_file
+from schedules.job_kinds.calendar_events import Wanted, Wishes, wanted
+from schedules.job_kinds.calendar_sync import MOST, CalendarSync
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+KIND = CalendarSync()
+
+
+def file(*events: str) -> str:
+    body = "".join(
+        f"BEGIN:VEVENT\r\n{event.strip().replace(chr(10), chr(13) + chr(10))}\r\nEND:VEVENT\r\n" for event in events
+    )
+    return f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{body}END:VCALENDAR\r\n"
+
+
+def event(uid: str = "1", start: str = "DTSTART:20260105T090000Z", *more: str) -> str:
+    return "\n".join([f"UID:{uid}", start, "SUMMARY:Dentist", *more])
+
+
+def found(*events: str, now: datetime = NOW, minutes: int = 10, alarms: bool = True) -> Wanted:
+    wishes = Wishes(before=timedelta(minutes=minutes), uses_alarms=alarms, all_day_at=time(9))
+    return wanted(calendar_file.read(file(*events)), wishes, BERLIN, now)
+
+
+def slots(*events: str, **overrides: Any) -> list[str]:
+    return [f"{entry.next_slot:%Y-%m-%d %H:%M}" for entry in found(*events, **overrides).entries]
+
+
+@pytest.mark.parametrize(
+    ("start", "slot"),
+    [
+        ("DTSTART:20260105T090000Z", "2026-01-05 08:50"),
+        ("DTSTART;TZID=Europe/Berlin:20260105T090000", "2026-01-05 07:50"),
+        ("DTSTART;TZID=America/New_York:20260105T090000", "2026-01-05 13:50"),
+        ('DTSTART;TZID="W. Europe Standard Time":20260105T090000', "2026-01-05 07:50"),
+        ("DTSTART;TZID=/freeassociation.sourceforge.net/Europe/Berlin:20260105T090000", "2026-01-05 07:50"),
+        ("DTSTART:20260105T090000", "2026-01-05 07:50"),
+        ("DTSTART;VALUE=DATE:20260105", "2026-01-05 08:00"),
+        # The clock skips 02:30: the event begins right after the gap.
+        ("DTSTART;TZID=Europe/Berlin:20260329T023000", "2026-03-29 00:50"),
+    ],
+)
+def test_an_event_has_its_reminder_before_it_in_whatever_zone(start: str, slot: str) -> None:
+    assert slots(event("1", start)) == [slot]
+
+
+def test_an_unknown_zone_is_said_and_not_guessed() -> None:
+    result = found(event("1", "DTSTART;TZID=Mars/Base:20260105T090000"))
+    assert (result.entries, result.unfit) == ([], [("Dentist", "Its time zone is not known.")])
+
+
+@pytest.mark.parametrize(
+    ("trigger", "slot"),
+    [
+        ("TRIGGER:-PT1H", "2026-01-05 08:00"),
+        ("TRIGGER;RELATED=START:-P1DT2H", "2026-01-04 07:00"),
+        ("TRIGGER:PT0S", "2026-01-05 09:00"),
+        ("TRIGGER;RELATED=END:-PT5M", "2026-01-05 08:50"),
+        ("TRIGGER;VALUE=DATE-TIME:20260101T000000Z", "2026-01-05 08:50"),
+    ],
+)
+def test_an_events_own_alarm_counts_where_wanted(trigger: str, slot: str) -> None:
+    alarm = f"BEGIN:VALARM\n{trigger}\nEND:VALARM"
+    dentist = event("1", "DTSTART:20260105T090000Z", alarm)
+    assert slots(dentist) == [slot]
+    assert slots(dentist, alarms=False) == ["2026-01-05 08:50"]
+
+
+def test_what_repeats_is_carried_by_a_rule_before_it() -> None:
+    weekly = event(
+        "1",
+        "DTSTART;TZID=Europe/Berlin:20260105T090000",
+        "RRULE:FREQ=WEEKLY;UNTIL=20260119T080000Z;BYDAY=MO",
+        "EXDATE;TZID=Europe/Berlin:20260112T090000",
+    )
+    [entry] = found(weekly).entries
+    assert entry.rule["rule"].splitlines() == [
+        "DTSTART:20260105T085000",
+        "RRULE:FREQ=WEEKLY;UNTIL=20260119T075000Z;BYDAY=MO",
+        "EXDATE:20260112T085000",
+    ]
+    assert slots(weekly, now=datetime(2026, 1, 6, tzinfo=UTC)) == ["2026-01-19 07:50"]
+    assert slots(weekly, now=datetime(2026, 1, 20, tzinfo=UTC)) == []
+
+
+def test_a_moved_date_of_what_repeats_has_a_reminder_of_its_own() -> None:
+    weekly = event("1", "DTSTART:20260105T090000Z", "RRULE:FREQ=WEEKLY;COUNT=2")
+    moved = event("1", "DTSTART:20260113T100000Z", "RECURRENCE-ID:20260112T090000Z")
+    assert slots(weekly, moved) == ["2026-01-05 08:50", "2026-01-13 09:50"]
+    assert slots(weekly, moved, now=datetime(2026, 1, 6, tzinfo=UTC)) == ["2026-01-13 09:50"]
+
+
+def test_a_reminder_on_the_day_before_follows_the_rule_from_date_to_date() -> None:
+    monday = event("1", "DTSTART;TZID=Europe/Berlin:20260105T000500", "RRULE:FREQ=WEEKLY;BYDAY=MO")
+    [entry] = found(monday).entries
+    assert (entry.kind, entry.repeats) == ("once", False)
+    assert slots(monday) == ["2026-01-04 22:55"]
+    assert slots(monday, now=datetime(2026, 1, 4, 22, 55, tzinfo=UTC)) == ["2026-01-11 22:55"]
+
+
+def test_one_bad_event_stops_no_other_and_is_named() -> None:
+    result = found(
+        event("1", "DTSTART:nonsense"),
+        event("2", "DTSTART:20260105T090000Z", "RRULE:FREQ=SECONDLY"),
+        event("3", "DTSTART:20260230T090000Z"),
+        event("4"),
+    )
+    assert len(result.entries) == 1
+    assert len(result.unfit) == 3
+
+
+def test_cancelled_and_past_events_have_none() -> None:
+    assert slots(event("1", "DTSTART:20260105T090000Z", "STATUS:CANCELLED")) == []
+    assert slots(event("1", "DTSTART:20250105T090000Z")) == []
+
+
+def test_words_are_data() -> None:
+    [entry] = found("UID:1\nDTSTART:20260105T090000Z\nSUMMARY:{name}\\, see\n  you\nLOCATION:Room 5").entries
+    assert (entry.title, entry.body) == ("{ name }, see you", "At 09:00, Room 5")
+
+
+@pytest.mark.parametrize("text", ["", "<html>", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1", "END:VCALENDAR"])
+def test_half_an_answer_is_no_calendar(text: str) -> None:
+    assert not calendar_file.is_whole(text)
+    assert calendar_file.is_whole(file())
+
+
+def test_hostile_rules_share_a_budget_and_stop_no_plain_event() -> None:
+    costly = [
+        event(str(number), "DTSTART:20260105T090000Z", "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30")
+        for number in range(2_000)
+    ]
+    began = clock.process_time()
+    assert len(found(*costly, event("good", "DTSTART:20260105T090000Z")).entries) == 1
+    assert clock.process_time() - began < 10
+
+
+# What a look makes of it, from what the last one left.
+
+
+def ask(memory: Any = None, now: datetime = NOW, **payload: Any) -> Ask:
+    asked = {"minutes": 10, "all_day_at": "09:00"} | payload
+    return Ask(user_id=1, origin_id=UUID(int=1), zone=BERLIN, slot=now, now=now, payload=asked, memory=memory)
+
+
+def decided(count: int | list[int], memory: Any = None, now: datetime = NOW, **payload: Any) -> Say | Nothing:
+    uids = range(count) if isinstance(count, int) else count
+    text = file(*(event(str(uid), f"DTSTART:202602{uid % 28 + 1:02}T090000Z") for uid in uids))
+    value = [one.as_json() for one in calendar_file.read(text)]
+    return KIND.decide(ask(memory, now, **payload), value)
+
+
+def counted(decision: Say | Nothing) -> tuple[int, ...]:
+    return tuple(decision.reason.params[name] for name in ("count", "new", "changed", "ended"))
+
+
+def test_a_second_look_changes_nothing() -> None:
+    first = decided(10)
+    second = decided(10, first.memory)
+    assert (counted(first), counted(second)) == ((10, 10, 0, 0), (10, 0, 0, 0))
+    assert (second.memory, second.effect) == (first.memory, None)
+
+
+def test_most_of_the_events_gone_end_only_after_a_second_look() -> None:
+    first = decided(10)
+    second = decided(4, first.memory)
+    assert (second.reason.code, second.effect) == ("calendar-many-gone", None)
+    assert counted(decided(10, second.memory)) == (10, 0, 0, 0)
+    other = decided(3, second.memory)
+    assert other.reason.code == "calendar-many-gone"
+    third = decided(3, other.memory)
+    assert (counted(third), third.effect is not None) == ((3, 0, 0, 7), True)
+
+
+def test_an_empty_calendar_ends_nothing_at_first() -> None:
+    assert decided(0, decided(10).memory).effect is None
+
+
+def test_few_events_gone_end_at_once() -> None:
+    assert counted(decided(8, decided(10).memory)) == (8, 0, 0, 2)
+
+
+def test_what_is_over_is_not_gone_and_its_reminder_is_removed_a_week_later() -> None:
+    first = decided(2)
+    later = decided([], first.memory, datetime(2026, 2, 3, tzinfo=UTC))
+    assert counted(later) == (0, 0, 0, 0)
+    assert later.effect is None
+    last = decided([], later.memory, datetime(2026, 2, 20, tzinfo=UTC))
+    assert (counted(last), last.memory["events"], last.effect is not None) == ((0, 0, 0, 0), {}, True)
+
+
+def test_reminders_are_for_the_first_500_events_and_it_says_so() -> None:
+    decision = decided(MOST + 3)
+    assert counted(decision)[0] == MOST
+    assert "3 more are left out" in str(decision.reason)
+
+
+def test_it_tells_what_is_new_only_where_wanted() -> None:
+    assert isinstance(decided(3), Nothing)
+    said = decided(3, tell=True)
+    assert isinstance(said, Say)
+    assert (said.words["new"], said.words["events"]) == ("3", "New: Dentist\n" * 3)
+    assert isinstance(decided(3, said.memory, tell=True), Nothing)
