@@ -1,19 +1,26 @@
-"""The peer of `bench.deliver`: a Celery task that makes the same POST over the same connections, without records."""
+"""The peers of `bench.deliver` and `bench.look`: Celery tasks that make the same request, without records."""
 
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from celery import shared_task
 
+from bench.receiver import ACCOUNTS
+from demo.receivers import github
+from jobs.fetch import Fetch
+from jobs.kinds.base import Ask, Found, Source
+from jobs.kinds.github_streak import GitHubStreak
 from notifications.message import Delivered, Destination, Message
 from notifications.providers.webhook import Webhook
 from work import load
 
 SECRET = "whsec_" + "c2VjcmV0" * 4  # signs for a receiver that checks nothing
-NAME = "bench.bare"
-_webhook = Webhook()
+NAME, LOOK = "bench.bare", "bench.look"
+_webhook, _streak = Webhook(), GitHubStreak()
 
 
 @shared_task(name=NAME, ignore_result=True)
@@ -25,3 +32,15 @@ def post(key: str) -> None:
         answer = _webhook.send(message, destination)
     if not isinstance(answer, Delivered):
         raise RuntimeError(str(answer))
+
+
+@shared_task(name=LOOK, ignore_result=True)
+def look(key: str) -> None:
+    login, now = ACCOUNTS[UUID(key).int % 2], datetime.now(UTC)
+    source = Source(id=UUID(key), label="", address={"login": login}, secrets={"token": github.token(login)})
+    ask = Ask(user_id=0, origin_id=None, zone=ZoneInfo("UTC"), slot=now, now=now, payload={}, source=source)
+    with load.calling():
+        found = _streak.look(ask, Fetch(_streak.deadline))
+    if not isinstance(found, Found):
+        raise RuntimeError(str(found))
+    _streak.decide(ask, found.value)

@@ -21,17 +21,18 @@ from config.processes import Child
 
 
 class Sink:
-    """The receiver, `latency` seconds slow."""
+    """The receiver, `latency` seconds slow; as "github", it answers as GitHub does."""
 
-    def __init__(self, latency: float) -> None:
+    def __init__(self, latency: float, service: str = "") -> None:
         self.latency = latency
         self._directory = tempfile.TemporaryDirectory()
         path = Path(self._directory.name) / "count"
-        command = [sys.executable, "-m", "bench.receiver", str(path), str(latency)]
+        command = [sys.executable, "-m", "bench.receiver", str(path), str(latency), service]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout  # we asked for a pipe
         self._port = int(self._process.stdout.readline())
-        self.url = f"http://127.0.0.1:{self._port}/hook"
+        self.origin = f"http://127.0.0.1:{self._port}"
+        self.url = f"{self.origin}/hook"
         self._count = mmap.mmap(os.open(path, os.O_RDWR), 8)
 
     def urls(self, hosts: int) -> list[str]:
@@ -75,11 +76,48 @@ def stock_worker(concurrency: int, sink: Sink, **settings_too: str) -> Iterator[
 def _running(
     app: str, options: list[str], concurrency: int, processes: int, sink: Sink, settings_too: dict[str, str]
 ) -> Iterator[list[Child]]:
+    environment = _environment(sink) | settings_too
+    celery = [sys.executable, "-m", "celery", "-A", app, "worker", *options, "--concurrency", str(concurrency)]
+    celery += ["--loglevel", "ERROR", "--without-mingle", "--without-gossip"]
+    children = [
+        Child(f"worker{n}", [*celery, "-n", f"{app}{n}@%h"], ready_sign="exchange=", environment=environment)
+        for n in range(processes)
+    ]
+    with _started(children):
+        yield children
+
+
+@contextmanager
+def _started(children: list[Child]) -> Iterator[None]:
+    for child in children:
+        child.start()
+    deadline = time.monotonic() + 60
+    while not all(child.is_ready() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    try:
+        yield
+    finally:
+        for child in children:
+            child.stop(5.0)
+
+
+@contextmanager
+def beat(sink: Sink) -> Iterator[None]:
+    """Beat; ready at the start."""
+    command = [sys.executable, "-m", "celery", "-A", "config", "beat", "--loglevel", "INFO"]
+    child = Child(
+        "beat", command, ready_sign="beat: Starting...", environment=_environment(sink), on_line=lambda *_: None
+    )
+    with _started([child]):
+        yield
+
+
+def _environment(sink: Sink) -> dict[str, str]:
     from django.conf import settings
     from django.db import connection
 
     database = connection.settings_dict
-    environment = {
+    return {
         "DATABASE_URL": f"postgresql://{database['USER']}@/{database['NAME']}?host={database['HOST']}",
         "REDIS_URL": settings.REDIS_URL,
         "SECRET_KEY": settings.SECRET_KEY,
@@ -93,24 +131,7 @@ def _running(
         "BENCH_BROKER": settings.CELERY_BROKER_URL,
         "BENCH_SINKS": sink.url,
         "LOG_LEVEL": "ERROR",
-        **settings_too,
     }
-    celery = [sys.executable, "-m", "celery", "-A", app, "worker", *options, "--concurrency", str(concurrency)]
-    celery += ["--loglevel", "ERROR", "--without-mingle", "--without-gossip"]
-    children = [
-        Child(f"worker{n}", [*celery, "-n", f"{app}{n}@%h"], ready_sign="exchange=", environment=environment)
-        for n in range(processes)
-    ]
-    for child in children:
-        child.start()
-    deadline = time.monotonic() + 60
-    while not all(child.is_ready() for child in children) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    try:
-        yield children
-    finally:
-        for child in children:
-            child.stop(5.0)
 
 
 def memory_of(children: list[Child]) -> int:

@@ -1,1 +1,1 @@
-"""`script/demo`: one reminder from sign-up to delivery, on local receivers, with every count checked."""
+"""`script/demo`: reminders from sign-up to delivery, on local receivers and sources, with every count checked."""

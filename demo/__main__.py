@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import requests
 
@@ -15,7 +15,9 @@ from config import embedded
 from config.embedded.locks import exclusive
 from config.embedded.var import var_dir
 from demo.installation import DemoFailed, Installation
+from demo.looks import Looks, accounts
 from demo.receivers import HTTPReceiver, Reply, SMTPReceiver
+from demo.receivers.github import GitHub
 from demo.report import say
 from demo.scenario import Scenario
 from demo.services import services
@@ -25,25 +27,29 @@ _LAST_LINES = 15
 
 def main() -> int:
     began = time.monotonic()
-    say("Carillon's demo: one reminder, from sign-up to delivery, with a real database, broker, worker and beat,")
+    say("Carillon's demo: reminders from sign-up to delivery, with a real database, broker, worker and beat,")
     say("and with real receivers. Nothing leaves this machine.\n")
-    with SMTPReceiver() as mail, HTTPReceiver() as pager, HTTPReceiver(Reply(404)) as moved, services() as others:
+    with ExitStack() as opened:
+        enter = opened.enter_context
+        mail, pager, moved = enter(SMTPReceiver()), enter(HTTPReceiver()), enter(HTTPReceiver(Reply(404)))
+        others, shop, source = enter(services()), enter(HTTPReceiver()), enter(HTTPReceiver(GitHub(accounts()).answer))
         leading = {name: url for service in others for name, url in service.settings.items()}
-        site = Installation("demo", EMAIL_URL=mail.url, **leading)
+        site = Installation("demo", EMAIL_URL=mail.url, GITHUB_URL=source.origin, **leading)
         with _reporting_failure(site), site:
             site.start(site.web, site.worker, site.beat)
             say(f"Everything is ready after {time.monotonic() - began:.1f} s")
             say(f"  web, worker and beat  {site.url}, on an empty database")
             say(f"  mail server           {mail.url}")
             say(f"  webhook receivers     {pager.url} and {moved.url}, which answers 404")
-            say(f"  other services        {', '.join(service.label for service in others)}, on local servers")
-            counts = Scenario(site, mail, pager, moved, others).run()
+            labels = ", ".join(service.label for service in others)
+            say(f"  other services        {labels}, GitHub and a shop, on local servers")
+            counts = Scenario(site, mail, pager, moved, others).run() + Looks(site, shop).run()
             say("\nCounted")
             for count in counts:
                 say(f"  {'ok   ' if count.exact else 'WRONG'}  {count}")
             if wrong := [str(count) for count in counts if not count.exact]:
                 raise DemoFailed("; ".join(wrong))
-    say(f"\nEach channel got the reminder once. It took {time.monotonic() - began:.0f} s.")
+    say(f"\nEverything arrived once. It took {time.monotonic() - began:.0f} s.")
     return 0
 
 

@@ -27,6 +27,12 @@ class Browser:
         """Raises DemoFailed for anything but a page."""
         return _page(self._session.get(urljoin(self.address, path), timeout=_TIMEOUT))
 
+    def ask(self, page: Page, form: Form, path: str) -> Page:
+        """Send a form to another address, as a button of it does that shows more of the page."""
+        where = urljoin(page.address, path)
+        answer = self._session.post(where, data=form.values, headers={"Referer": page.address}, timeout=_TIMEOUT)
+        return _page(answer)
+
     def send(self, page: Page, form: Form) -> Page:
         """Send a form and follow to the page after it. Raises DemoFailed when the form comes back with errors."""
         where = urljoin(page.address, form.action)

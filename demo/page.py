@@ -35,7 +35,7 @@ class Page(HTMLParser):
         self.address = address
         self.forms: list[Form] = []
         self.links: list[tuple[str, str]] = []
-        self.errors: list[str] = []
+        self._classes: list[tuple[str, str]] = []
         self._words: list[str] = []
         self._open: list[tuple[str, dict[str, str], int]] = []
         self.source = html
@@ -44,6 +44,10 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         return _joined(self._words)
+
+    @property
+    def errors(self) -> list[str]:
+        return [text for classes, text in self._classes if "error" in classes]
 
     def form(self, having: str) -> Form:
         """The form that has a field of this name, or whose action ends so. Raises KeyError."""
@@ -58,6 +62,10 @@ class Page(HTMLParser):
             if words in text:
                 return address
         raise KeyError(f"no link “{words}” on {self.address}; there are: {', '.join(text for text, _ in self.links)}")
+
+    def texts(self, class_: str) -> list[str]:
+        """The texts of the elements of this class."""
+        return [text for classes, text in self._classes if class_ in classes.split()]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         its = {name: value or "" for name, value in attrs}
@@ -83,8 +91,8 @@ class Page(HTMLParser):
                 self.links.append((_joined(self._words[since:]), its["href"]))
             if name == "textarea" and self._within("form") and its.get("name"):
                 self.forms[-1].values[its["name"]] = ["".join(self._words[since:]).removeprefix("\n")]
-            if "error" in its.get("class", "") and (said := _joined(self._words[since:])):
-                self.errors.append(said)
+            if its.get("class") and (said := _joined(self._words[since:])):
+                self._classes.append((its["class"], said))
             if name == tag:
                 return
 

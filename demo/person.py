@@ -52,13 +52,29 @@ class Person:
         page = self._browser.open(self._browser.open("/channels/").link(f"Verify {label}"))
         self._browser.send(page, page.form("code").fill(code=wait_until(read_code, f"the code for “{label}”", 20)))
 
-    def remind(self, title: str, at: datetime) -> None:
-        """Make a reminder for one moment, an aware instant, on all channels."""
+    def remind(self, title: str, at: datetime, look: str = "", **fields: str) -> None:
+        """Make a reminder for one moment, an aware instant, on all channels.
+
+        `look` is the kind of job that it runs first, and `fields` its question.
+        """
         page = self._browser.open("/reminders/new/")
-        form = page.form("title")
+        if look:
+            page = self._browser.ask(page, page.form("title").fill(job_kind=look), "/reminders/job/")
+        form = page.form("title").fill(**fields)
         there = at.astimezone(ZoneInfo(self.time_zone)).replace(tzinfo=None)
         form.fill(title=title, kind="once", at=there.isoformat(), time_zone=self.time_zone)
         self._browser.send(page, form.fill(channels=form.offered["channels"]))
+
+    def run_now(self, title: str) -> None:
+        page = self._reminder(title)
+        self._browser.send(page, page.form("/run/"))
+
+    def explained(self, title: str) -> list[str]:
+        """What the page of a reminder says of each look, newest first."""
+        return self._reminder(title).texts("look")
+
+    def _reminder(self, title: str) -> Page:
+        return self._browser.open(self._browser.open("/reminders/").link(title))
 
     def inbox(self, title: str) -> int:
         """How many messages with this title are in the inbox."""

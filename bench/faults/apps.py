@@ -6,13 +6,16 @@ import os
 import random
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from django.apps import AppConfig
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs import kinds
 
 
 class FaultsConfig(AppConfig):
@@ -21,6 +24,7 @@ class FaultsConfig(AppConfig):
 
     def ready(self) -> None:
         """Applied once per process, before any task runs."""
+        kinds.PACKAGES.append("bench.faults.job_kinds")
         _shorten()
         if "misbehaving" in _wished():
             _misbehave()
@@ -155,8 +159,20 @@ def _mutate(mutation: str) -> None:
         case "no-lease-id":
             fence = " AND d.lease_token = asked.token AND d.lease_until > now()"
             pull._LEASES = _without(_without(pull._LEASES, "d.lease_token AS", "asked.token AS"), fence, "")
+        case "effect-apart":
+            settlement._settle = _settle_and_then_effect
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")
+
+
+def _settle_and_then_effect(kind: Any, row: Any, effect: Callable[[], object] | None) -> bool:
+    from work import settlement
+
+    settled = settlement.write(kind, [row]) == 1
+    if settled and effect:
+        with transaction.atomic():
+            effect()
+    return settled
 
 
 def _wake_before_commit() -> None:

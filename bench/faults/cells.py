@@ -1,4 +1,4 @@
-"""The sixteen cells: a fault and a load each."""
+"""The seventeen cells: a fault and a load each."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from django.db import connection
 from bench.faults.cluster import Cluster
 from bench.faults.event_faults import kill_pullers, kill_while_expanding
 from bench.faults.event_workload import DigestWorkload, TopicWorkload
+from bench.faults.job_workload import QUEUE, JobWorkload, kill_job_workers
 from bench.faults.scene import Scene, resume, wait_for
 from bench.faults.workload import WEBHOOK_DEADLINE, Workload
 from common.fault_points import Point
@@ -315,5 +316,12 @@ CELLS: dict[int, Cell] = {
         uncertain=True,
         seconds=10.0,
         workload=DigestWorkload,
+    ),
+    17: Cell(
+        "workers of jobs killed, every message four times, Redis and the source away",
+        kill_job_workers,
+        environment={"FAULTS_WITH": "fourfold", "JOB_QUEUES": f"faults_watch={QUEUE}"},
+        uncertain=True,
+        workload=JobWorkload,
     ),
 }

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -30,7 +30,7 @@ from config.processes import Child, web_command
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 # Without messages between workers, which take a second at each start.
 _QUICK = ["--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
-_WORKER = [*_CELERY, "worker", "-Q", "deliveries,events,jobs,bulk,maintenance", *_QUICK]
+_WORKER = [*_CELERY, "worker", *_QUICK]
 # Threads as many as by default.
 _POOLS = {"threads": ["--pool", "threads"], "prefork": ["--pool", "prefork", "--concurrency", "2"]}
 _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
@@ -41,31 +41,34 @@ class Cluster:
 
     def __init__(self, directory: Path, pool: str, web: bool = False, **environment: str) -> None:
         self.directory, self.pool = directory, pool
+        self._environment = environment
         self._ordered: set[tuple[str, Point]] = set()
         self.postgres, self.redis = Postgres(var_dir()), RedisEngine(var_dir())
-        self.workers = [
-            self._child(f"worker{n}", [*_WORKER, *_POOLS[pool], "-n", f"w{n}@%h"], environment) for n in (1, 2)
-        ]
-        self.beats = [self._child(f"beat{n}", _BEAT, environment) for n in (1, 2, 3)]
+        self.workers = [self._worker(f"worker{n}", "deliveries,events,jobs,bulk,maintenance") for n in (1, 2)]
+        self.beats = [self._child(f"beat{n}", _BEAT) for n in (1, 2, 3)]
         self.web_port = free_port()
-        self.web = self._child("web1", web_command("127.0.0.1", self.web_port), environment)
+        self.web = self._child("web1", web_command("127.0.0.1", self.web_port))
         self._wanted: set[Child] = {*self.workers, *self.beats[:2], *([self.web] if web else [])}
         self._children = [*self.beats, *self.workers, self.web]
         self._closing = threading.Event()
         self._supervisor = threading.Thread(target=self._supervise)
 
-    def _child(self, name: str, command: list[str], environment: dict[str, str]) -> Child:
+    def _worker(self, name: str, queues: str) -> Child:
+        return self._child(name, [*_WORKER, "-Q", queues, *_POOLS[self.pool], "-n", f"{name}@%h"])
+
+    def _child(self, name: str, command: list[str]) -> Child:
         fault_points = self.directory / f"points-{name[:-1]}"
         fault_points.mkdir(exist_ok=True)
 
         def on_line(line: str, name: str) -> None:
             self._log.write(f"{time.time():.2f} {name} {line}\n")
 
-        sign = ".> maintenance" if name.startswith("worker") else "beat: Starting..."
+        is_worker = "worker" in command
+        sign = "exchange=" if is_worker else "beat: Starting..."
         check = self._answers if name.startswith("web") else None
-        shared = "on" if check or (name.startswith("worker") and self.pool == "threads") else "off"
+        shared = "on" if check or (is_worker and self.pool == "threads") else "off"
         level = {"LOG_LEVEL": "WARNING", "DATABASE_POOL": shared, "CARILLON_FAULT_POINTS": str(fault_points)}
-        level |= environment
+        level |= self._environment
         return Child(name, command, ready_sign=sign, ready_check=check, environment=level, on_line=on_line)
 
     def _answers(self) -> bool:
@@ -117,9 +120,16 @@ class Cluster:
 
     def add(self, name: str, command: list[str]) -> None:
         """Run a further program."""
-        child = self._child(name, command, {})
+        self._add(self._child(name, command))
+
+    def add_worker(self, name: str, queue: str) -> Child:
+        """Run a further worker, of one queue."""
+        return self._add(self._worker(name, queue))
+
+    def _add(self, child: Child) -> Child:
         self._children.append(child)
         self.want(child)
+        return child
 
     def dismiss(self, child: Child) -> None:
         """Kill it and do not start it again."""
@@ -147,7 +157,7 @@ class Cluster:
         return []
 
     def order(self, whom: str, point: Point, order: str) -> None:
-        """The next one (`whom`: "worker", "beat", "web", "puller") at `point` obeys `order`, see `fault_points`."""
+        """The next one at `point` obeys `order`, see `fault_points`. `whom`: "worker", "watcher" (of jobs), "beat"…"""
         if point not in POINTS:
             raise ValueError(f"The code has no fault point called “{point}”.")
         self._ordered.add((whom, point))
@@ -181,10 +191,17 @@ class Cluster:
         orders = (self.directory / f"points-{whom}").glob(f"taken-{point}-*")
         return [int(path.name.rpartition("-")[2]) for path in orders]
 
-    @contextmanager
-    def slow_sink(self) -> Iterator[None]:
+    def slow_sink(self) -> AbstractContextManager[None]:
         """The sink waits before each answer."""
-        mark = self.directory / "arrivals.slow"
+        return self._marked("slow")
+
+    def source_away(self) -> AbstractContextManager[None]:
+        """The sink answers no look of a job."""
+        return self._marked("away")
+
+    @contextmanager
+    def _marked(self, name: str) -> Iterator[None]:
+        mark = self.directory / f"arrivals.{name}"
         mark.touch()
         try:
             yield

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count
 
+from bench.faults.job_workload import unfinished_jobs, wrong_jobs
 from bench.faults.models import Entry
 from bench.faults.tasks import REFUSED
 from bench.faults.workload import Asked
@@ -92,7 +93,7 @@ def unfinished(expected: int) -> int:
         cursor.execute(_OPEN)
         unsettled, recorded = cursor.fetchone()
     others = sum(model.objects.filter(settled_at=None).count() for model in (Entry, Event, Batch, Digest))
-    return int(unsettled + expected - recorded + others)
+    return int(unsettled + expected - recorded + others) + unfinished_jobs()
 
 
 def compare(asked: Iterable[Asked], events: Collection[Envelope], effects: int, arrivals: Path) -> Result:
@@ -122,6 +123,9 @@ def compare(asked: Iterable[Asked], events: Collection[Envelope], effects: int, 
     _judge_entries(sum_up)
     _judge_events(events, effects, sum_up)
     _judge_digests(sum_up)
+    wrong = list(wrong_jobs())
+    sum_up.incoherent += len(wrong)
+    sum_up.notes += wrong
     took = sorted(row.took for those in rows.values() for row in those if row.took is not None)
     sum_up.p99 = round(took[int(len(took) * 0.99)], 1) if took else 0.0
     return sum_up

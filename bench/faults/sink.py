@@ -3,7 +3,8 @@
 The first step of the path chooses how it behaves at the first arrival of each id; later ones are accepted. One line an
 arrival: when, the channel's path, the message's id, `ok`, `refused` (an answer that says no) or `silent` (acted upon,
 but no answer came), and the message's subject. Prints its port.
-While the file LOG.slow is there, each answer takes a while.
+While the file LOG.slow is there, each answer takes a while. A GET is the look of a job, which is answered with "ok",
+and not at all while the file LOG.away is there.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Sink(asyncio.Protocol):
     seen: set[tuple[str, str]] = set()
     log: Log
     slow: str
+    away: str
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -56,7 +58,14 @@ class Sink(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
-        if not self.buffer.startswith(b"POST"[: len(self.buffer)]):
+        if self.buffer.startswith(b"GET ") and self.buffer.endswith(b"\r\n\r\n"):  # of a job that looks
+            self.buffer = b""
+            if os.path.exists(self.away):
+                self.transport.abort()
+            else:
+                self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return
+        if not self.buffer.startswith((b"POST"[: len(self.buffer)], b"GET "[: len(self.buffer)])):
             self.transport.abort()  # TLS, which this receiver does not speak
             return
         while (end := self.buffer.find(b"\r\n\r\n")) >= 0:
@@ -113,7 +122,7 @@ _BEHAVIOURS: dict[str, tuple[str, Answer]] = {
 
 
 async def main(path: str) -> None:
-    Sink.log, Sink.slow = Log(path), f"{path}.slow"
+    Sink.log, Sink.slow, Sink.away = Log(path), f"{path}.slow", f"{path}.away"
     server = await asyncio.get_running_loop().create_server(Sink, "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)  # its starter reads it
     asyncio.get_running_loop().add_reader(sys.stdin, os._exit, 0)  # the starter's death closes it

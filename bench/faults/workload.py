@@ -6,7 +6,7 @@ import math
 import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -90,15 +90,7 @@ class Workload:
             if number % self.events_of == 0 and not title.startswith("stale"):
                 events.append(event_at(slot, title))
                 continue
-            schedules[title] = Schedule(
-                user=user,
-                title=title,
-                kind="once",
-                rule={"at": slot.astimezone(UTC).replace(tzinfo=None).isoformat()},
-                time_zone="UTC",
-                next_fire_at=slot,
-                stale_after=_STALE if title.startswith("stale") else None,
-            )
+            schedules[title] = once_at(user, title, slot, stale_after=_STALE if title.startswith("stale") else None)
         links = [
             Schedule.channels.through(schedule_id=schedule.id, channel_id=channels[path].id)
             for title, schedule in schedules.items()
@@ -130,6 +122,11 @@ def clear() -> None:
     """Remove all that the last cell left."""
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE people_user, notifications_delivery, schedules_schedule, faults_entry CASCADE")
+
+
+def once_at(user: User, title: str, slot: datetime, **fields: Any) -> Schedule:
+    rule = {"at": slot.astimezone(UTC).replace(tzinfo=None).isoformat()}
+    return Schedule(user=user, title=title, kind="once", rule=rule, time_zone="UTC", next_fire_at=slot, **fields)
 
 
 def _kind(title: str) -> str:

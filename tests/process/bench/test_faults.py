@@ -1,6 +1,6 @@
 """A small run of the fault matrix; `script/bench faults` runs it in full.
 
-Runs eight of the cells and one mutation, with threads; `FAULTS=all script/test tests/process/bench/test_faults.py` runs
+Runs nine of the cells and one mutation, with threads; `FAULTS=all script/test tests/process/bench/test_faults.py` runs
 all of them, and `FAULTS_POOL=prefork` runs them with processes.
 """
 
@@ -24,11 +24,11 @@ ALL = os.environ.get("FAULTS") == "all"
 POOL = os.environ.get("FAULTS_POOL", "threads")
 # The sample leaves out faults of which other tests have their own: beats, PostgreSQL and SIGTERM; connections cut
 # during commits (tests/db/work/test_batches.py); answers to events that are lost (tests/process/api/test_events.py).
-CELLS = tuple(range(1, 17)) if ALL else (1, 6, 4, 10, 8, 15, 16, 14)
+CELLS = tuple(range(1, 18)) if ALL else (1, 6, 4, 10, 8, 15, 16, 14, 17)
 TOPIC = 14  # two subscribers for each delivery of the other cells
 MUTATIONS = {"unconditional-claim": 7}
 if ALL:
-    MUTATIONS |= {"no-rescue": 4, "no-fence": 6, "no-event-id": 13, "no-lease-id": 15}
+    MUTATIONS |= {"no-rescue": 4, "no-fence": 6, "no-event-id": 13, "no-lease-id": 15, "effect-apart": 17}
 if ALL and POOL == "threads":  # processes share no commits
     MUTATIONS |= {"early-wake": 11}
 

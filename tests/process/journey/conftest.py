@@ -11,9 +11,11 @@ import pytest
 
 from demo import codes
 from demo.installation import Installation, wait_until
+from demo.looks import accounts
 from demo.outcome import Outcome, outcome
 from demo.person import Person
 from demo.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver
+from demo.receivers.github import GitHub
 from demo.services import Service, services
 
 
@@ -54,9 +56,11 @@ def others() -> Iterator[list[Service]]:
 def installation_and_post(others: list[Service]) -> Iterator[tuple[Installation, SMTPReceiver]]:
     # Of this module alone: two stages on one broker would take each other's messages.
     leading = {name: url for service in others for name, url in service.settings.items()}
-    with SMTPReceiver() as post, Installation("test_journey", EMAIL_URL=post.url, **leading) as site:
-        site.start(site.web, site.worker, site.beat)
-        yield site, post
+    with SMTPReceiver() as post, HTTPReceiver(GitHub(accounts()).answer) as source:
+        leading |= {"EMAIL_URL": post.url, "GITHUB_URL": source.origin}
+        with Installation("test_journey", **leading) as site:
+            site.start(site.web, site.worker, site.beat)
+            yield site, post
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""The kind of job of the fault matrix."""

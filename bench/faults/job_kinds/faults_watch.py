@@ -1,0 +1,40 @@
+"""A kind of job that asks the sink, then does what its payload says: "say", "count" or "nothing".
+
+All but "nothing" count in the memory, once for each decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bench.faults.workload import WEBHOOK_DEADLINE
+from jobs.fetch import Fetch, Later, Refused, problem
+from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from work.reasons import Reason
+from work.retry import Policy
+
+
+class FaultsWatch(JobKind):
+    name = "faults_watch"
+    label = "Watch of the fault matrix"
+    about = "Asks the sink."
+    deadline = WEBHOOK_DEADLINE
+    policy: ClassVar = Policy(tries=99, waits=(0.3, 1.0))
+
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        return str(payload["does"])
+
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        response = fetch.get(ask.payload["url"])
+        return problem(response, "the sink") or Found(response.body.decode())
+
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        looked, counted = Reason("looked", said=value), (ask.memory or 0) + 1
+        match ask.payload["does"]:
+            case "say":
+                return Say(looked, memory=counted)
+            case "count":
+                return Nothing(looked, memory=counted)
+            case _:
+                return Nothing(looked)
