@@ -108,6 +108,7 @@ class Code(Codes):
     DELETED = "deleted", "The reminder was deleted."
     RULE_OFF = "rule-switched-off", "The rule was switched off."
     RULE_DELETED = "rule-withdrawn", "The rule was deleted."
+    MENDED = "mended", "It works again, so this notice was dropped."
     LEFT = "left", "You unsubscribed from its topic."
     CANCELLED = "cancelled", "Its owner cancelled it."
     SENT_AS_NEW = "sent-as-new", "Sent as new, under another key."

@@ -32,8 +32,8 @@ class Notification(models.Model):
     """A message to one person: subject and body as sent.
 
     `batch_id` is the id of its cause (an occurrence, an event), the same for all that it caused; unique with the
-    person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, of its rule, or of
-    the person's subscription to its topic.
+    person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, of its rule, of
+    the person's subscription to its topic, or of the channel whose failure is its news.
     `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
 
@@ -112,6 +112,10 @@ class Notification(models.Model):
             ),
             # fallback: whose next channel is to be tried
             models.Index(fields=["advance_at"], condition=Q(advance_at__isnull=False), name="notification_to_advance"),
+            # the notices that are not sent yet, every 5 minutes
+            models.Index(
+                fields=["origin_id"], condition=Q(origin="notice", outcome="open"), name="notification_notice_open"
+            ),
             # the admin's list of what did not arrive everywhere, newest first
             models.Index(
                 fields=["outcome", "-id"],
