@@ -143,6 +143,10 @@ class Notification(models.Model):
         """The labels of the channels on which it arrived."""
         return self._labels({"delivered"})
 
+    def saved(self) -> list[str]:
+        """The labels of the channels that only saved it to a folder."""
+        return self._labels({"saved"})
+
     def failed(self) -> list[str]:
         """The labels of the channels that did not take it."""
         return self._labels({"dead", "unknown"})
@@ -156,4 +160,4 @@ class Notification(models.Model):
         return sum(delivery.state != "cancelled" for delivery in self.deliveries.all())
 
     def _labels(self, states: Container[str]) -> list[str]:
-        return [delivery.channel.label for delivery in self.ordered_deliveries() if delivery.state in states]
+        return [delivery.channel.label for delivery in self.ordered_deliveries() if delivery.shown_state in states]

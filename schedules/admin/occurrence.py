@@ -14,6 +14,7 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
+from common.state_words import state_word
 from notifications.admin import cells
 from notifications.models import Notification
 from schedules import words
@@ -76,8 +77,8 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         return str(timedelta(seconds=round(late.total_seconds())))
 
     @badge("outcome", {"fired": "success", "skipped": "warning"})
-    def outcome_label(self, occurrence: Occurrence) -> str:
-        return occurrence.outcome
+    def outcome_label(self, occurrence: Occurrence) -> tuple[str, str]:
+        return occurrence.outcome, state_word(occurrence.outcome)
 
     @admin.display(description="reason")
     def why(self, occurrence: Occurrence) -> str:

@@ -165,7 +165,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
         return schedule.state if schedule.deleted_at is None else "deleted"
 
     next_slot = columns.instant_column("next slot", "next_fire_at")
-    last_fired = columns.instant_column("last fired", "last_fired_at")
+    last_fired = columns.instant_column("last sent", "last_fired_at")
     snoozed = columns.instant_column("snoozed until", "snoozed_until")
 
     @admin.display(description="rows")

@@ -21,6 +21,7 @@ from schedules.explain.gaps import timetable_of
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
+from schedules.reach import Reach
 from schedules.rules import civil
 
 _SHOWN = 20
@@ -30,16 +31,20 @@ _SHOWN = 20
 @require_safe
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     """A page of slots, newest first, up to `?before=<instant>`."""
-    schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+    own = Schedule.objects.for_user(request.user).select_related("user").prefetch_related("channels")
+    schedule = get_object_or_404(own, id=schedule_id)
     now = fire.read_clock().now
     before = _instant(request.GET.get("before", ""))
     stories = history.past(schedule, civil.FIRST_INSTANT, before or civil.LAST_INSTANT, now, history.PAGE + 1)
     shown = stories[: history.PAGE]
+    paired = with_notifications(request.user, shown)
     context = {
         "schedule": schedule,
+        "reach": Reach.of(schedule),
+        "latest": paired[0] if paired else None,
         "before": before,
         "coming": [] if before else history.coming(schedule, now),
-        "past": with_notifications(request.user, shown),
+        "past": paired,
         "changes": [] if before else _changes(schedule),
         "older": shown[-1].slot if len(stories) > len(shown) else None,
     }

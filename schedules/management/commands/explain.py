@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from django.core.management.base import BaseCommand, CommandError
 
 from common import durations
+from common.state_words import state_word
 from schedules.explain import history
 from schedules.explain.causes import Cause
 from schedules.explain.history import ExplainedSlot
@@ -22,7 +23,7 @@ _DAYS = 7
 
 
 class Command(BaseCommand):
-    help = "Explain why each slot of a schedule fired or did not, and list the next ones."
+    help = "Explain why each slot of a schedule was sent or not, and list the next ones."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("schedule", help="the schedule's id, as in the address of its page")
@@ -46,7 +47,7 @@ class Command(BaseCommand):
     def _write(self, slot: ExplainedSlot, zone: ZoneInfo) -> None:
         late = "" if slot.late is None or slot.late < history.PUNCTUAL else f", {durations.said(slot.late)} late"
         said = [_sentence(cause, zone) for cause in slot.causes] + [f"{slot.note}."] * bool(slot.note)
-        line = f"{_local(slot.slot, zone)}  {slot.outcome}{late}"
+        line = f"{_local(slot.slot, zone)}  {state_word(slot.outcome)}{late}"
         self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
 
 

@@ -42,7 +42,9 @@ def told() -> list[tuple[str, str]]:
     return [(row.channel.label, row.notification.subject) for row in rows.select_related("channel", "notification")]
 
 
-def test_ten_letters_of_one_cause_are_one_notice_on_a_channel_that_works_and_in_the_inbox(ada: User, chat: Channel) -> None:
+def test_ten_letters_of_one_cause_are_one_notice_on_a_channel_that_works_and_in_the_inbox(
+    ada: User, chat: Channel
+) -> None:
     make_channel(ada)
     make_channel(ada, "email", label="Mail")
     for _ in range(10):

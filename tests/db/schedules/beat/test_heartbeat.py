@@ -58,6 +58,6 @@ def test_each_page_says_when_the_clock_was_last_seen() -> None:
 
 
 def test_each_page_says_that_the_clock_has_stopped() -> None:
-    assert "The scheduler has never run. Nothing fires" in footer()
+    assert "The scheduler has never run. Nothing is sent" in footer()
     seen(300)
-    assert "The scheduler stopped 5 min ago. Nothing fires until it runs again" in footer()
+    assert "The scheduler stopped 5 min ago. Nothing is sent until it runs again" in footer()
