@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from api import batches, calls, changes, dead_letters, me, paging, queues, status_webhooks, subscriptions, topics
+from api import (
+    batches,
+    calls,
+    changes,
+    connections,
+    dead_letters,
+    me,
+    paging,
+    queues,
+    status_webhooks,
+    subscriptions,
+    topics,
+)
 from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
@@ -14,7 +26,7 @@ from api.notifications import send as notifications
 from api.openapi import Api
 from api.rules import collection as rules
 from api.rules import preview as rule_preview
-from api.schedules import actions, collection, history
+from api.schedules import actions, collection, history, quick_add
 
 api = Api(
     title="Carillon",
@@ -34,10 +46,11 @@ calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 api.add_router("/changes", changes.router)
 api.add_router("/status-webhooks", status_webhooks.router)
-for router in (history.router, collection.router, actions.router):
+for router in (history.router, quick_add.router, collection.router, actions.router):
     api.add_router("/schedules", router)
 for router in (channels.router, channel_actions.router):
     api.add_router("/channels", router)
+api.add_router("/connections", connections.router)
 api.add_router("/notifications", notifications.router)
 api.add_router("/events", events.router)
 for router in (rule_preview.router, rules.router):

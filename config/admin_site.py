@@ -41,6 +41,7 @@ _PAGES = [
     ("Rules", "events.rule", "rule"),
     ("Topics", "events.topic", "campaign"),
     ("Channels", "notifications.channel", "hub"),
+    ("Connections", "jobs.connection", "cable"),
     ("People", "people.user", "person"),
     ("Periodic tasks", "django_celery_beat.periodictask", "timer"),
     ("Task results", "django_celery_results.taskresult", "task_alt"),

@@ -23,6 +23,7 @@ _PATTERNS = [
         rf"\1{_HIDDEN}",
     ),
     (("whsec_",), re.compile(r"whsec_[\w+/=]+"), f"whsec_{_HIDDEN}"),
+    (("ghp_", "github_pat_"), re.compile(r"\b(ghp_|github_pat_)\w{20,}"), rf"\1{_HIDDEN}"),
     (("bot",), re.compile(r"(?<=bot)\d+:[\w-]{20,}"), _HIDDEN),
     ((":",), re.compile(r":(?<=\d{5}:)[\w-]{30,}"), f":{_HIDDEN}"),  # begins with a constant, so it is quick
     (("/api/webhooks/",), re.compile(r"(?i)(/api/webhooks/\d+/)[\w-]+"), rf"\1{_HIDDEN}"),

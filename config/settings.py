@@ -49,6 +49,9 @@ ENCRYPTION_KEYS = env.encryption_keys(
 # Old keys verify links in messages that were already sent.
 SECRET_KEY_FALLBACKS = [key for key in env.secret("SECRET_KEY_FALLBACKS", "").split(",") if key]
 
+# What push services know this installation by; empty: a key made from SECRET_KEY.
+VAPID_PRIVATE_KEY = env.vapid_key(env.secret("VAPID_PRIVATE_KEY", ""))
+
 _https = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
@@ -69,7 +72,20 @@ SERVICE_URLS = {
     "telegram": env.url("TELEGRAM_URL", "https://api.telegram.org").rstrip("/"),
     "discord": env.url("DISCORD_URL", "https://discord.com").rstrip("/"),
     "slack": env.url("SLACK_URL", "https://hooks.slack.com").rstrip("/"),
+    "github": env.url("GITHUB_URL", "https://api.github.com").rstrip("/"),
 }
+
+# Hosts of the push services that browsers may name; with a dot in front, every host below it.
+PUSH_SERVICES = env.listing(
+    "PUSH_SERVICES",
+    [
+        "fcm.googleapis.com",  # Chrome, Edge on Android, and those that are built on Chrome
+        "jmt17.google.com",
+        "updates.push.services.mozilla.com",
+        ".push.apple.com",
+        ".notify.windows.com",  # Edge
+    ],
+)
 
 # Rate limits for services that document none; 0: no limit.
 EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)
@@ -148,6 +164,7 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Served from the source folders, without collectstatic.
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 
 # --- People ----------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"
@@ -202,6 +219,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
 # --- Limits for each person ------------------------------------------------------------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
+MOST_CONNECTIONS = env.integer("MOST_CONNECTIONS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 MOST_RULES = env.integer("MOST_RULES", 100)
 MOST_TOPICS = env.integer("MOST_TOPICS", 50)

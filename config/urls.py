@@ -25,6 +25,7 @@ urlpatterns = [
     path("api/v1/", api.urls),
     path("", include("people.urls")),
     path("", include("notifications.web.urls")),
+    path("", include("jobs.web.urls")),
     path("", include("schedules.web.urls")),
     path("", include("events.web.urls")),
 ]

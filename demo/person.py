@@ -31,6 +31,11 @@ class Person:
         page = self._browser.open(f"/channels/new/{kind}/")
         return self._browser.send(page, page.form("label").fill(label=label, **fields))
 
+    def connect(self, kind: str, label: str, **fields: str) -> Page:
+        """Add a connection, to which its source must answer; returns the page after it."""
+        page = self._browser.open(f"/connections/new/{kind}/")
+        return self._browser.send(page, page.form("label").fill(label=label, **fields))
+
     def add_email(self, label: str, address: str) -> None:
         self.add("email", label, address=address)
 

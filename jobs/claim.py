@@ -20,7 +20,7 @@ from work.reasons import Reason
 class Failing:
     """What its person wants where a look fails, and how the reminder has failed lately; see `Memory`.
 
-    `connection_since`: since when its connection fails, None while it works.
+    `connection_works`: whether the last look or check through its connection succeeded.
     """
 
     on_error: str
@@ -29,7 +29,7 @@ class Failing:
     failures: int
     since: datetime | None
     told_at: datetime | None
-    connection_since: datetime | None
+    connection_works: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

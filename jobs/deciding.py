@@ -12,15 +12,13 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.db.models import F
-from django.db.models.functions import Coalesce, Now
-
 from common import fault_points
 from common.postgres import change
 from jobs import words
 from jobs.claim import Claim
 from jobs.kinds.base import KEEP, Nothing, Say
 from jobs.models import Connection, Job
+from jobs.models.connection import ConnectionQuerySet
 from jobs.models.job import OnError
 from jobs.reasons import Code
 from notifications import owner_notices, text
@@ -53,7 +51,7 @@ def decided(claim: Claim, decision: Say | Nothing) -> Done:
     """The answer for a decision. Without an effect, jobs that are settled at the same moment share a commit."""
     works_again = claim.failing.failures > 0
     changes = decision.memory is not KEEP and decision.memory != claim.memory
-    recovers = claim.failing.connection_since is not None
+    recovers = claim.source is not None and not claim.failing.connection_works
     if isinstance(decision, Nothing) and not (works_again or changes or recovers or decision.effect):
         return Done(decision.reason)
     return Done(decision.reason, partial(_decide, claim, decision, changes))
@@ -70,8 +68,8 @@ def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
             claim, f"works again {claim.failing.since}", words.works_again(claim.send_as.title, _page(claim))
         )
         wakes += owner_notices.record([notice], claim.claimed_at)
-    if claim.failing.connection_since is not None and claim.source is not None:
-        Connection.objects.filter(id=claim.source.id).update(failing_since=None, last_ok_at=Now())
+    if not claim.failing.connection_works:
+        _connection(claim).note_success()
     if decision.effect is not None:
         decision.effect()
     publish_after_commit(wakes)
@@ -99,15 +97,16 @@ def _fail(claim: Claim, reason: Reason, disconnect: bool, anyway: Say | None) ->
         wakes += owner_notices.record([_notice(claim, f"failed {told_at:%Y-%m-%d}", text_)], claim.claimed_at)
     since = failing.since or claim.claimed_at
     _remember(claim, KEEP, failures=failing.failures + 1, since=since, told_at=told_at)
-    if claim.source is not None:
-        connection = Connection.objects.filter(id=claim.source.id)
-        connection.update(failing_since=Coalesce(F("failing_since"), Now()))
-        if disconnect:
-            connection.filter(disabled_at=None).update(
-                disabled_at=Now(), disabled_code=reason.code, disabled_params=reason.params
-            )
+    _connection(claim).note_failure(reason, disconnect)
     publish_after_commit(wakes)
     fault_points.reach("recorded")
+
+
+def _connection(claim: Claim) -> ConnectionQuerySet:
+    """Its connection; none where its person has entered other secrets meanwhile, of which this look says nothing."""
+    if claim.source is None:
+        return Connection.objects.none()
+    return Connection.objects.filter(id=claim.source.id, version=claim.source.version)
 
 
 def _is_to_tell(claim: Claim) -> bool:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from jobs.reasons import Code
 from notifications.net import http
-from notifications.net.http import Response
+from notifications.net.http import NotSent, Response, Unanswered
 from notifications.net.post import retry_later
 from work.reasons import Reason
 
 MOST_BYTES = 2 * 1024 * 1024
 MOST_REDIRECTS = 5
+T = TypeVar("T")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -58,19 +59,25 @@ class Fetch:
         self._expires = time.monotonic() + deadline
 
     def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = "The source") -> Response:
-        """Get a page, through at most five redirects. `headers` go to the first host only: they may hold a secret."""
+        """Get a page, through at most five redirects. `headers` go to its own origin only: they may hold a secret."""
         known = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
         asked = {name: value for name, value in known.items() if value} | dict(headers or {})
-        host = urlsplit(url).netloc
+        is_conditional = bool(self.etag or self.modified)
+        self.etag = self.modified = ""  # a failure is not what they name
+        first = origin(url)
         for _ in range(MOST_REDIRECTS + 1):
-            response = self._request("GET", url, asked if urlsplit(url).netloc == host else {}, b"", service)
-            if response.status == 304 and (self.etag or self.modified):
+            response = self._request("GET", url, asked if origin(url) == first else {}, b"", service)
+            if response.status == 304 and is_conditional:
                 raise NotModified
             if response.status not in _REDIRECTS or not response.headers.get("Location"):
-                self.etag = response.headers.get("ETag", "")[:500]
-                self.modified = response.headers.get("Last-Modified", "")[:100]
+                if 200 <= response.status < 300:
+                    self.etag = _name(response, "ETag", 500)
+                    self.modified = _name(response, "Last-Modified", 100)
                 return response
-            url = urljoin(url, response.headers["Location"])
+            try:
+                url = urljoin(url, response.headers["Location"])
+            except ValueError:
+                raise Unfit(Refused(Reason(Code.MOVED_NOWHERE, service=service))) from None
         raise Unfit(Refused(Reason(Code.MOVED_TOO_OFTEN, service=service, most=MOST_REDIRECTS)))
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = "The source") -> Response:
@@ -82,18 +89,52 @@ class Fetch:
         response = http.request(method, url, body=body, headers=headers, deadline=left, most=MOST_BYTES + 1)
         if len(response.body) > MOST_BYTES:
             raise Unfit(Refused(Reason(Code.TOO_LARGE, service=service, most=MOST_BYTES)))
+        if response.broken and 200 <= response.status < 300:
+            raise Unfit(Later(response.broken))
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
         if response.body and encoding not in ("", "identity"):
             raise Unfit(Refused(Reason(Code.COMPRESSED, service=service, encoding=encoding[:40])))
         return response
 
 
-def problem(response: Response, service: str, **params: Any) -> Later | Refused | None:
-    """What an answer means that is not a success; None for a success. `params` are added to its reason."""
+def origin(url: str) -> tuple[str, str]:
+    """The scheme and the host with its port: who may see a secret that is for this address."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", url  # no address, which the request will say
+    return parts.scheme, parts.netloc
+
+
+def _name(response: Response, header: str, longest: int) -> str:
+    """A name of the answer's version, to ask with the next time; "" for one that cannot be sent back."""
+    value = response.headers.get(header, "")
+    return value if len(value) <= longest and value.isascii() and value.isprintable() else ""
+
+
+def problem(response: Response, service: str, *, secret: bool = True, **params: Any) -> Later | Refused | None:
+    """What an answer means that is not a success; None for a success.
+
+    `secret`: whether one was sent, which the source then refused. `params` are added to the reason.
+    """
     if 200 <= response.status < 300:
         return None
     if later := retry_later(service, response):
         return Later(later.reason, later.retry_after)
-    code = Code.REFUSED if response.status in (401, 403) else Code.NOT_FOUND
+    code = Code.NOT_FOUND
+    if response.status in (401, 403):
+        code = Code.REFUSED if secret else Code.ASKS_FOR_SECRET
     reason = Reason(code, service=service, status=response.status, **params)
-    return Refused(reason, disconnect=response.status == 401)
+    return Refused(reason, disconnect=secret and response.status == 401)
+
+
+def outcome(ask: Callable[[], T]) -> T | Later | Refused:
+    """Return what `ask` returns, or what its exceptions mean. NotModified passes through."""
+    try:
+        return ask()
+    except Unfit as unfit:
+        return unfit.answer
+    except NotSent as failure:
+        return Refused(failure.reason) if failure.refused else Later(failure.reason)
+    except Unanswered as failure:
+        return Later(failure.reason)

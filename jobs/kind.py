@@ -36,8 +36,9 @@ class LookKind(Kind[Claim]):
        d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
        p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
        p.quiet_until,
-       c.id AS source_id, c.label, c.address::text AS address, c.sealed_secrets, c.removed_at, c.disabled_at,
-       c.disabled_code, c.disabled_params::text AS disabled_params, c.failing_since AS connection_failing,
+       c.id AS source_id, c.version AS source_version, c.label, c.address::text AS address, c.sealed_secrets,
+       c.removed_at, c.disabled_at, c.failing_code, c.failing_params::text AS failing_params,
+       c.working_since,
        m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at"""
     joins = """
   JOIN people_user p ON p.id = d.user_id
@@ -72,7 +73,7 @@ class LookKind(Kind[Claim]):
                 failures=row.failures or 0,
                 since=row.failing_since,
                 told_at=row.told_at,
-                connection_since=row.connection_failing,
+                connection_works=row.working_since is not None,
             ),
         )
 
@@ -119,13 +120,14 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
     if row.source_id is None or row.removed_at is not None:
         return None, Reason(Code.NO_CONNECTION)
     if row.disabled_at is not None:
-        why = Reason.read(row.disabled_code, row.disabled_params)
+        why = Reason.read(row.failing_code, row.failing_params)
         return None, Reason(Code.CONNECTION_DISABLED, label=row.label, why=why)
     try:
         secrets = encryption.unseal_secrets(row.sealed_secrets, row.connection_id)
     except encryption.Unreadable:
         return None, Reason(Code.CONNECTION_UNREADABLE)
-    return Source(id=row.source_id, label=row.label, address=dict(json.loads(row.address)), secrets=secrets), None
+    address = dict(json.loads(row.address))
+    return Source(id=row.source_id, label=row.label, address=address, secrets=secrets, version=row.source_version), None
 
 
 JOB = LookKind()

@@ -11,10 +11,9 @@ from functools import partial
 from django.db.models.functions import Now
 
 from common.postgres import lend_connection, persist
-from jobs.fetch import Fetch, Later, NotModified, Refused, Unfit
+from jobs.fetch import Fetch, Later, NotModified, Refused, outcome
 from jobs.kinds.base import LONGEST_FRESH, Ask, Found, JobKind
 from jobs.models import Result
-from notifications.net.http import NotSent, Unanswered
 
 log = logging.getLogger(__name__)
 
@@ -30,16 +29,10 @@ def look(kind: JobKind, ask: Ask) -> Found | Later | Refused:
     lend_connection()
     fetch = Fetch(kind.deadline, known.etag, known.modified) if known is not None else Fetch(kind.deadline)
     try:
-        found = kind.look(ask, fetch)
+        found = outcome(partial(kind.look, ask, fetch))
     except NotModified:
         assert known is not None  # noqa: S101 - nothing else has an ETag to send
         found = Found(known.value)
-    except Unfit as unfit:
-        return unfit.answer
-    except NotSent as failure:
-        return Refused(failure.reason) if failure.refused else Later(failure.reason)
-    except Unanswered as failure:
-        return Later(failure.reason)
     if isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
         _keep(key, found, fetch)
     return found

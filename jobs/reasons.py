@@ -12,13 +12,18 @@ class Code(Codes):
     NO_KIND = "no-job-kind", "There is no kind of job “{kind}”."
     UNREADABLE_PAYLOAD = "unreadable-payload", "What is stored of its question cannot be read: {problem}"
     NO_CONNECTION = "no-connection", "Its connection was removed. Choose another one."
+    NO_CONNECTION_KIND = "no-connection-kind", "There is no kind of connection “{kind}”."
     CONNECTION_DISABLED = "connection-disabled", "Its connection “{label}” is disabled: {why}"
     CONNECTION_UNREADABLE = "connection-unreadable", "The secrets of its connection cannot be read. Enter them again."
     NOT_FOUND = "source-not-found", "{service} has nothing at this address (HTTP {status})."
     REFUSED = "source-refused", "{service} refused the connection's secret (HTTP {status}). Enter it again."
+    OTHER_HOST = "connection-of-other-host", "The connection “{label}” is not for {host}. Choose another one, or none."
+    ASKS_FOR_SECRET = "source-asks-for-secret", "{service} asks who you are (HTTP {status}). Use a connection."
     TOO_LARGE = "source-too-large", "{service} answered more than {most:bytes}."
     COMPRESSED = "source-compressed", "{service} answered in a compression that was not asked for ({encoding})."
+    NO_CALENDAR = "no-calendar", "This address answers with something else than an iCalendar file. Check the address."
     MOVED_TOO_OFTEN = "source-moved", "{service} redirects more than {most} times."
+    MOVED_NOWHERE = "source-moved-nowhere", "{service} redirects to something that is no address."
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"
     # A batch waits, or is not told.

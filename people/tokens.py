@@ -22,6 +22,7 @@ SCOPES = {
     "read": "Read everything that you can see",
     "schedules": "Make and change reminders",
     "channels": "Add and change channels",
+    "connections": "Add and change connections",
     "notifications": "Send messages, cancel them, and send failed ones again",
     "queues": "Pull messages from queues, and acknowledge them",
     "events": "Publish events, and make rules and topics",

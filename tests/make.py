@@ -19,7 +19,7 @@ from events.envelope import Envelope
 from events.kind import EVENT
 from events.models import Event, Rule
 from jobs.kind import JOB
-from jobs.models import Job
+from jobs.models import Connection, Job
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.message import Delivered, Destination, Message, Rejected
@@ -250,6 +250,21 @@ def minutes_pass(notification: Notification, minutes: float) -> None:
             "UPDATE notifications_notification SET advance_at = advance_at - %s * interval '1 minute' WHERE id = %s",
             [minutes, notification.id],
         )
+
+
+def make_connection(user: User, kind: str = "github", **overrides: Any) -> Connection:
+    """A connection that works; `secrets` are sealed."""
+    address, secrets = {
+        "github": ({"login": "ada"}, {"token": "ghp_" + "ada".ljust(36, "0")}),
+        "address": ({"url": "https://example.org/prices.json"}, {"Authorization": "Bearer planted"}),
+        "calendar": ({"host": "example.org"}, {"url": "https://example.org/planted.ics"}),
+    }.get(kind, ({}, {}))
+    stored = Destination(overrides.pop("address", address), overrides.pop("secrets", secrets))
+    fields: dict[str, Any] = {"label": kind.title(), "verified_at": NOON, "working_since": NOON} | overrides
+    connection = Connection(user=user, kind=kind, **fields)
+    connection.hold(stored)
+    connection.save()
+    return connection
 
 
 def make_job_schedule(

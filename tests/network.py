@@ -43,7 +43,7 @@ def make_message(**overrides: Any) -> Message:
 @contextmanager
 def services_at(url: str) -> Iterator[None]:
     """The services with a fixed host are at `url`."""
-    with override_settings(SERVICE_URLS=dict.fromkeys(("telegram", "discord", "slack"), url)):
+    with override_settings(SERVICE_URLS=dict.fromkeys(("telegram", "discord", "slack", "github"), url)):
         yield
 
 

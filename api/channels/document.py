@@ -120,18 +120,22 @@ def kind_document(provider: Provider) -> dict[str, Any]:
         "kind": provider.kind,
         "label": provider.label,
         "notice": provider.notice(),
-        "fields": [
-            {
-                "name": name,
-                "label": str(field.label),
-                "help": str(field.help_text),
-                "required": field.required,
-                "max_length": getattr(field, "max_length", None),
-                "choices": _choices(field),
-            }
-            for name, field in provider.form.base_fields.items()
-        ],
+        "fields": field_documents(provider.form),
     }
+
+
+def field_documents(form: type[forms.Form]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "label": str(field.label),
+            "help": str(field.help_text),
+            "required": field.required,
+            "max_length": getattr(field, "max_length", None),
+            "choices": _choices(field),
+        }
+        for name, field in form.base_fields.items()
+    ]
 
 
 def _choices(field: forms.Field) -> list[str] | None:

@@ -8,9 +8,8 @@ from typing import Any
 
 from django import forms
 
-from common import strict_json
+from common import expressions, strict_json
 from events import schemes
-from events.inbound import mapping
 from events.models import InboundAddress
 
 _FIELDS = ("type", "source", "data", "time", "id")
@@ -29,8 +28,8 @@ class ExpressionField(forms.CharField):
         text: str = super().clean(value)
         if text:
             try:
-                mapping.compiled(text)
-            except mapping.Invalid as error:
+                expressions.compiled(text)
+            except expressions.Invalid as error:
                 raise forms.ValidationError(str(error)) from None
         return text
 

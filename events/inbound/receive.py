@@ -14,13 +14,12 @@ from uuid import UUID, uuid5
 
 from django.db import transaction
 
-from common import encryption, strict_json
+from common import encryption, expressions, strict_json
 from common.postgres import change
 from common.uuid7 import uuid7
 from events import ledger, matching, schemes, types
 from events.envelope import LARGEST_DATA, Envelope
-from events.inbound import alerts, mapping
-from events.inbound.mapping import Fields
+from events.inbound import alerts
 from events.models import InboundAddress, InboundRequest
 from events.reasons import Code
 from work.reasons import NO_REASON, Reason
@@ -89,8 +88,7 @@ def _understand(address: InboundAddress, request: schemes.Request, identity: str
         body = strict_json.read(_json_of(request))
     except strict_json.Bad as error:
         return Answer(400, reason=Reason(Code.NOT_JSON, problem=str(error))), []
-    fields = Fields(**address.fields)
-    if fields == Fields() and alerts.are_alerts(body):
+    if not any(address.fields.values()) and alerts.are_alerts(body):
         envelopes = [
             Envelope(type=type, data=data, source=address.label, key=uuid5(address.id, one + identity))
             for type, one, data in alerts.read(body)
@@ -119,8 +117,8 @@ def event_of(
     reason = NO_REASON
     for name, expression in _expressions(address):
         try:
-            found[name] = _READ[name](mapping.find(expression, document))
-        except (mapping.Invalid, ValueError) as error:
+            found[name] = _READ[name](expressions.find(expression, document))
+        except (expressions.Invalid, ValueError) as error:
             reason = Reason(Code.UNMAPPED, field=name, problem=str(error))
     data = found.get("data") or (body if isinstance(body, dict) else {"body": body})
     size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())

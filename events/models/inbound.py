@@ -26,7 +26,7 @@ class InboundAddress(models.Model):
     """What is posted to it becomes events of its person.
 
     `hashed` finds it by the secret part of its address; `sealed_secrets` holds that part (`token`) and the secret of
-    its scheme (`secret`). `options` are those of `schemes.Hmac`, `fields` the expressions of `mapping.Fields`.
+    its scheme (`secret`). `options` are those of `schemes.Hmac`, `fields` the expressions of an event's fields.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

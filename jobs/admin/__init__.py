@@ -1,5 +1,5 @@
 """The admin of jobs and connections."""
 
-from jobs.admin import job
+from jobs.admin import connection, job
 
-__all__ = ["job"]
+__all__ = ["connection", "job"]

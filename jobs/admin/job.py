@@ -56,7 +56,7 @@ class JobRecord(WorkAdmin):
 @admin.register(Job)
 class JobAdmin(JobRecord):
     list_display = ("kind_label", "state_label", "person", "due", "tries", "available", "why")
-    link_lookups = ("user__id__exact",)
+    link_lookups = ("user__id__exact", "connection__id__exact")
     empty_text = "No reminder has looked at anything yet."
 
 

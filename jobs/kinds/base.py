@@ -25,12 +25,13 @@ LONGEST_FRESH = 7 * DAY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A person's connection: what of it is public, and its secrets."""
+    """A person's connection: what of it is public, and its secrets. `version` grows with every edit."""
 
     id: UUID
     label: str
     address: Mapping[str, Any]
     secrets: Mapping[str, str]
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

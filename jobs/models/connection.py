@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Now
 
 from common import encryption
 from common.uuid7 import uuid7
-from work.reasons import sentence
+from jobs import connections
+from notifications.message import Destination
+from work.reasons import Reason, sentence
 
 if TYPE_CHECKING:
     from people.models import User
@@ -23,12 +24,34 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
         """The connections that `user` sees: their own, less those removed."""
         return self.filter(user=user, removed_at=None)
 
+    def note_success(self, **fields: Any) -> int:
+        """Write that the source answers; enables a connection that the source had refused. `fields` are written too."""
+        noted: dict[str, Any] = {
+            "verified_at": Coalesce(F("verified_at"), Now()),
+            "working_since": Coalesce(F("working_since"), Now()),
+            "failing_since": None,
+            "failing_code": "",
+            "failing_params": {},
+            "disabled_at": None,
+        }
+        return self.update(**noted | fields)
+
+    def note_failure(self, reason: Reason, disable: bool) -> int:
+        """Write why the source does not answer. `disable`: it refuses the secret, so it is not asked again."""
+        return self.update(
+            working_since=None,
+            failing_since=Coalesce(F("failing_since"), Now()),
+            failing_code=reason.code,
+            failing_params=reason.params,
+            disabled_at=Coalesce(F("disabled_at"), Now()) if disable else F("disabled_at"),
+        )
+
 
 class Connection(models.Model):
     """A person's account at a source: GitHub, a web address, a calendar.
 
     `address` is public to its owner; `sealed_secrets` is ciphertext, written by `hold()` only. A look that the source
-    refuses for its secret disables it; `disabled_code` says why. `version` grows with every edit.
+    refuses for its secret disables it; `failing_code` says why. `version` grows with every edit.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -40,12 +63,12 @@ class Connection(models.Model):
     address = models.JSONField(default=dict)
     sealed_secrets = models.TextField(blank=True, editable=False)
     verified_at = models.DateTimeField(null=True, editable=False)
-    # Since then, no look has succeeded.
+    # One of the two, once it was checked.
+    working_since = models.DateTimeField(null=True, editable=False)
     failing_since = models.DateTimeField(null=True, editable=False)
-    last_ok_at = models.DateTimeField(null=True, editable=False)
+    failing_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
+    failing_params = models.JSONField(default=dict, db_default={}, editable=False)
     disabled_at = models.DateTimeField(null=True, editable=False)
-    disabled_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
-    disabled_params = models.JSONField(default=dict, db_default={}, editable=False)
     removed_at = models.DateTimeField(null=True, editable=False)
     version = models.PositiveIntegerField(default=1, db_default=1, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -63,15 +86,43 @@ class Connection(models.Model):
     def __str__(self) -> str:
         return self.label
 
-    def hold(self, address: Mapping[str, Any], secrets: Mapping[str, str]) -> None:
+    def hold(self, destination: Destination) -> None:
         """Take over an address and its secrets; the caller saves."""
-        self.address = dict(address)
-        self.sealed_secrets = encryption.seal_secrets(secrets, self.id)
+        self.address = dict(destination.address)
+        self.sealed_secrets = encryption.seal_secrets(destination.secrets, self.id)
 
-    def secrets(self) -> dict[str, str]:
-        """Raises `encryption.Unreadable` without the key."""
-        return encryption.unseal_secrets(self.sealed_secrets, self.id)
+    def destination(self) -> Destination:
+        """Its address and its secrets. Raises `encryption.Unreadable` without the key."""
+        return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
 
     @property
-    def disabled_reason(self) -> str:
-        return sentence(self.disabled_code, self.disabled_params)
+    def unreadable(self) -> str:
+        """Why its secrets cannot be read; empty if they can."""
+        try:
+            self.destination()
+        except encryption.Unreadable as error:
+            return str(error)
+        return ""
+
+    @property
+    def kind_label(self) -> str:
+        return connections.label(self.kind)
+
+    @property
+    def summary(self) -> str:
+        """The address in one line, without secrets."""
+        kind = connections.find(self.kind)
+        return kind.summary(self.address) if kind and isinstance(self.address, dict) else ""
+
+    @property
+    def state(self) -> str:
+        """In one word: disabled, failing, working, or unchecked."""
+        if self.disabled_at is not None:
+            return "disabled"
+        if self.failing_since is not None:
+            return "failing"
+        return "unchecked" if self.working_since is None else "working"
+
+    @property
+    def failing_reason(self) -> str:
+        return sentence(self.failing_code, self.failing_params) if self.failing_code else ""

@@ -9,7 +9,7 @@ from django import forms
 
 from notifications.message import Destination
 from notifications.models import Channel
-from notifications.providers.base import Provider
+from notifications.providers.base import HasForm, Provider
 
 _DROP = "drop_"
 
@@ -83,7 +83,7 @@ class ChangeForm(forms.Form):
     Secrets are not shown; one left empty is kept. A secret that Carillon generated is not asked for.
     """
 
-    def __init__(self, posted: Mapping[str, Any] | None, provider: Provider, stored: Destination) -> None:
+    def __init__(self, posted: Mapping[str, Any] | None, provider: HasForm, stored: Destination) -> None:
         super().__init__(posted, initial=provider.form_initial(stored))
         self._provider, self._stored = provider, stored
         self._kept: set[str] = set()
@@ -128,7 +128,7 @@ class ChangeForm(forms.Form):
         return self._provider.destination(cleaned).address.get("url")
 
 
-def change_form(posted: Mapping[str, Any] | None, provider: Provider, stored: Destination) -> ChangeForm:
+def change_form(posted: Mapping[str, Any] | None, provider: HasForm, stored: Destination) -> ChangeForm:
     """The provider's form for the `stored` destination; `posted` is None on GET."""
     form = type("ProvidersChangeForm", (ChangeForm, provider.form), {})
     bound: ChangeForm = form(posted, provider, stored)

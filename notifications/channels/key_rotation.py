@@ -1,48 +1,58 @@
-"""Re-encrypt the secrets of all channels with the first key, so that older keys can be removed."""
+"""Re-encrypt all secrets with the first key, so that older keys can be removed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
+from django.apps import apps
+from django.db.models import Model
+
 from common import encryption
-from notifications.models import Channel
 
 _CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """The result of one chunk; `unreadable` are the channels that no key decrypts, left unchanged."""
+    """The result of one chunk; `unreadable` are the rows of `model` that no key decrypts, left unchanged."""
 
+    model: type[Model]
     sealed: int
     sealed_before: int
     unreadable: tuple[UUID, ...]
 
 
+def models() -> list[type[Model]]:
+    """Every model with secrets that are sealed for the row's id."""
+    return [model for model in apps.get_models() if any(field.name == "sealed_secrets" for field in model._meta.fields)]
+
+
 def rotate(chunk: int = _CHUNK) -> Iterator[Rotated]:
-    """Re-encrypt all channels with secrets, `chunk` at a time, one statement for each row.
+    """Re-encrypt all rows with secrets, `chunk` at a time, one statement for each row.
 
     It is safe to interrupt and repeat. A row that changed since it was read is skipped: that change used the first key.
     """
-    rows = Channel.objects.exclude(sealed_secrets="").order_by("id").values_list("id", "sealed_secrets")
-    last: UUID | None = None
-    while found := list((rows if last is None else rows.filter(id__gt=last))[:chunk]):
-        yield _rotate(found)
-        last = found[-1][0]
+    for model in models():
+        rows = model._default_manager.exclude(sealed_secrets="").order_by("pk").values_list("pk", "sealed_secrets")
+        last: UUID | None = None
+        while found := list((rows if last is None else rows.filter(pk__gt=last))[:chunk]):
+            yield _rotate(model, found)
+            last = found[-1][0]
 
 
-def _rotate(rows: list[tuple[UUID, str]]) -> Rotated:
+def _rotate(model: type[Model], rows: list[Any]) -> Rotated:
     sealed, sealed_before, unreadable = 0, 0, []
-    for channel_id, old in rows:
+    for key, old in rows:
         try:
-            new = encryption.reseal_secrets(old, channel_id)
+            new = encryption.reseal_secrets(old, key)
         except encryption.Unreadable:
-            unreadable.append(channel_id)
+            unreadable.append(key)
             continue
         if new == old:
             sealed_before += 1
         else:
-            sealed += Channel.objects.filter(id=channel_id, sealed_secrets=old).update(sealed_secrets=new)
-    return Rotated(sealed, sealed_before, tuple(unreadable))
+            sealed += model._default_manager.filter(pk=key, sealed_secrets=old).update(sealed_secrets=new)
+    return Rotated(model, sealed, sealed_before, tuple(unreadable))

@@ -42,11 +42,15 @@ logging.getLogger("urllib3").setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A definite answer. `body` holds at most what was asked for, and is empty if it could not be read to its end."""
+    """A definite answer. `body` holds at most what was asked for.
+
+    If it could not be read to its end, it is empty, and `broken` says why.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    broken: Reason | None = None
 
 
 class NotSent(Exception):
@@ -100,7 +104,11 @@ def request(
             if answer.status < 200:
                 # http.client takes an interim answer for the final one; the rest would be read as the next answer.
                 raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status))
-            return Response(answer.status, answer.headers, _read(answer, most))
+            try:
+                return Response(answer.status, answer.headers, _read(answer, most))
+            except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+                # The status has arrived, and for most callers the status decides. ValueError: a chunk of negative size.
+                return Response(answer.status, answer.headers, b"", describe(error, SERVICE, deadline))
         finally:
             answer.close()  # a body that was read whole has already returned its connection
 
@@ -137,10 +145,11 @@ def _connect(host: str, port: int) -> DeadlineSocket:
 
 
 def _read(answer: urllib3.BaseHTTPResponse, most: int) -> bytes:
-    try:
-        return answer.read(most, decode_content=False)
-    except (urllib3.exceptions.HTTPError, OSError):
-        return b""  # the status has arrived, and the status decides
+    """Read on until nothing comes: http.client returns the half of a body that breaks off as if it were whole."""
+    body = bytearray()
+    while len(body) < most and (part := answer.read(most - len(body), decode_content=False)):
+        body += part
+    return bytes(body)
 
 
 class _GuardedHTTP(HTTPConnection):

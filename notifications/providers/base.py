@@ -57,7 +57,7 @@ class Rendered:
 
 def render(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Rendered:
     """Return the message within `limits`. Its links end the body and are never cut."""
-    links = {"Acknowledge or snooze": message.answer_url, "Unsubscribe": message.unsubscribe_url}
+    links = {"Done or snooze": message.answer_url, "Stop these messages": message.unsubscribe_url}
     footer = "\n".join(f"{label}: {url}" for label, url in links.items() if url)
     if limits.joined:
         joined = "\n\n".join(filter(None, (message.subject, message.body)))
@@ -91,7 +91,29 @@ class PatternField(forms.CharField):
         return found[1] if self._pattern.groups else typed
 
 
-class Provider(ABC):
+class HasForm(ABC):
+    """What people name by filling in a form: parts that may be shown, and secrets."""
+
+    form: ClassVar[type[forms.Form]]
+    """The fields of a new one."""
+
+    revealed: ClassVar[str] = ""
+    """The name of a secret that Carillon generates and shows its owner once. Empty: none."""
+
+    @abstractmethod
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return the destination for the form's cleaned data, with everything secret in `secrets`."""
+
+    def form_initial(self, destination: Destination) -> dict[str, Any]:
+        """Return the form's fields that may be shown, with their values. Never a secret."""
+        return {name: destination.address[name] for name in self.form.base_fields if name in destination.address}
+
+    def form_secrets(self, destination: Destination) -> dict[str, Any]:
+        """Return the form's secret fields that are set, with their cleaned values."""
+        return {name: destination.secrets[name] for name in self.form.base_fields if name in destination.secrets}
+
+
+class Provider(HasForm):
     """Sends to one kind of service. It has no state: one object serves every channel, from any thread."""
 
     kind: ClassVar[str]
@@ -120,6 +142,9 @@ class Provider(ABC):
     is_pulled: ClassVar[bool] = False
     """Whether its owner's programs pull its deliveries over the API. No worker sends them."""
 
+    from_browser: ClassVar[bool] = False
+    """Whether a script fills in the form from the person's own browser, so that nothing is left to prove or to type."""
+
     unsubscribes: ClassVar[bool] = False
     """Whether each of its messages has an `unsubscribe_url`, because their reader may not be the channel's owner.
 
@@ -137,14 +162,8 @@ class Provider(ABC):
     separate_answer_url: ClassVar[bool] = False
     """Whether `answer_url` and `unsubscribe_url` are sent outside the text."""
 
-    form: ClassVar[type[forms.Form]]
-    """The fields for a new channel."""
-
     option_fields: ClassVar[frozenset[str]] = frozenset()
     """Parts of the address that say how a message arrives, not where; changing them needs no new verification."""
-
-    revealed: ClassVar[str] = ""
-    """The name of a secret that Carillon generates and shows its owner once. Empty: none."""
 
     overlap: ClassVar[timedelta] = timedelta(0)
     """How long a replaced `revealed` secret still signs beside the new one."""
@@ -165,10 +184,6 @@ class Provider(ABC):
         return self.limits
 
     @abstractmethod
-    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return the destination for the form's cleaned data, with everything secret in `secrets`."""
-
-    @abstractmethod
     def summary(self, destination: Destination) -> str:
         """Return one line that tells this channel from others in a list. It holds no secret."""
 
@@ -179,14 +194,6 @@ class Provider(ABC):
         It never raises for anything that the network or the service does, returns within `deadline` and uses no
         database. Every try of a delivery has the same `message.key`. People see reasons and receipts: no secrets.
         """
-
-    def form_initial(self, destination: Destination) -> dict[str, Any]:
-        """Return the form's fields that may be shown, with their values. Never a secret."""
-        return {name: destination.address[name] for name in self.form.base_fields if name in destination.address}
-
-    def form_secrets(self, destination: Destination) -> dict[str, Any]:
-        """Return the form's secret fields that are set, with their cleaned values."""
-        return {name: destination.secrets[name] for name in self.form.base_fields if name in destination.secrets}
 
     def update(self, before: Destination, cleaned: Mapping[str, Any]) -> Destination:
         """Return the destination for the form's cleaned data, with the parts of `before` that no field holds."""

@@ -19,6 +19,7 @@ from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import AddressField
 from notifications.net.address_policy import EXAMPLE
+from notifications.net.headers_field import HeadersField
 from notifications.net.http import SERVICE, Response
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import Code
@@ -27,17 +28,6 @@ from work.answers import Answer
 from work.reasons import Reason
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
-
-MAX_HEADERS = 10
-
-_HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*([\x21-\x7e](?:[\x20-\x7e]{0,999}[\x21-\x7e])?)")
-
-# Headers that frame or route the request, or identify it as ours.
-_RESERVED = re.compile(
-    r"(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|accept-encoding|forwarded|via"
-    r"|(content|webhook|proxy|x-forwarded|sec)-.*)",
-    re.IGNORECASE,
-)
 
 
 class WebhookForm(forms.Form):
@@ -57,13 +47,8 @@ class WebhookForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text="Leave it empty and Carillon creates one, shown to you once.",
     )
-    headers = forms.CharField(
-        label="Headers",
-        required=False,
-        max_length=8000,
-        widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"}),
+    headers = HeadersField(
         help_text="Headers that the receiver requires, one per line, such as Authorization: Bearer …",
-        error_messages={"max_length": "The headers have at most %(limit_value)d characters in all."},
     )
 
     def clean_secret(self) -> str:
@@ -75,24 +60,6 @@ class WebhookForm(forms.Form):
                 "Leave this empty and Carillon creates one."
             )
         return secret
-
-    def clean_headers(self) -> dict[str, str]:
-        """Return the headers by name."""
-        lines = [line.strip() for line in self.cleaned_data["headers"].splitlines() if line.strip()]
-        if len(lines) > MAX_HEADERS:
-            raise forms.ValidationError(f"There are {len(lines)} headers; use at most {MAX_HEADERS}.")
-        headers: dict[str, str] = {}
-        for number, line in enumerate(lines, 1):
-            found = _HEADER.fullmatch(line)
-            if found is None:
-                raise forms.ValidationError(f"Line {number} is not a header. Write one like Authorization: Bearer …")
-            name, value = found.groups()
-            if _RESERVED.fullmatch(name):
-                raise forms.ValidationError(f"Carillon sets {name} itself. Leave it out.")
-            if name.lower() in map(str.lower, headers):
-                raise forms.ValidationError(f"{name} appears twice. Leave one of them out.")
-            headers[name] = value
-        return headers
 
 
 class Webhook(Provider):

@@ -60,18 +60,17 @@ def _preview(request: PersonRequest) -> HttpResponse:
 
 
 def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -> Reading | None:
-    """The text of the next firing on the chosen channels; None without a title."""
+    """The text of the next time on the chosen channels; None without a title."""
     typed = request.POST
     if not typed.get("title", "").strip():
         return None
     there = _chosen(request)
-    escalates = bool(typed.get("one_by_one") and typed.get("escalate_after", "").strip())
     zone = form.timetable.rule.timezone if form.timetable and coming else request.user.zone.key
     slot = coming[0] if coming else form.now
     # What is longer than a reminder may be is left off.
     title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
     said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone)
-    return text_preview.read(request.user, said, there, slot, escalates)
+    return text_preview.read(request.user, said, there, slot)
 
 
 def _chosen(request: PersonRequest) -> list[Channel]:
@@ -107,8 +106,12 @@ def _saved(schedule: Schedule, work: Work) -> list[datetime]:
 
 
 def _errors_to_show(form: TimingForm) -> dict[str, str]:
-    """The error, or "", of each timing field with a value; an empty field keeps the error that the page shows."""
-    return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}
+    """The error, or "", of each timing field with a value; an empty one keeps what the page shows.
+
+    Except for the time zone: no form begins without one.
+    """
+    shown = [name for name in form.fields if form.data.get(name) or name == "time_zone"]
+    return {name: " ".join(map(str, form.errors.get(name, []))) for name in shown}
 
 
 @dataclass(frozen=True, slots=True)

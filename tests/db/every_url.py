@@ -19,7 +19,7 @@ from events.models import InboundAddress, InboundRequest, Rule, Subscription, To
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
-from tests.make import happen, make_channel, make_delivery, make_rule, make_schedule
+from tests.make import happen, make_channel, make_connection, make_delivery, make_rule, make_schedule
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -87,6 +87,8 @@ def values_of(owner: User) -> dict[str, object]:
         "rule_id": make_rule(owner, channels=[inbox]).id,
         "queue_id": make_channel(owner, "queue").id,
         "channel_id": inbox.id,
+        "connection_id": make_connection(owner).id,
+        "source": "github",
         "topic_id": topic.id,
         "slug": topic.slug,
         "subscription_id": own.id,
@@ -160,6 +162,8 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "replace_inbound": {"label": "Shop"},
         "add_channel": {"kind": "email", "fields": {"address": "new@example.org"}},
         "change_channel": {"label": "Phone"},
+        "add_connection": {"kind": "github", "fields": {"token": "ghp_" + "x" * 36}},
+        "change_connection": {"label": "Work"},
         "verify_channel": {"code": "1234-5678"},
         "create_topic": {"name": "News", "slug": "news"},
         "change_topic": {"name": "Club"},

@@ -23,6 +23,7 @@ PAGES = {
     "/rules/new/": 7,
     "/rules/{rule}/": 9,
     "/channels/": 7,
+    "/connections/": 6,
     "/history/": 7,
     "/history/?q=plants&state=delivered": 7,
     "/inbox/": 6,

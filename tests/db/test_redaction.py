@@ -23,6 +23,8 @@ PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
         f"{{'Authorization': 'Bearer {PLANTED}'}}",
         f"authorization: Basic {PLANTED}==",
         f"signed with whsec_{PLANTED}=",
+        f"GitHub refused ghp_{PLANTED}",
+        f"GitHub refused github_pat_{PLANTED}",
         f"https://api.telegram.org/bot123456:{PLANTED}/sendMessage",
         f"token 123456:{PLANTED} is wrong",
         f"https://discord.com/api/webhooks/1234/{PLANTED}",

@@ -21,7 +21,7 @@ from demo.installation import DemoFailed, Installation, wait_until
 from demo.operator import Operator
 from demo.outcome import outcome
 from demo.person import Person
-from demo.receivers import HTTPReceiver, Reply, SMTPReceiver, gotify, ntfy, slack, telegram
+from demo.receivers import HTTPReceiver, Reply, SMTPReceiver, github, gotify, ntfy, slack, telegram
 from tests import authenticator as factor
 from tests.network import closed_port
 
@@ -33,6 +33,8 @@ QUERIES = ["planted-query-one", "planted-query-two", "planted-query-three"]
 WRONG_TOKEN = "654321:planted-wrong-planted-wrong-planted-x"
 WEBHOOK_TOKEN = "planted-" + "w" * 60
 HEADERS = ["planted-bearer-of-a-header", "planted-key-of-a-header"]
+CALENDAR = "planted-path-of-a-calendar"
+PAGE_KEY = "planted-key-of-a-page"
 # Links that act for whoever holds them: what is opened is written to the log of requests.
 LINKED = {
     "/answer/planted:answer:token/": "planted:answer:token",
@@ -43,6 +45,7 @@ LINKED = {
 _FACTOR = "the secret of a second factor"
 PLANTED = [
     *(PASSWORD, OPERATORS, SIGNING, *QUERIES, *HEADERS, *LINKED.values()),
+    *(github.token("planted"), CALENDAR, PAGE_KEY),
     *(telegram.TOKEN, WRONG_TOKEN, WEBHOOK_TOKEN, slack.TOKEN, gotify.TOKEN, ntfy.TOKEN, ntfy.PROTECTED),
 ]
 
@@ -57,6 +60,8 @@ def test_the_planted_secrets_are_nowhere() -> None:
         HTTPReceiver() as team,
         HTTPReceiver() as topics,
         HTTPReceiver() as push,
+        HTTPReceiver(github.GitHub({"planted": {}}).answer) as code,
+        HTTPReceiver(Reply(body=b"BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n")) as pages,
     ):
         bots.answer, team.answer, topics.answer = telegram.answer, slack.answer, ntfy.answer
         push.answer = gotify.answer
@@ -65,12 +70,13 @@ def test_the_planted_secrets_are_nowhere() -> None:
             "TELEGRAM_URL": bots.origin,
             "DISCORD_URL": chat.origin,
             "SLACK_URL": team.origin,
+            "GITHUB_URL": code.origin,
             "LOG_LEVEL": "DEBUG",
         }
         with Installation("test_planted", **services) as site:
             site.logs.update({name: deque() for name in site.logs})  # all lines, not the last ones
             site.start(site.web, site.worker, site.beat)
-            written = list(_play(site, hook, moved, topics, push))
+            written = list(_play(site, hook, moved, topics, push, pages))
             factors = [text for where, text in written if where == _FACTOR]
             written = [(where, text) for where, text in written if where != _FACTOR]
             site.stop(site.beat, site.worker)
@@ -80,8 +86,13 @@ def test_the_planted_secrets_are_nowhere() -> None:
             written += [("mail", mail.message.as_string()) for mail in post.mails]
         assert [r for r in bots.requests if telegram.TOKEN in r.path], "the play did not use what it planted"
         assert {planted for planted in QUERIES[:2] for r in (*hook.requests, *moved.requests) if planted in r.path}
-        used = str([(r.path, r.headers) for receiver in (hook, team, topics, push) for r in receiver.requests])
-        assert [secret for secret in (*HEADERS, slack.TOKEN, ntfy.TOKEN, gotify.TOKEN) if secret not in used] == []
+        receivers = (hook, team, topics, push, code, pages)
+        used = str([(r.path, r.headers) for receiver in receivers for r in receiver.requests])
+        assert [
+            secret
+            for secret in (*HEADERS, CALENDAR, PAGE_KEY, github.token("planted"), slack.TOKEN, ntfy.TOKEN, gotify.TOKEN)
+            if secret not in used
+        ] == []
     assert len(factors) == 1
     kept = [site.environment[name] for name in ("SECRET_KEY", "ENCRYPTION_KEYS")]
     found = [(where, planted) for where, text in written for planted in PLANTED + factors + kept if planted in text]
@@ -90,7 +101,12 @@ def test_the_planted_secrets_are_nowhere() -> None:
 
 
 def _play(
-    site: Installation, hook: HTTPReceiver, moved: HTTPReceiver, topics: HTTPReceiver, push: HTTPReceiver
+    site: Installation,
+    hook: HTTPReceiver,
+    moved: HTTPReceiver,
+    topics: HTTPReceiver,
+    push: HTTPReceiver,
+    pages: HTTPReceiver,
 ) -> Iterator[tuple[str, str]]:
     """What the pages said at the end; and once `_FACTOR`, with the secret of a second factor."""
     title = "Planted"
@@ -108,6 +124,14 @@ def _play(
         ada.add("apprise", "Push", url=f"{push.origin.replace('http', 'gotify')}/{gotify.TOKEN}")
         ada.add("email", "Mail", address="ada@example.net")
         site.rows("UPDATE notifications_channel SET verified_at = now() RETURNING id")  # those that fail as well
+        ada.connect("github", "Code", token=github.token("planted"))
+        ada.connect("calendar", "Family", url=f"{pages.origin}/{CALENDAR}.ics")
+        ada.connect("address", "Prices", url=f"{pages.origin}/prices", headers=f"X-Key: {PAGE_KEY}")
+        ada.remind("A look", datetime.now(UTC) + timedelta(seconds=3))
+        site.rows(
+            "UPDATE schedules_schedule SET job_kind = 'github_streak', job_payload = '{}', connection_id = c.id"
+            " FROM jobs_connection c WHERE c.kind = 'github' RETURNING c.id"
+        )
         ada.remind(title, datetime.now(UTC) + timedelta(seconds=2))
 
         def tried() -> bool:
@@ -115,6 +139,8 @@ def _play(
             return said is not None and len(said.sent) == 11 and all(sent.attempts for sent in said.sent)
 
         wait_until(tried, "a try on each channel", within=30)
+        looked = "SELECT id FROM jobs_job WHERE state = 'decided' AND reason_code LIKE 'github-streak%%'"
+        wait_until(lambda: site.rows(looked), "a look at GitHub", within=30)
         yield from _pages(ada._browser, "/reminders/")
         for path in LINKED:
             with suppress(DemoFailed):  # none of them is right

@@ -8,7 +8,9 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 # The example of docs/adding-a-provider.md, which its reader writes.
 EXAMPLES = {"notifications/providers/pigeon.py", "tests/unit/notifications/providers/test_pigeon.py"}
-FOLDERS = "api|bench|client|common|config|demo|events|notifications|people|schedules|script|static|templates|tests|work"
+FOLDERS = (
+    "api|bench|client|common|config|demo|events|jobs|notifications|people|schedules|script|static|templates|tests|work"
+)
 
 
 def test_every_file_that_the_documentation_names_exists() -> None:

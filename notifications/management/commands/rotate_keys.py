@@ -12,7 +12,8 @@ from people import second_factor
 
 class Command(BaseCommand):
     help = (
-        "Seal the secrets of every channel and of every second factor with the first of ENCRYPTION_KEYS. "
+        "Seal the secrets of every channel, connection, inbound address and second factor with the first of "
+        "ENCRYPTION_KEYS. "
         "May be interrupted and run again."
     )
 
@@ -21,8 +22,9 @@ class Command(BaseCommand):
         for done in key_rotation.rotate():
             sealed, sealed_before = sealed + done.sealed, sealed_before + done.sealed_before
             unreadable += len(done.unreadable)
-            for channel_id in done.unreadable:
-                self.stderr.write(f"channel {channel_id}: no key opens its secrets; it is left as it is")
+            for key in done.unreadable:
+                noun = done.model._meta.verbose_name
+                self.stderr.write(f"{noun} {key}: no key opens its secrets; it is left as it is")
             self.stdout.write(f"{sealed + sealed_before + unreadable} looked at …")
         self.stdout.write(f"{sealed} sealed with the first key, {sealed_before} were already, {unreadable} unreadable")
         factors = second_factor.rotate()
@@ -34,6 +36,6 @@ class Command(BaseCommand):
         )
         if unreadable or factors.unreadable:
             raise CommandError(
-                f"{unreadable} channels cannot be read, and {len(factors.unreadable)} secrets of second factors; "
+                f"{unreadable} secrets cannot be read, and {len(factors.unreadable)} secrets of second factors; "
                 "put the key that is missing back, and run this again"
             )

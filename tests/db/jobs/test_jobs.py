@@ -106,7 +106,7 @@ def test_a_refused_secret_disables_the_connection() -> None:
     fire.fire_due(NINE)
     look(Job.objects.get())
     connection.refresh_from_db()
-    assert (connection.disabled_code, connection.failing_since is not None) == ("sample-away", True)
+    assert (connection.failing_code, connection.failing_since is not None) == ("sample-away", True)
     assert next_day(schedule).reason_code == "connection-disabled"
 
 

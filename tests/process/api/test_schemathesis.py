@@ -21,7 +21,7 @@ from people import tokens
 from people.models import User
 from schedules.firing import fire
 from tests.db.events.test_inbound import make_address
-from tests.make import make_channel, make_delivery, make_rule, make_schedule, make_user
+from tests.make import make_channel, make_connection, make_delivery, make_rule, make_schedule, make_user
 from tests.process.web import Web
 
 SECRET = "whsec_" + "c2VjcmV0" * 4
@@ -34,8 +34,9 @@ allow-x00 = false
 
 [[operations]]
 include-operation-id = [
-    "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "snooze_schedule", "send_message",
-    "add_channel", "change_channel", "verify_channel",
+    "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "quick_add_schedule",
+    "snooze_schedule", "send_message",
+    "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
     "create_topic", "change_topic", "add_person", "subscribe", "settle_messages"
@@ -71,6 +72,7 @@ def make_rows(person: User) -> dict[str, Any]:
         "schedule_id": [make_schedule(person, [inbox], now) for _ in range(20)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
         "channel_id": [*hooks, *(make_channel(person, "email", verified_at=None) for _ in range(3))],
+        "connection_id": [make_connection(person) for _ in range(10)],
         "webhook_id": [make_channel(person, "status", {"secret": SECRET, "path": "/"}, **status) for _ in range(10)],
         "delivery_id": letters,
         "notification_id": [one.notification for one in sent],

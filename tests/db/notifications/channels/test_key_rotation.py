@@ -14,7 +14,8 @@ from common import encryption
 from notifications.channels import key_rotation
 from notifications.models import Channel, Delivery
 from people.models import User
-from tests.make import make_channel, make_delivery, make_user, send_now
+from tests.db.events.test_inbound import make_address
+from tests.make import make_channel, make_connection, make_delivery, make_user, send_now
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +43,17 @@ def test_after_a_rotation_the_old_key_is_needed_no_more(ada: User, settings: Set
     assert [Channel.objects.get(id=hook.id).destination().secrets for hook in hooks] == said
 
 
+def test_a_rotation_covers_every_table_with_secrets(ada: User, settings: Settings) -> None:
+    rows = [make_connection(ada), make_address(ada, token="7" * 48), make_channel(ada, "webhook")]
+    assert {type(row) for row in rows} == set(key_rotation.models())
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    assert "3 sealed with the first key, 0 were already, 0 unreadable" in rotate()
+    settings.ENCRYPTION_KEYS = [NEW]
+    for row in rows:
+        row.refresh_from_db()
+        assert encryption.unseal_secrets(row.sealed_secrets, row.id)
+
+
 def test_an_interrupted_rotation_goes_on_where_it_was(ada: User, settings: Settings) -> None:
     hooks = [make_channel(ada, "webhook") for _ in range(5)]
     settings.ENCRYPTION_KEYS = [NEW, OLD]
@@ -59,7 +71,7 @@ def test_a_channel_that_no_key_opens_is_named_and_left(ada: User, settings: Sett
     make_channel(ada, "webhook")
     settings.ENCRYPTION_KEYS = [NEW, OLD]
     out = StringIO()
-    with pytest.raises(CommandError, match="1 channels cannot be read"):
+    with pytest.raises(CommandError, match="1 secrets cannot be read"):
         call_command("rotate_keys", stdout=out, stderr=out)
     assert f"channel {lost.id}: no key opens its secrets" in out.getvalue()
     assert "1 sealed with the first key" in out.getvalue()
@@ -72,7 +84,7 @@ def test_a_change_made_during_a_rotation_is_kept(ada: User, settings: Settings) 
     stale = [(hook.id, hook.sealed_secrets)]
     changed = encryption.seal_secrets({"secret": "another"}, hook.id)
     Channel.objects.update(sealed_secrets=changed)
-    assert key_rotation._rotate(stale).sealed == 0
+    assert key_rotation._rotate(Channel, stale).sealed == 0
     assert Channel.objects.get().sealed_secrets == changed
 
 

@@ -88,13 +88,15 @@ def test_a_compressed_body_is_not_decompressed(receiver: HTTPReceiver) -> None:
     assert post(receiver.url).body == b"\x1f\x8b not really"
 
 
-def test_the_status_counts_if_the_body_breaks_off() -> None:
+@pytest.mark.parametrize("body", [b"Content-Length: 100\r\n\r\nhalf", b"Transfer-Encoding: chunked\r\n\r\n-5\r\nhalf"])
+def test_the_status_counts_if_the_body_breaks_off(body: bytes) -> None:
     def talk(client: socket.socket) -> None:
         read_request(client)
-        client.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\nhalf")
+        client.sendall(b"HTTP/1.1 201 Created\r\n" + body)
 
     with raw_server(talk) as port:
-        assert post(f"http://127.0.0.1:{port}/").status == 201
+        response = post(f"http://127.0.0.1:{port}/")
+    assert (response.status, response.body, response.broken is not None) == (201, b"", True)
 
 
 @pytest.mark.parametrize(

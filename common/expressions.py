@@ -1,4 +1,4 @@
-"""What of a webhook becomes an event, by expressions of JMESPath (jmespath.org). Pure.
+"""Expressions of JMESPath (jmespath.org) over JSON that came from outside. Pure.
 
 An expression is a person's: it may use few functions and make few copies, so that none costs more than its input.
 """
@@ -6,7 +6,6 @@ An expression is a person's: it may use few functions and make few copies, so th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -25,17 +24,6 @@ _FUNCTIONS = {
 
 class Invalid(ValueError):
     """The expression cannot be used. The message is for its author."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Expressions over `{"headers", "body"}`, for the fields of an event. Empty ones take the default."""
-
-    type: str = ""
-    source: str = ""
-    data: str = ""
-    time: str = ""
-    id: str = ""
 
 
 def compiled(expression: str) -> ParsedResult:

@@ -1,4 +1,4 @@
-"""Expressions over webhooks: what they find, and what they may cost."""
+"""Expressions over JSON: what they find, and what they may cost."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from events.inbound import mapping
-from events.inbound.mapping import Invalid
+from common import expressions
+from common.expressions import Invalid
 
 DOCUMENT: dict[str, Any] = {
     "headers": {"x-github-event": "push"},
@@ -29,7 +29,7 @@ DOCUMENT: dict[str, Any] = {
     ],
 )
 def test_an_expression_finds_a_value(expression: str, found: Any) -> None:
-    assert mapping.find(expression, DOCUMENT) == found
+    assert expressions.find(expression, DOCUMENT) == found
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_an_expression_finds_a_value(expression: str, found: Any) -> None:
 def test_what_cannot_be_used_says_so_at_once(expression: str) -> None:
     began = time.perf_counter()
     with pytest.raises(Invalid) as refused:
-        mapping.find(expression, DOCUMENT)
+        expressions.find(expression, DOCUMENT)
     assert str(refused.value)
     assert time.perf_counter() - began < 1.0

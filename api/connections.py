@@ -1,0 +1,230 @@
+"""Connections: list, add, read, change, check and remove them. No answer has their secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.urls import reverse
+from ninja import Query, Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api import paging, versions
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.channels.body import errors
+from api.channels.document import FieldDocument, field_documents
+from api.fields import Body, Instant, Search, limits, written
+from api.idempotency import HEADER
+from api.problems import FieldError, Problem, conflict, invalid, not_found
+from jobs import connection_changes as changes
+from jobs import connections
+from jobs.connection_form import ConnectionForm, LabelForm
+from jobs.connections.base import ConnectionKind
+from jobs.models import Connection
+from notifications.message import Destination
+
+router = Router(tags=["connections"], auth=Bearer("connections"))
+
+_NEW: Any = {"kind": "github", "label": "My GitHub", "fields": {"token": "ghp_" + "x" * 36}}
+_EXAMPLE: Any = {
+    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "kind": "github",
+    "label": "My GitHub",
+    "summary": "octocat",
+    "fields": {},
+    "state": "working",
+    "working_since": "2026-03-28T09:00:00Z",
+    "failing_since": None,
+    "failing_code": "",
+    "failing_reason": "",
+    "unreadable": "",
+    "created": "2026-03-28T08:58:00Z",
+}
+_LABEL: Any = limits(LabelForm.base_fields["label"])
+
+
+class NewConnection(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
+
+    kind: str = Field(
+        max_length=40,
+        description="`GET /connections/kinds` describes each.",
+        json_schema_extra={"enum": [kind.name for kind in connections.all()]},
+    )
+    label: str = Field("", description="Without one, the name of the kind.", json_schema_extra=_LABEL)
+    fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
+
+
+class ConnectionPatch(Body):
+    """What is not given stays as it is. Another address or secret is checked before it is kept."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"label": "Work"}]})
+
+    # Absent, never null.
+    label: str = Field(None, json_schema_extra=_LABEL)  # type: ignore[assignment]
+    fields: dict[str, str | None] = Field(None, description="Null deletes an optional value.")  # type: ignore[arg-type]
+
+
+class ConnectionDocument(BaseModel):
+    """`fields` are those of its kind that hold no secret. Reminders do not look through one that is `disabled`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    id: UUID
+    kind: str
+    label: str
+    summary: str = Field(description="The account or the address in one line.")
+    fields: dict[str, Any]
+    state: Literal["working", "failing", "disabled", "unchecked"]
+    working_since: Instant | None
+    failing_since: Instant | None
+    failing_code: str
+    failing_reason: str
+    unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
+    created: Instant
+
+
+class ConnectionKindDocument(BaseModel):
+    kind: str
+    label: str
+    about: str
+    fields: list[FieldDocument]
+
+
+class ConnectionKinds(BaseModel):
+    items: list[ConnectionKindDocument]
+
+
+@router.get("", response=paging.Page[ConnectionDocument], summary="List connections")
+def list_connections(
+    request: ApiRequest,
+    kind: Search | None = None,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+) -> HttpResponse:
+    """Newest first, without their secrets."""
+    found = Connection.objects.for_user(request.auth.user)
+    if kind is not None:
+        found = found.filter(kind=kind)
+    return paging.answer_page(found, request, cursor, limit, document)
+
+
+@router.get("/kinds", response=ConnectionKinds, summary="List the kinds of connection")
+def list_connection_kinds(request: ApiRequest) -> HttpResponse:
+    """Each with the fields that a new connection of it takes."""
+    kinds = [
+        {"kind": kind.name, "label": kind.label, "about": kind.about, "fields": field_documents(kind.form)}
+        for kind in connections.all()
+    ]
+    return answer({"items": kinds})
+
+
+@router.post("", response={201: ConnectionDocument}, summary="Add a connection")
+def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
+    """Its source is asked first. With an `Idempotency-Key` it is not, and the connection is `unchecked` until `check`
+    or the first look of a reminder."""
+    kind = connections.find(body.kind)
+    if kind is None:
+        raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them."))
+    _refuse_unknown(body.fields, kind)
+    form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
+    # The answer to an Idempotency-Key is kept in the transaction of the operation.
+    made = _save(form, ask=HEADER not in request.headers)
+    return _show(made, 201, Location=reverse("api:read_connection", args=[made.id]))
+
+
+@router.get("/{uuid:connection_id}", response=ConnectionDocument, summary="Read a connection")
+def read_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
+    """`ETag` is the version of what you may change."""
+    return _show(_own(request, connection_id))
+
+
+@router.patch("/{uuid:connection_id}", response=ConnectionDocument, summary="Change a connection")
+def change_connection(request: ApiRequest, connection_id: UUID, body: ConnectionPatch) -> HttpResponse:
+    """What is not given stays. Its reminders look through what is new."""
+    found = _own(request, connection_id)
+    kind = connections.find(found.kind)
+    if kind is None:
+        raise conflict("This installation has no such kind of connection.")
+    fields = body.fields if "fields" in body.model_fields_set else {}
+    _refuse_unknown(fields, kind)
+    typed: dict[str, Any] = kind.form_initial(changes.readable_destination(found))
+    for name, value in fields.items():
+        # An empty secret is kept; a separate field deletes it.
+        typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
+    label = body.label if "label" in body.model_fields_set else found.label
+    return _show(_save(ConnectionForm(request.auth.user, kind, {**typed, "label": label}, found)))
+
+
+@router.delete("/{uuid:connection_id}", response={204: None}, summary="Remove a connection")
+def remove_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
+    """Erases its secrets. Reminders that look through it fail until they have another one."""
+    changes.remove(_own(request, connection_id))
+    return HttpResponse(status=204)
+
+
+@router.post("/{uuid:connection_id}/check", response=ConnectionDocument, summary="Check a connection")
+def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
+    """Asks its source now. `state` and `failing_reason` say what came of it."""
+    found = _own(request, connection_id)
+    try:
+        changes.check(found)
+    except changes.TooMany as refusal:
+        raise Problem(
+            429, "too-many-checks", "It was not checked.", str(refusal), headers={"Retry-After": "60"}
+        ) from None
+    return _show(_own(request, connection_id))
+
+
+def document(connection: Connection) -> dict[str, Any]:
+    kind = connections.find(connection.kind)
+    return {
+        "id": str(connection.id),
+        "kind": connection.kind,
+        "label": connection.label,
+        "summary": connection.summary,
+        "fields": kind.form_initial(Destination(connection.address)) if kind else {},
+        "state": connection.state,
+        "working_since": written(connection.working_since),
+        "failing_since": written(connection.failing_since),
+        "failing_code": connection.failing_code,
+        "failing_reason": connection.failing_reason,
+        "unreadable": connection.unreadable,
+        "created": written(connection.created_at),
+    }
+
+
+def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResponse:
+    return answer(document(connection), status, ETag=versions.etag(connection.version), **headers)
+
+
+def _own(request: ApiRequest, connection_id: UUID) -> Connection:
+    """The caller's connection, at the version of `If-Match`. Raises problems 404 and 412."""
+    found = Connection.objects.for_user(request.auth.user).filter(id=connection_id).first()
+    if found is None:
+        raise not_found()
+    if request.method != "GET":
+        versions.require(request, found.version, lambda: document(found))
+    return found
+
+
+def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:
+    """Raises problems 409 and 422."""
+    if not form.is_valid(ask=ask):
+        raise invalid(*errors(form.details, "fields"), *errors(form.label))
+    try:
+        return form.save()
+    except changes.TooMany as refusal:
+        raise conflict(str(refusal)) from None
+    except changes.Conflict:
+        raise conflict("Somebody has changed it meanwhile. Read it again.") from None
+
+
+def _refuse_unknown(given: Mapping[str, Any], kind: ConnectionKind) -> None:
+    known = kind.form.base_fields
+    if unknown := sorted(set(given) - set(known)):
+        said = f"There is no such field. This kind has: {', '.join(known)}."
+        raise invalid(*(FieldError(f"fields.{name}", said) for name in unknown))

@@ -1,0 +1,72 @@
+"""Connections in the admin: kind, address and health, never a secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from common.admin import columns
+from common.admin.base import ReadOnlyAdmin, as_uuid
+from common.admin.columns import badge
+from common.admin.filters import newest_filter
+from jobs import connections
+from jobs.models import Connection
+from people.admin.user import person_ids
+
+KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in connections.all()])
+
+
+@admin.register(Connection)
+class ConnectionAdmin(ReadOnlyAdmin):
+    list_display = ("label", "kind_name", "address_summary", "state", "why", "person", "rows")
+    list_select_related = ("user",)
+    list_filter = (KindFilter,)
+    ordering = ("-id",)
+    link_lookups = ("user__id__exact",)
+    fieldsets: Any = (
+        (None, {"fields": (("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows")}),
+        ("Instants", {"fields": (("created", "verified"), ("working", "failing"), ("disabled", "removed"))}),
+    )
+    readonly_fields = flatten_fieldsets(fieldsets)
+    search_fields = ("id",)
+    search_help_text = "A connection's id, or the beginning of a person's email address."
+    empty_text = "Nobody has connected anything yet."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).defer("sealed_secrets")
+        return rows
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = as_uuid(term)
+        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
+
+    kind_name = columns.column("kind", "kind_label")
+    address_summary = columns.column("address", "summary")
+    why = columns.column("why", "failing_reason")
+
+    @badge("state", {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"})
+    def state(self, connection: Connection) -> str:
+        return "removed" if connection.removed_at is not None else connection.state
+
+    @admin.display(description="person")
+    def person(self, connection: Connection) -> SafeString:
+        return columns.to_row("people.user", connection.user_id, connection.user.email)
+
+    @admin.display(description="rows")
+    def rows(self, connection: Connection) -> SafeString:
+        return columns.many(
+            columns.to_list("jobs.job", "jobs", connection__id__exact=connection.pk),
+            columns.to_list("schedules.schedule", "schedules", connection__id__exact=connection.pk),
+        )
+
+    created = columns.instant_column("created", "created_at")
+    verified = columns.instant_column("verified", "verified_at")
+    working = columns.instant_column("working since", "working_since")
+    failing = columns.instant_column("failing since", "failing_since")
+    disabled = columns.instant_column("disabled", "disabled_at")
+    removed = columns.instant_column("removed", "removed_at")

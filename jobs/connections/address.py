@@ -1,0 +1,49 @@
+"""Any web address, with the headers that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from jobs.connections.base import ConnectionKind
+from jobs.fetch import Fetch, Later, Refused, problem
+from notifications.message import Destination
+from notifications.net.address_field import AddressField
+from notifications.net.headers_field import HeadersField
+
+_EXAMPLE = "https://example.org/prices.json"
+
+
+class AddressForm(forms.Form):
+    url = AddressField(
+        example=_EXAMPLE,
+        label="Address",
+        max_length=2000,
+        widget=forms.URLInput(attrs={"placeholder": _EXAMPLE}),
+        help_text="It is shown on your pages. Put what is secret into a header.",
+        error_messages={"required": f"Enter the address to read, such as {_EXAMPLE}."},
+    )
+    headers = HeadersField(help_text="Headers that the site requires, one per line, such as Authorization: Bearer …")
+
+
+class Address(ConnectionKind):
+    """Address {"url"}; the secrets are the headers' values, by their names."""
+
+    name = "address"
+    label = "Web address"
+    about = "A page, a feed or an API that needs headers, such as an Authorization. One without needs no connection."
+    form = AddressForm
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        return Destination({"url": cleaned["url"]}, cleaned["headers"] or {})
+
+    def form_secrets(self, destination: Destination) -> dict[str, Any]:
+        return {"headers": dict(destination.secrets)} if destination.secrets else {}
+
+    def summary(self, address: Mapping[str, Any]) -> str:
+        return str(address.get("url", ""))
+
+    def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
+        return problem(fetch.get(stored.address["url"], stored.secrets), "The address") or stored.address

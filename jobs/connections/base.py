@@ -1,0 +1,38 @@
+"""The interface of a kind of connection: its form, and how it is checked."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from jobs.fetch import Fetch, Later, Refused
+from notifications.message import Destination
+from notifications.providers.base import HasForm
+
+
+class ConnectionKind(HasForm):
+    """It has no state: one object serves every connection, from any thread.
+
+    `Source.address` and `Source.secrets` of a job are those of `destination`, and the address what `check` made of it.
+    """
+
+    name: ClassVar[str]
+    """Stored with each connection; kinds of job name it."""
+
+    label: ClassVar[str]
+    """Its name for people; its icon has the id `name`."""
+
+    about: ClassVar[str]
+    """One line at its form."""
+
+    deadline: ClassVar[float] = 10.0
+    """Seconds for one check: a person waits for it."""
+
+    @abstractmethod
+    def summary(self, address: Mapping[str, Any]) -> str:
+        """Return one line that tells this connection from others in a list. Never raises; it holds no secret."""
+
+    @abstractmethod
+    def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
+        """Ask the source, and return the address as it is to be kept. What `fetch` raises may pass through."""

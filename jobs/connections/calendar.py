@@ -1,0 +1,61 @@
+"""A calendar by its iCalendar address, which is itself the secret: it holds a token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+
+from jobs.connections.base import ConnectionKind
+from jobs.fetch import Fetch, Later, Refused, problem
+from jobs.reasons import Code
+from notifications.message import Destination
+from notifications.net.address_field import AddressField
+from work.reasons import Reason
+
+_EXAMPLE = "https://example.org/calendar/basic.ics"
+_SERVICE = "The calendar"
+
+
+class CalendarField(AddressField):
+    """An address; `webcal://` means https."""
+
+    def to_python(self, value: Any) -> str:
+        return re.sub(r"(?i)^webcals?://", "https://", super().to_python(value) or "")
+
+
+class CalendarForm(forms.Form):
+    url = CalendarField(
+        example=_EXAMPLE,
+        label="iCalendar address",
+        max_length=2000,
+        widget=forms.URLInput(attrs={"placeholder": _EXAMPLE, "autocomplete": "off"}),
+        help_text="Google calls it “secret address in iCal format”, others a subscription. It is not shown again.",
+        error_messages={"required": f"Enter the calendar's iCalendar address, such as {_EXAMPLE}."},
+    )
+
+
+class Calendar(ConnectionKind):
+    """Address {"host"}, secrets {"url"}."""
+
+    name = "calendar"
+    label = "Calendar"
+    about = "A calendar that is read from an iCalendar address (.ics)."
+    form = CalendarForm
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        return Destination({"host": urlsplit(cleaned["url"]).hostname}, {"url": cleaned["url"]})
+
+    def summary(self, address: Mapping[str, Any]) -> str:
+        return str(address.get("host", ""))
+
+    def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
+        response = fetch.get(stored.secrets["url"], service=_SERVICE)
+        if found := problem(response, _SERVICE):
+            return found
+        if not response.body.lstrip(b"\xef\xbb\xbf \r\n").upper().startswith(b"BEGIN:VCALENDAR"):
+            return Refused(Reason(Code.NO_CALENDAR))
+        return stored.address

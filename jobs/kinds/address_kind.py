@@ -1,0 +1,61 @@
+"""What the kinds share that read an address, with the headers of a connection or without."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+
+from jobs.fetch import Fetch, Refused, Unfit, origin, problem
+from jobs.kinds.base import Ask, JobKind
+from jobs.reading.charset import decode
+from jobs.reasons import Code
+from notifications.net.address_field import AddressField
+from work.reasons import Reason
+
+
+class AddressForm(forms.Form):
+    url = AddressField(
+        label="Address",
+        example="https://example.org/offers",
+        max_length=2000,
+        widget=forms.URLInput(attrs={"placeholder": "https://example.org/offers", "autocomplete": "off"}),
+        error_messages={
+            "required": "Enter the address to look at, such as https://example.org/offers.",
+            "max_length": "An address has at most %(limit_value)d characters.",
+        },
+    )
+
+
+class AddressKind(JobKind, ABC):
+    """Reads `payload["url"]`. A connection lends its headers to addresses of its own host."""
+
+    connection = "address"
+    needs_connection = False
+    conditional = True
+
+    def read(self, ask: Ask, fetch: Fetch) -> str:
+        """Return the page as text. Raises what `fetch` does, and Unfit for an answer that is not a success."""
+        url, host = ask.payload.get("url"), host_of(ask.payload)
+        if not host or not isinstance(url, str):
+            raise Unfit(Refused(Reason(Code.UNREADABLE_PAYLOAD, problem="it has no address.")))
+        headers: Mapping[str, str] = {}
+        if ask.source is not None:
+            headers = ask.source.secrets
+            if origin(url) != origin(str(ask.source.address.get("url"))):
+                raise Unfit(Refused(Reason(Code.OTHER_HOST, label=ask.source.label, host=host)))
+        response = fetch.get(url, headers, service=host)
+        if unfit := problem(response, host, secret=bool(headers)):
+            raise Unfit(unfit)
+        return decode(response.body, response.headers.get("Content-Type", ""))
+
+
+def host_of(payload: Mapping[str, Any]) -> str:
+    """The host that is looked at, for people; "" for a damaged payload."""
+    try:
+        return urlsplit(str(payload.get("url"))).hostname or ""
+    except ValueError:
+        return ""

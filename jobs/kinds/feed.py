@@ -1,0 +1,84 @@
+"""Read a feed: what is new in it since the last look, each entry once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from jobs.fetch import Fetch, Later, Refused
+from jobs.kinds.address_kind import AddressForm, AddressKind, host_of
+from jobs.kinds.base import Ask, Found, Nothing, Say
+from jobs.reading import feeds
+from work.reasons import Codes, Reason
+
+MOST_REMEMBERED = 500
+_MOST_LISTED = 10
+
+
+class Code(Codes):
+    """What it found. Its sentences have the names of its parameters."""
+
+    FIRST = "feed-first", "looked at {host} for the first time: {count} entries, which count as read"
+    NOTHING_NEW = "feed-nothing-new", "looked at {host}: nothing new"
+    NEW = "feed-new", "looked at {host}: {count} new"
+    # It could not look.
+    NOT_A_FEED = "not-a-feed", "What {host} answered cannot be read as a feed. {problem}"
+
+
+class Feed(AddressKind):
+    name = "feed"
+    label = "Feed"
+    about = "Reads an RSS or Atom feed, and tells you what is new in it."
+    position = 30
+    form = AddressForm
+    example: ClassVar = {"url": "https://example.org/feed.xml"}
+    placeholders: ClassVar = {
+        "count": "2",
+        "feed": "Django releases",
+        "title": "Django 5.2.9 released",
+        "link": "https://example.org/5.2.9",
+        "entries": "Django 5.2.9 released\nhttps://example.org/5.2.9",
+    }
+    title = "New in {feed}: {count}"
+    body = "{entries}"
+
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        return f"feed of {host_of(payload)}"
+
+    def question(self, ask: Ask) -> Any:
+        return ask.payload.get("url")
+
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        page, host = self.read(ask, fetch), host_of(ask.payload)
+        try:
+            return Found(asdict(feeds.read(page, ask.payload["url"])))
+        except feeds.NotAFeed as error:
+            return Refused(Reason(Code.NOT_A_FEED, host=host, problem=str(error)))
+
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        """The memory holds the keys of the entries that were there, the latest first."""
+        host, entries = host_of(ask.payload), value["entries"]
+        keys = [entry["key"] for entry in entries]
+        if ask.memory is None:
+            return Nothing(Reason(Code.FIRST, host=host, count=len(entries)), keys)
+        known = set(ask.memory)
+        new = [entry for entry in entries if entry["key"] not in known]
+        memory = list(dict.fromkeys([*keys, *ask.memory]))[:MOST_REMEMBERED]
+        if not new:
+            return Nothing(Reason(Code.NOTHING_NEW, host=host), memory)
+        words = {
+            "count": str(len(new)),
+            "feed": value["title"] or host,
+            "title": new[0]["title"],
+            "link": new[0]["link"],
+            "entries": _listed(new),
+        }
+        return Say(Reason(Code.NEW, host=host, count=len(new)), words, memory)
+
+
+def _listed(entries: list[Mapping[str, str]]) -> str:
+    listed = ["\n".join(filter(None, (entry["title"], entry["link"]))) for entry in entries[:_MOST_LISTED]]
+    if len(entries) > _MOST_LISTED:
+        listed.append(f"… and {len(entries) - _MOST_LISTED} more")
+    return "\n\n".join(listed)

@@ -1,0 +1,258 @@
+"""Watch a value of a page: a price, a level, a word, or whether the page answers at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from jobs.fetch import Fetch, Later, Refused, Unfit
+from jobs.kinds.address_kind import AddressKind, host_of
+from jobs.kinds.base import Ask, Found, Nothing, Say
+from jobs.kinds.web_value_form import CONDITIONS, HOW, NUMERIC, STATES, WITH_LIMIT, WebValueForm
+from jobs.reading import extract
+from jobs.reading.numbers import number, shown
+from jobs.reasons import Code as Jobs
+from notifications.net.http import NotSent, Unanswered
+from notifications.text import fit
+from work.reasons import FORMATS, Codes, Reason
+
+_IS = {"above": "above", "below": "below", "equals": "exactly", "contains": "containing"}
+_NOT_ASKED = (Jobs.UNREADABLE_PAYLOAD, Jobs.OTHER_HOST)
+_ANSWERED = (Jobs.TOO_LARGE, Jobs.COMPRESSED)
+_LONGEST_WORD = 1_000
+_LONGEST_EVIDENCE = 200
+
+FORMATS["watched"] = _IS.__getitem__
+
+
+class Code(Codes):
+    """What it found. Its sentences have the names of its parameters."""
+
+    FIRST = "web-first", "looked at {host} for the first time: {value}"
+    SAME = "web-same", "looked at {host}: {value}, as before"
+    CHANGED = "web-changed", "looked at {host}: {value}, before: {previous}"
+    MOVED = "web-moved", "looked at {host}: {value}, that is {change} since {previous}"
+    MOVED_LITTLE = "web-moved-little", "looked at {host}: {value}, only {change} since {previous}"
+    HOLDS = "web-holds", "looked at {host}: {value}, now {condition:watched} {limit}"
+    STILL_HOLDS = "web-still-holds", "looked at {host}: {value}, still {condition:watched} {limit}"
+    DOES_NOT_HOLD = "web-does-not-hold", "looked at {host}: {value}, not {condition:watched} {limit}"
+    UNREACHABLE = "web-unreachable", "looked at {host}, which cannot be reached. {why}"
+    STILL_UNREACHABLE = "web-still-unreachable", "looked at {host}, which still cannot be reached. {why}"
+    REACHABLE = "web-reachable", "looked at {host}: it answers"
+    # It could not look.
+    NOT_FOUND = "web-not-found", "“{expression}” finds nothing at {host}. Has the page changed?"
+    NO_NUMBER = "web-no-number", "“{value}” at {host} is no number."
+    UNREADABLE = "web-unreadable", "What {host} answered cannot be read. {problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The question, as stored. `limit` is as typed; `mark` the decimal mark, "" to guess it."""
+
+    condition: str
+    how: str
+    expression: str
+    limit: str
+    mark: str
+    always: bool
+
+    @classmethod
+    def read(cls, payload: Mapping[str, Any]) -> Watch:
+        """Raises ValueError for a damaged payload."""
+        texts = {name: payload.get(name, "") for name in ("condition", "how", "expression", "limit", "mark")}
+        if not all(isinstance(value, str) for value in texts.values()):
+            raise ValueError("a value is no text.")
+        watch = cls(always=payload.get("always") is True, **texts)
+        if watch.condition not in CONDITIONS:
+            raise ValueError("its condition is not known.")
+        if watch.condition == "unreachable":
+            return watch
+        if watch.how not in HOW:
+            raise ValueError("how to read the page is not known.")
+        if watch.condition in NUMERIC and watch.number is None:
+            raise ValueError("its limit is no number.")
+        return watch
+
+    @property
+    def number(self) -> Decimal | None:
+        return number(self.limit, self.mark)
+
+
+class WebValue(AddressKind):
+    name = "web_value"
+    label = "Value on the web"
+    about = "Watches a price, a number or a text of a page or an API, or whether it can be reached."
+    position = 20
+    form = WebValueForm
+    example: ClassVar = {"url": "https://example.org/offers", "expression": ".price"}
+    placeholders: ClassVar = {
+        "value": "89.90 €",
+        "previous": "99.90 €",
+        "change": "-10 (-10.01 %)",
+        "url": "https://example.org/offers",
+    }
+    title = "It is {value}"
+    body = "Before: {previous}\n{url}"
+
+    def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        """Only what its condition needs."""
+        condition = cleaned["condition"]
+        stored = {"url": cleaned["url"], "condition": condition}
+        if condition != "unreachable":
+            stored |= {"how": cleaned.get("how") or "html", "expression": cleaned["expression"]}
+        if condition in WITH_LIMIT:
+            stored["limit"] = cleaned["limit"]
+        if condition in NUMERIC and cleaned.get("mark"):
+            stored["mark"] = cleaned["mark"]
+        if condition in STATES and cleaned.get("always"):
+            stored["always"] = True
+        return stored
+
+    def summary(self, payload: Mapping[str, Any]) -> str:
+        said = CONDITIONS.get(str(payload.get("condition")), "")
+        return " ".join(filter(None, (host_of(payload), said, str(payload.get("limit") or ""))))[:200]
+
+    def question(self, ask: Ask) -> Any:
+        """Reminders with other limits share an answer; a number is wanted or not."""
+        asked = {name: ask.payload.get(name) for name in ("url", "how", "expression", "mark")}
+        condition = ask.payload.get("condition")
+        return asked | {"number": condition in NUMERIC, "unreachable": condition == "unreachable"}
+
+    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+        """The value as `{"text", "number"}`, or `{"down": reason}` where the question is whether it can be reached."""
+        try:
+            watch = Watch.read(ask.payload)
+        except ValueError as error:
+            return Refused(Reason(Jobs.UNREADABLE_PAYLOAD, problem=str(error)))
+        if watch.condition == "unreachable":
+            return Found({"down": _stored(self._failure(ask, fetch))})
+        page, host = self.read(ask, fetch), host_of(ask.payload)
+        try:
+            text = extract.find(watch.how, watch.expression, page)
+        except (extract.Invalid, extract.Unreadable) as error:
+            return Refused(Reason(Code.UNREADABLE, host=host, problem=str(error)))
+        if text is None:
+            return Refused(Reason(Code.NOT_FOUND, host=host, expression=watch.expression[:_LONGEST_EVIDENCE]))
+        found = number(text, watch.mark)
+        if found is None and watch.condition in NUMERIC:
+            return Refused(Reason(Code.NO_NUMBER, host=host, value=_short(text)))
+        return Found({"text": text, "number": None if found is None else shown(found)})
+
+    def _failure(self, ask: Ask, fetch: Fetch) -> Reason | None:
+        """Why the page cannot be reached; None if it answers. An address that is not allowed is an error."""
+        try:
+            self.read(ask, fetch)
+        except NotSent as failure:
+            if failure.refused:
+                raise
+            return failure.reason
+        except Unanswered as failure:
+            return failure.reason
+        except Unfit as unfit:
+            if unfit.answer.reason.code in _NOT_ASKED:
+                raise
+            return None if unfit.answer.reason.code in _ANSWERED else unfit.answer.reason
+        return None
+
+    def decide(self, ask: Ask, value: Any) -> Say | Nothing:
+        watch = Watch.read(ask.payload)
+        if watch.condition == "unreachable":
+            return _decide_reachable(ask, watch, value["down"])
+        if watch.condition in STATES:
+            return _decide_state(ask, watch, value)
+        return _decide_change(ask, watch, value)
+
+
+def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
+    host, memory = host_of(ask.payload), {"holds": why is not None}
+    if why is None:
+        return Nothing(Reason(Code.REACHABLE, host=host), memory)
+    if _held(ask) and not watch.always:
+        return Nothing(Reason(Code.STILL_UNREACHABLE, host=host, why=why), memory)
+    words = {"value": "unreachable", "previous": "reachable", "change": str(Reason(why["code"], **why["params"]))}
+    return Say(Reason(Code.UNREACHABLE, host=host, why=why), words | {"url": ask.payload["url"]}, memory)
+
+
+def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
+    """Once when it begins to hold, also at the first look; or at every look at which it holds."""
+    holds = _holds(watch, value)
+    held, memory = _held(ask), {"holds": holds, **value}
+    code = Code.DOES_NOT_HOLD if not holds else Code.STILL_HOLDS if held else Code.HOLDS
+    reason = _reason(code, ask, value, condition=watch.condition, limit=watch.limit)
+    if not holds or (held and not watch.always):
+        return Nothing(reason, memory)
+    return Say(reason, _words(ask, value, ask.memory), memory)
+
+
+def _decide_change(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
+    """Against the look before; "by at least", against the value that was last told, so that small steps add up."""
+    base = ask.memory
+    if base is None:
+        return Nothing(_reason(Code.FIRST, ask, value), value)
+    previous = _short(base["text"])
+    if watch.condition == "changed":
+        if base["text"] == value["text"]:
+            return Nothing(_reason(Code.SAME, ask, value), value)
+        return Say(_reason(Code.CHANGED, ask, value, previous=previous), _words(ask, value, base), value)
+    change = _change(value, base)
+    if not _reaches(watch, Decimal(value["number"]), Decimal(base["number"])):
+        return Nothing(_reason(Code.MOVED_LITTLE, ask, value, previous=previous, change=change))
+    return Say(_reason(Code.MOVED, ask, value, previous=previous, change=change), _words(ask, value, base), value)
+
+
+def _holds(watch: Watch, value: Mapping[str, Any]) -> bool:
+    text, limit = value["text"].casefold(), " ".join(watch.limit.split()).casefold()
+    match watch.condition:
+        case "equals":
+            return bool(text == limit)
+        case "contains":
+            return limit in text
+    least = watch.number or Decimal(0)
+    return Decimal(value["number"]) > least if watch.condition == "above" else Decimal(value["number"]) < least
+
+
+def _reaches(watch: Watch, now: Decimal, base: Decimal) -> bool:
+    limit, moved = watch.number or Decimal(0), abs(now - base)
+    if not watch.limit.rstrip().endswith("%"):
+        return moved >= limit
+    return moved > 0 and moved * 100 >= limit * abs(base)
+
+
+def _held(ask: Ask) -> bool:
+    return bool(ask.memory and ask.memory.get("holds"))
+
+
+def _reason(code: Code, ask: Ask, value: Mapping[str, Any], **more: Any) -> Reason:
+    said = _short(value["text"])
+    if value["number"] not in (None, said):
+        said = f"{said} (read as {value['number']})"
+    return Reason(code, host=host_of(ask.payload), value=said, **more)
+
+
+def _words(ask: Ask, value: Mapping[str, Any], base: Mapping[str, Any] | None) -> dict[str, str]:
+    return {
+        "value": _short(value["text"], _LONGEST_WORD),
+        "previous": "nothing yet" if base is None else _short(base["text"], _LONGEST_WORD),
+        "change": "nothing yet" if base is None else _change(value, base),
+        "url": ask.payload["url"],
+    }
+
+
+def _change(value: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+    """By how much it rose or fell: "-10 (-10.01 %)"."""
+    if value["number"] is None or base["number"] is None:
+        return "not a number"
+    before = Decimal(base["number"])
+    change = Decimal(value["number"]) - before
+    percent = f" ({change * 100 / abs(before):+.2f} %)" if before else ""
+    return f"{'+' if change > 0 else ''}{shown(change)}{percent}"
+
+
+def _short(text: str, longest: int = _LONGEST_EVIDENCE) -> str:
+    return fit(text, longest).text
+
+
+def _stored(reason: Reason | None) -> Any:
+    return None if reason is None else {"code": reason.code, "params": reason.params}

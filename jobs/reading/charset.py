@@ -1,0 +1,50 @@
+"""Bytes of any charset as text."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Other codecs of Python are no charsets of pages, and some take quadratic time (punycode).
+_CHARSETS = re.compile(
+    r"ascii|utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|mac-\w+|koi8-\w|shift_jis\w*|euc_\w+|iso2022_\w+|gb\w+|hz|big5\w*|johab"
+)
+_IN_HEADER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
+# What reads as ASCII so far is neither UTF-16 nor UTF-32, whatever it says.
+_IN_TEXT = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?((?!utf-?(?:16|32))[\w.:-]{1,40})", re.IGNORECASE)
+# jsonb cannot hold these.
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def decode(body: bytes, content_type: str) -> str:
+    """Return the text: by its byte order mark, the Content-Type header, what its beginning declares, else UTF-8.
+
+    Bytes that are not of that charset become U+FFFD, except that what declares nothing and is no UTF-8 is Windows-1252.
+    """
+    for mark, charset in _BOMS:
+        if body.startswith(mark):
+            return storable(body[len(mark) :].decode(charset, "replace"))
+    declared = [found[1] for found in [_IN_HEADER.search(content_type)] if found]
+    declared += [found[1].decode() for found in [_IN_TEXT.search(body[:1024])] if found]
+    for name in declared:
+        try:
+            charset = codecs.lookup(name).name
+        except (LookupError, ValueError):
+            continue
+        if _CHARSETS.fullmatch(charset):
+            return storable(body.decode("cp1252" if charset == "iso8859-1" else charset, "replace"))
+    try:
+        return storable(body.decode())
+    except UnicodeDecodeError:
+        return storable(body.decode("cp1252", "replace"))
+
+
+def storable(text: str) -> str:
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,105 @@
+"""What is found in a page: by JMESPath in JSON, by a CSS selector in HTML, by a pattern in text. Pure, and bounded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import re2
+
+from common import expressions
+from jobs.reading import selector
+from jobs.reading.charset import storable
+
+LONGEST = 20_000
+"""Characters of what may be found."""
+_MOST_VALUES = 200_000
+_LONGEST_PATTERN = 500
+# RE2 takes linear time and this much memory at most. Larger programs could need minutes for 2 MB.
+_LARGEST_PROGRAM = 800
+_OPTIONS = re2.Options()
+_OPTIONS.max_mem = 1024 * 1024
+_OPTIONS.log_errors = False
+
+
+class Invalid(ValueError):
+    """The expression cannot be used. The message is for its author."""
+
+
+class Unreadable(ValueError):
+    """The page cannot be read in this way. The message says why."""
+
+
+def check(how: str, expression: str) -> None:
+    """Raises Invalid for an expression that cannot be used. `how` is "json", "html" or "text"."""
+    try:
+        if how == "json":
+            expressions.compiled(expression)
+        elif how == "html":
+            selector.compiled(expression)
+        else:
+            _pattern(expression)
+    except (expressions.Invalid, selector.Invalid) as error:
+        raise Invalid(str(error)) from None
+
+
+def find(how: str, expression: str, page: str) -> str | None:
+    """Return the text that is found; None for nothing. Raises Invalid and Unreadable."""
+    try:
+        if how == "json":
+            found = _in_json(expression, page)
+        elif how == "html":
+            found = selector.find(expression, page)
+        else:
+            found = _in_text(expression, page)
+    except (expressions.Invalid, selector.Invalid) as error:
+        raise Invalid(str(error)) from None
+    except selector.TooComplex as error:
+        raise Unreadable(str(error)) from None
+    if found is not None and len(found) > LONGEST:
+        raise Unreadable(
+            f"{len(found):,} characters were found, and at most {LONGEST:,} are kept: choose a smaller part."
+        )
+    return storable(found.strip()) or None if found else None
+
+
+def _in_json(expression: str, page: str) -> str | None:
+    if page.count(",") > _MOST_VALUES:
+        raise Unreadable(f"It has more than {_MOST_VALUES:,} values.")
+    try:
+        document = json.loads(page, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise Unreadable("It is not JSON.") from None
+    found: Any = expressions.find(expression, document)
+    if found is None or isinstance(found, str):
+        return found
+    return json.dumps(found, ensure_ascii=False, sort_keys=True)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _in_text(expression: str, page: str) -> str | None:
+    """The group of the pattern, where it has one, else all that matches."""
+    pattern = _pattern(expression)
+    found = pattern.search(page)
+    if found is None:
+        return None
+    text: str | None = found.group(min(pattern.groups, 1))
+    return text
+
+
+def _pattern(expression: str) -> Any:
+    if len(expression) > _LONGEST_PATTERN:
+        raise Invalid(f"This is {len(expression)} characters long; at most {_LONGEST_PATTERN} fit.")
+    try:
+        pattern = re2.compile(expression, _OPTIONS)
+    except re2.error as error:
+        said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else "?"
+        raise Invalid(f"This is no pattern of RE2 (github.com/google/re2/wiki/Syntax): {said}.") from None
+    if pattern.groups > 1:
+        raise Invalid("Use one group, around what you want; write (?:…) for the others.")
+    if pattern.programsize > _LARGEST_PROGRAM:
+        raise Invalid("This pattern is too complex. Make it shorter, with fewer repetitions.")
+    return pattern

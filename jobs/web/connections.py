@@ -1,0 +1,116 @@
+"""Connections: list, add, change, check, remove."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs import connection_changes as changes
+from jobs import connections
+from jobs.connection_form import ConnectionForm
+from jobs.models import Connection
+from people.requests import PersonRequest
+
+_USES = 20
+
+
+@login_required
+@require_safe
+def connection_list(request: PersonRequest) -> HttpResponse:
+    uses = Count("schedules", filter=Q(schedules__deleted_at=None))
+    own = Connection.objects.for_user(request.user).annotate(uses=uses)
+    return render(request, "jobs/connection_list.html", {"connections": own})
+
+
+@login_required
+@require_safe
+def choose(request: PersonRequest) -> HttpResponse:
+    return render(request, "jobs/connection_choose.html", {"kinds": connections.all()})
+
+
+@login_required
+def add(request: PersonRequest, source: str) -> HttpResponse:
+    kind = connections.find(source)
+    if kind is None:
+        raise Http404
+    form = ConnectionForm(request.user, kind, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            added = form.save()
+        except changes.TooMany as refusal:
+            form.details.add_error(None, str(refusal))
+        else:
+            messages.success(request, f"“{added.label}” is connected.")
+            return redirect("jobs:connections")
+    return render(request, "jobs/connection_add.html", {"kind": kind, "form": form})
+
+
+@login_required
+def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
+    found = _own(request, connection_id)
+    kind = connections.find(found.kind)
+    context: dict[str, Any] = {"connection": found, "kind": kind} | _uses(found)
+    if kind is None:
+        return render(request, "jobs/connection.html", context)
+    form = ConnectionForm(request.user, kind, request.POST if request.method == "POST" else None, found)
+    if request.method == "POST":
+        if request.POST.get("version") != str(found.version):
+            return _conflict(request, found)
+        if form.is_valid():
+            try:
+                changed = form.save()
+            except changes.Conflict:
+                return _conflict(request, found)
+            messages.success(request, f"“{changed.label}” is saved.")
+            return redirect("jobs:connections")
+    return render(request, "jobs/connection.html", context | {"form": form})
+
+
+@login_required
+@require_POST
+def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
+    found = _own(request, connection_id)
+    try:
+        failure = changes.check(found)
+    except changes.TooMany as refusal:
+        messages.error(request, str(refusal))
+    else:
+        if failure is None:
+            messages.success(request, f"“{found.label}” works.")
+        else:
+            messages.error(request, f"“{found.label}” does not work. {failure}")
+    return redirect("jobs:connection", found.id)
+
+
+@login_required
+def remove(request: PersonRequest, connection_id: UUID) -> HttpResponse:
+    found = _own(request, connection_id)
+    if request.method == "POST":
+        changes.remove(found)
+        messages.success(request, f"“{found.label}” is removed.")
+        return redirect("jobs:connections")
+    return render(request, "jobs/connection_remove.html", {"connection": found} | _uses(found))
+
+
+def _uses(found: Connection) -> dict[str, Any]:
+    """The reminders that look through it, newest first."""
+    uses = found.schedules.filter(deleted_at=None)  # of the app above
+    return {"uses": uses.order_by("-id")[:_USES], "more": max(0, uses.count() - _USES)}
+
+
+def _conflict(request: PersonRequest, found: Connection) -> HttpResponse:
+    messages.error(
+        request, "Somebody changed this connection in the meantime, so nothing was saved. These are the current values."
+    )
+    return redirect("jobs:connection", found.id)
+
+
+def _own(request: PersonRequest, connection_id: UUID) -> Connection:
+    return get_object_or_404(Connection.objects.for_user(request.user), id=connection_id)

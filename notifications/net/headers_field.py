@@ -1,0 +1,54 @@
+"""The form field for headers that a request carries."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+
+MAX_HEADERS = 10
+
+_HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*([\x21-\x7e](?:[\x20-\x7e]{0,999}[\x21-\x7e])?)")
+
+# Headers that frame or route the request, or identify it as ours.
+_RESERVED = re.compile(
+    r"(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|accept-encoding|forwarded|via"
+    r"|(content|webhook|proxy|x-forwarded|sec)-.*)",
+    re.IGNORECASE,
+)
+
+
+class HeadersField(forms.CharField):
+    """Headers, one per line; its value are the headers by name. They often hold a token."""
+
+    def __init__(self, **options: Any) -> None:
+        options = (
+            dict[str, Any](
+                label="Headers",
+                required=False,
+                max_length=8000,
+                widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"}),
+                error_messages={"max_length": "The headers have at most %(limit_value)d characters in all."},
+            )
+            | options
+        )
+        super().__init__(**options)
+
+    def clean(self, value: Any) -> Any:
+        """Return the headers by name. Raises ValidationError."""
+        lines = [line.strip() for line in super().clean(value).splitlines() if line.strip()]
+        if len(lines) > MAX_HEADERS:
+            raise forms.ValidationError(f"There are {len(lines)} headers; use at most {MAX_HEADERS}.")
+        headers: dict[str, str] = {}
+        for number, line in enumerate(lines, 1):
+            found = _HEADER.fullmatch(line)
+            if found is None:
+                raise forms.ValidationError(f"Line {number} is not a header. Write one like Authorization: Bearer …")
+            name, text = found.groups()
+            if _RESERVED.fullmatch(name):
+                raise forms.ValidationError(f"Carillon sets {name} itself. Leave it out.")
+            if name.lower() in map(str.lower, headers):
+                raise forms.ValidationError(f"{name} appears twice. Leave one of them out.")
+            headers[name] = text
+        return headers

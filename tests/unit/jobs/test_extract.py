@@ -1,0 +1,134 @@
+"""What expressions find in pages, and that no page and no expression takes long."""
+
+import time
+
+import pytest
+
+from jobs.reading import extract
+from jobs.reading.extract import Invalid, Unreadable
+
+PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
+<div id=main class="a b"><p>One<p>Two <b>bold</b>
+<table><tr><td>1<td>2<tr><td>3</table>
+<ul><li>x<li class="md:flex y">y<li>z</ul>
+<span class=price data-old="29">1<sup>99</sup> €<script>bad()</script><style>.x{}</style></span></div>"""
+
+
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        (".price", "199 €"),
+        (".price::attr(data-old)", "29"),
+        ("meta[itemprop=price]::attr(content)", "19.99"),
+        ("#main > p:nth-child(2)", "Two bold"),
+        ("p + p b", "bold"),
+        ("table > tbody > tr:nth-child(2) > td", "3"),
+        ("li:nth-of-type(2n+1)", "x"),
+        ("li ~ li", "y"),
+        (r".md\:flex", "y"),
+        ("li:not(.y):not(:first-child)", "z"),
+        ("LI:first-of-type", "x"),
+        ("[class~=b] ul li", "x"),
+        ("[class^=md] , title", "T"),
+        ("#main", "One Two bold 1 2 3 x y z 199 €"),
+        (".nothing", None),
+        ("ul > p", None),
+        ("td p", None),
+    ],
+)
+def test_a_selector_finds_the_text_of_the_first_match(selector: str, found: str | None) -> None:
+    assert extract.find("html", selector, PAGE) == found
+
+
+@pytest.mark.parametrize(
+    ("how", "expression", "page", "found"),
+    [
+        ("json", "offers[0].price", '{"offers": [{"price": 19.9}]}', "19.9"),
+        ("json", "a", '{"a": " text "}', "text"),
+        ("json", "a", '{"a": {"c": 1, "b": [true, null]}}', '{"b": [true, null], "c": 1}'),
+        ("json", "a", '{"a": null}', None),
+        ("json", "a", '{"a": ""}', None),
+        ("json", "a", r'{"a": "x\u0000\ud800"}', "x��"),
+        ("text", "Price: ([0-9.,]+)", "Name: x\nPrice: 1,5 €", "1,5"),
+        ("text", "Pr[a-z]+", "Name: x\nPrice: 1,5 €", "Price"),
+        ("text", "(?i)SOLD", "sold out", "sold"),
+        ("text", "(x)?Price", "Price", None),
+        ("text", "Nothing", "Price", None),
+    ],
+)
+def test_an_expression_finds_a_value(how: str, expression: str, page: str, found: str | None) -> None:
+    assert extract.find(how, expression, page) == found
+
+
+@pytest.mark.parametrize(
+    ("how", "expression"),
+    [
+        *(("html", bad) for bad in ("", "a[", "li:last-child", "div:has(p)", "::text", "p:nth-child(x)", "a " * 30)),
+        *(("html", bad) for bad in ("a:hover", "p:not(a > b)", "a::attr(x), b", "x" * 501, "(" * 400)),
+        *(("json", bad) for bad in ("", "a[", "to_string(@)", "x" * 501)),
+        *(("text", bad) for bad in ("(", "(?R)?a", r"(a)\1", "(?=x)y", "a{100000000}", "(a)(b)", "x" * 501)),
+        *(("text", bad) for bad in ("(((a{0,100}){0,100}){0,100})", "(?:a?b?){300}(x)", r"\pL{100}")),
+    ],
+)
+def test_an_expression_that_cannot_be_used_says_so_at_once(how: str, expression: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(Invalid) as refused:
+        extract.check(how, expression)
+    assert str(refused.value)
+    assert time.monotonic() - began < 2
+
+
+MEGABYTES = 2_000_000
+HOSTILE = {
+    "nested": "<div>" * 400_000,
+    "siblings": "<div></div>" * 180_000,
+    "deep": ("<div>" * 250 + "</div>" * 250) * 720,
+    "open": "<b><i>" * 330_000,
+    "attributes": "<div " + "a " * 900_000 + ">",
+    "names": "".join(f"<a{number}>" for number in range(200_000)),
+    "nothing but signs": "<" * MEGABYTES,
+    "a text": "<p>" + "x" * MEGABYTES,
+}
+
+
+@pytest.mark.parametrize("selector", ["p:nth-child(3)", "div div div div p.x ~ div"])
+@pytest.mark.parametrize("page", HOSTILE)
+def test_no_page_hangs_a_selector(page: str, selector: str) -> None:
+    began = time.process_time()
+    try:
+        assert extract.find("html", selector, HOSTILE[page]) is None
+    except Unreadable as refused:
+        assert str(refused).endswith(".")
+    assert time.process_time() - began < 6
+
+
+@pytest.mark.parametrize("pattern", ["(?:a+)+b", "(a|a)*b", "(?:a?){99}a{99}b", "(?:a?b?){100}(x)", r"(?s).*.*.*(x)"])
+def test_no_pattern_hangs(pattern: str) -> None:
+    began = time.process_time()
+    assert extract.find("text", pattern, "a" * MEGABYTES) is None
+    assert time.process_time() - began < 6
+
+
+@pytest.mark.parametrize(
+    ("how", "expression", "page"),
+    [
+        ("json", "a", "not JSON"),
+        ("json", "a", "[" * 200_000),
+        ("json", "a", "{" * 10 + '"a":NaN' + "}" * 10),
+        ("json", "a", '{"a":' + "9" * 10_000 + "}"),
+        ("json", "a", "[" + "1," * 300_000 + "1]"),
+        ("json", "a", '{"a":"' + "x" * 30_000 + '"}'),
+        ("html", "p", "<p>" + "x" * 30_000),
+        ("text", "x+", "x" * 30_000),
+    ],
+)
+def test_a_page_that_cannot_be_read_says_why(how: str, expression: str, page: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        extract.find(how, expression, page)
+    assert str(refused.value).endswith(".")
+
+
+@pytest.mark.parametrize("how", ["html", "text"])
+@pytest.mark.parametrize("page", ["", " ", "<", "\0", "&", "<!--", "<![CDATA["])
+def test_an_empty_page_has_nothing(how: str, page: str) -> None:
+    assert extract.find(how, "p", page) is None

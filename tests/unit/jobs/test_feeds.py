@@ -1,0 +1,102 @@
+"""Feeds as sites write them, and as they should not."""
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from jobs.reading.feeds import MOST, NotAFeed, read
+
+URL = "https://example.org/blog/feed"
+RSS = """<?xml version="1.0"?><!DOCTYPE rss PUBLIC "-//Netscape//DTD" "http://my.netscape.com/rss-0.91.dtd">
+<rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/" xmlns:atom="http://www.w3.org/2005/Atom"
+ xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>Blog &amp; co</title><image><title>Logo</title></image>
+<atom:link rel="self" href="https://example.org/rss"/>
+<item><title>One &lt;b&gt;bold&lt;/b&gt; R&amp;amp;D</title><link>/1</link><guid isPermaLink="false">g1</guid>
+<pubDate>Mon, 23 Nov 2026 10:00:00 GMT</pubDate><media:title>no</media:title></item>
+<item><title><![CDATA[Two]]></title><guid>https://example.org/2</guid><pubDate>Tue, 24 Nov 2026 10:00 +0100</pubDate>
+</item><item><description>Three</description><dc:date>2026-11-25T00:00:00Z</dc:date></item></channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title type="text">A</title><entry><id>urn:1</id>
+<title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">X <b>y</b></div></title><link rel="edit" href="/e"/>
+<link href="/a"/><updated>2026-01-01T00:00:00Z</updated>
+<source><id>other</id><title>src</title></source></entry></feed>"""
+RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
+<channel rdf:about="x"><title>R</title></channel>
+<item rdf:about="https://example.org/9"><title>T</title></item></rdf:RDF>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "entries"),
+    [
+        (
+            RSS,
+            "Blog & co",
+            [("Untitled", ""), ("Two", "https://example.org/2"), ("One bold R&D", "https://example.org/1")],
+        ),
+        (ATOM, "A", [("X y", "https://example.org/a")]),
+        (RDF, "R", [("T", "https://example.org/9")]),
+        ("\n<rss><channel><item><title>a & b</title></item>", "", [("a b", "")]),
+        ("<rss/>", "", []),
+        ("<rss><item><title>x</title><link>javascript:alert(1)</link></item></rss>", "", [("x", "")]),
+        ("<rss><item><title>x</title><link>http://[</link></item></rss>", "", [("x", "")]),
+        ("<rss><item/><item/></rss>", "", [("Untitled", "")]),
+    ],
+)
+def test_a_feed_is_read(text: str, title: str, entries: list[tuple[str, str]]) -> None:
+    feed = read(text, URL)
+    assert (feed.title, [(entry.title, entry.link) for entry in feed.entries]) == (title, entries)
+
+
+def test_an_entry_is_known_by_its_id_else_by_its_link_and_title() -> None:
+    def key(inner: str) -> str:
+        return read(f"<rss><item>{inner}</item></rss>", URL).entries[0].key
+
+    assert key("<guid>1</guid><title>a</title>") == key("<guid>1</guid><title>b</title>")
+    assert key("<link>/1</link><title>a</title>") == key("<title>a</title><link>/1</link><category>new</category>")
+    assert key("<link>/1</link><title>a</title>") != key("<link>/1</link><title>b</title>")
+    assert key("<description>a</description>") != key("<description>b</description>")
+
+
+def test_the_newest_entries_count_whatever_their_order() -> None:
+    dates = [f"2026-01-01T{n // 60:02}:{n % 60:02}:00Z" for n in range(300)]
+    items = [f"<item><title>{n}</title><pubDate>{date}</pubDate></item>" for n, date in enumerate(dates)]
+    feed = read(f"<rss>{''.join(items)}</rss>", URL)
+    assert (len(feed.entries), feed.entries[0].title) == (MOST, "299")
+    undated = read(f"<rss><item><title>first</title></item>{''.join(items)}</rss>", URL)
+    assert (len(undated.entries), undated.entries[0].title) == (MOST, "first")
+
+
+BOMB = (
+    "<!DOCTYPE rss [<!ENTITY a 'xxxxxxxxxx'>"
+    + "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9))
+    + "]><rss><title>&j;</title></rss>"
+)
+STRANGE = ["", "hello", "<!doctype html><p>x", "<html><body/></html>", '{"a": 1}', "<rss>" + "<a>" * 300, BOMB]
+OUTSIDE = '<!DOCTYPE rss [<!ENTITY a SYSTEM "file:///etc/passwd">]><rss><item><title>&a;</title></item></rss>'
+
+
+@pytest.mark.parametrize("text", [*STRANGE, OUTSIDE])
+def test_what_is_no_feed_or_declares_entities_is_refused(text: str) -> None:
+    with pytest.raises(NotAFeed) as refused:
+        read(text, URL)
+    assert str(refused.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<rss><item>" + "<a/>" * 400_000,
+        "<rss>" + "<item/>" * 280_000,
+        "<rss>" + "<item><title>x</title></item>" * 70_000,
+        "<rss><item><title>" + "&lt;a" * 400_000,
+        "<rss><item><title>" + "x<b/>" * 400_000,
+        "<rss><item><link>" + "a" * 2_000_000,
+        "<rss " + " ".join(f"xmlns:a{n}='u{n}'" for n in range(90_000)) + ">",
+    ],
+    ids=range(7),
+)
+def test_no_feed_hangs(text: str) -> None:
+    began = time.process_time()
+    with suppress(NotAFeed):
+        assert len(read(text, URL).entries) <= MOST
+    assert time.process_time() - began < 7
