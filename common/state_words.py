@@ -14,3 +14,8 @@ _WORDS = {
 def state_word(state: str) -> str:
     """The word for a state; the code itself where that is the word."""
     return _WORDS.get(state, state)
+
+
+def labelled(state: str) -> tuple[str, str]:
+    """The code and its word: a choice of a filter, or a badge that the code colours."""
+    return state, state_word(state)

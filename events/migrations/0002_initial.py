@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
             fields=[
             ],
             options={
-                'verbose_name': 'dead digest',
+                'verbose_name': 'failed digest',
                 'proxy': True,
                 'indexes': [],
                 'constraints': [],

@@ -14,13 +14,13 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
-from common.state_words import state_word
+from common.state_words import labelled
 from notifications.admin import cells
 from notifications.models import Notification
 from schedules import words
 from schedules.models import Occurrence
 
-Outcome = newest_filter("outcome", lambda: Occurrence.Outcome.choices)
+Outcome = newest_filter("outcome", lambda: [labelled(outcome) for outcome in Occurrence.Outcome.values])
 Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in Occurrence.Reason.values])
 
 
@@ -78,7 +78,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
 
     @badge("outcome", {"fired": "success", "skipped": "warning"})
     def outcome_label(self, occurrence: Occurrence) -> tuple[str, str]:
-        return occurrence.outcome, state_word(occurrence.outcome)
+        return labelled(occurrence.outcome)
 
     @admin.display(description="reason")
     def why(self, occurrence: Occurrence) -> str:
