@@ -52,12 +52,13 @@ def _away(*_: object) -> object:
     raise OperationalError("gone")
 
 
-def test_each_page_says_when_the_clock_was_last_seen() -> None:
+def test_no_page_speaks_of_a_clock_that_runs() -> None:
     seen(5)
-    assert "The scheduler was last seen 5 s ago." in footer()
+    assert "The scheduler" not in footer()
 
 
 def test_each_page_says_that_the_clock_has_stopped() -> None:
     assert "The scheduler has never run. Nothing is sent" in footer()
     seen(300)
-    assert "The scheduler stopped 5 min ago. Nothing is sent until it runs again" in footer()
+    said = re.sub("<[^>]*>", "", footer())
+    assert "The scheduler stopped 5 min ago. Nothing is sent until it runs again" in said

@@ -22,7 +22,8 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def now() -> datetime:
-    return fire.read_clock().now.replace(microsecond=0)
+    """A moment before the test's transaction began, so that what is due then can be claimed in it."""
+    return fire.read_clock().now.replace(microsecond=0) - timedelta(seconds=2)
 
 
 def due_now(user: User, channels: list[Channel], now: datetime) -> Schedule:
