@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,8 +16,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
+from jobs import audiences, looks
+from jobs.look_now import Looked
+from jobs.looks import Look
 from notifications.models import Notification
 from notifications.outcomes import last_troubles
+from people.models import User
 from people.requests import PersonRequest
 from schedules import reach
 from schedules.explain import history
@@ -25,6 +30,7 @@ from schedules.models import Schedule
 from schedules.quiet_hours import QuietHours
 from schedules.reach import Reach
 from schedules.rules import civil
+from schedules.web.differences import on_error
 from schedules.web.explain import with_notifications
 
 PAGE = 25
@@ -51,9 +57,10 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
     rows = rows.select_related("user").prefetch_related("channels")
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     troubles = last_troubles([schedule.id for schedule in page])
+    last_looks = _last_looks(request.user, page)
     context = {
         "page": page,
-        "rows": [_row(schedule, troubles.get(schedule.id)) for schedule in page],
+        "rows": [_row(schedule, troubles.get(schedule.id), last_looks.get(schedule.id)) for schedule in page],
         "search": search,
         "state": state,
         "states": [(ATTENTION, "needs attention"), *Schedule.State.choices],
@@ -66,16 +73,24 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    own = Schedule.objects.for_user(request.user).select_related("user").prefetch_related("channels")
-    schedule = get_object_or_404(own, id=schedule_id)
+    mine = Schedule.objects.for_user(request.user).select_related("connection", "user").prefetch_related("channels")
+    return detail_page(request, get_object_or_404(mine, id=schedule_id))
+
+
+def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | None = None) -> HttpResponse:
+    """`looked` is what “Look now” found."""
     now = fire.read_clock().now
     context = {
         "schedule": schedule,
         "reach": Reach.of(schedule),
         "run_as": uuid7(),
+        "looked": looked,
+        "on_error": on_error(schedule),
         "last": last_troubles([schedule.id]).get(schedule.id),
+        "last_look": _last_looks(request.user, [schedule]).get(schedule.id),
         "channels": schedule.ordered_channels(),
         "snoozed": is_snoozed(schedule, now),
+        **_audience(schedule),
         "coming": history.coming(schedule, now, _COMING),
         "past": with_notifications(
             request.user, history.past(schedule, civil.FIRST_INSTANT, civil.LAST_INSTANT, now, _SHOWN)
@@ -84,11 +99,12 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return render(request, "schedules/detail.html", context)
 
 
-def _row(schedule: Schedule, last: Notification | None) -> dict[str, Any]:
+def _row(schedule: Schedule, last: Notification | None, look: Look | None) -> dict[str, Any]:
     slot = schedule.next_fire_at
     return {
         "reminder": schedule,
         "last": last,
+        "look": look,
         "reach": Reach.of(schedule),
         "snoozed": is_snoozed(schedule, timezone.now()),
         "held": None if slot is None else QuietHours.of(schedule).wait(slot),
@@ -97,6 +113,19 @@ def _row(schedule: Schedule, last: Notification | None) -> dict[str, Any]:
 
 def is_snoozed(schedule: Schedule, now: datetime) -> bool:
     return schedule.snoozed_until is not None and schedule.snoozed_until > now
+
+
+def _last_looks(user: User, schedules: Iterable[Schedule]) -> dict[UUID, Look]:
+    return looks.last(user.pk, [schedule.id for schedule in schedules if schedule.job_kind])
+
+
+def _audience(schedule: Schedule) -> dict[str, object]:
+    if schedule.audience not in audiences.AUDIENCES:
+        return {"audience": schedule.audience, "people": 0}
+    return {
+        "audience": audiences.name_of(schedule.user, schedule.audience, schedule.audience_key),
+        "people": audiences.count(schedule.audience, schedule.audience_key, schedule.id),
+    }
 
 
 def _just_deleted(request: PersonRequest) -> Schedule | None:
