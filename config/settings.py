@@ -154,6 +154,7 @@ TEMPLATES = [
                 "notifications.web.context.unread",
                 "notifications.web.context.mail_notice",
                 "schedules.web.context.pulse",
+                "schedules.web.context.attention",
             ],
         },
     },

@@ -31,7 +31,6 @@ class LookKind(Kind[Claim]):
     person = "d.user_id"
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     queue_of = "nullif(d.queue, 'jobs')"
-    keeps_receipt = True
     columns = """
        d.user_id, d.origin_id, d.batch_id, d.correlation_id, d.slot, d.payload::text AS payload,
        d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
@@ -45,6 +44,9 @@ class LookKind(Kind[Claim]):
   JOIN people_user p ON p.id = d.user_id
   LEFT JOIN jobs_connection c ON c.id = d.connection_id
   LEFT JOIN jobs_memory m ON m.origin_id = d.origin_id AND m.user_id = d.user_id"""
+
+    def keeps_receipt(self, receipt: Reason) -> bool:
+        return True
 
     def read(self, row: Any, **common: Any) -> Claim:
         source, unusable = _source(row)

@@ -1,6 +1,7 @@
 """Notices to people about their channels that do not work: once a day for each channel and cause.
 
 A task looks for them again and again. The id of a notice's batch follows from its cause, so each is recorded once.
+What is not sent yet is dropped once its channel works again.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from common.postgres import blames_no_row, query
+from common.postgres import blames_no_row, column, query
 from notifications import providers
-from notifications.deliveries import outbox
+from notifications.deliveries import outbox, withdrawal
 from notifications.models import Channel, Delivery, Notification
+from notifications.reasons import Code
 from people import quiet
+from work import reasons
 from work.wakes import Wake, publish_after_commit
 
 log = logging.getLogger(__name__)
@@ -36,42 +39,73 @@ NEWS = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A notice to a person, with the id of its batch. `about`: the channel that it is about, if any."""
+    """A notice to a person, with the id of its batch. `about`: the channel that it is about, if any.
+
+    `mends`: the notice is dropped if that channel works again before it is sent. `reached_nobody`: so did the message
+    that failed, and quiet hours do not hold the notice.
+    """
 
     user_id: int
     batch_id: UUID
     subject: str
     body: str
     about: UUID | None = None
+    mends: bool = False
+    reached_nobody: bool = False
 
 
 _DIED = """
 SELECT DISTINCT ON (c.id, d.cause, day)
-       c.id, c.user_id, c.label, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, n.subject,
-       d.state, d.reason_code, d.reason_params
+       c.id, c.user_id, c.label, c.failing_since, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, n.subject,
+       n.outcome, d.state, d.reason_code, d.reason_params
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id AND n.origin IN ('schedule', 'status')
   JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
  WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
    AND d.settled_at < '9999-01-01Z'
+   AND (c.failing_since IS NOT NULL OR d.reason_code = ANY(%s))
  ORDER BY c.id, d.cause, day, d.settled_at DESC
+"""
+
+# Failures for which no service is to blame, so that they set no `failing_since` (see `channel_health`). After any
+# other, a channel without one works again.
+_OWN = [
+    *reasons.Code,
+    *(Code.REMOVED, Code.UNVERIFIED, Code.DAMAGED, Code.NO_PROVIDER, Code.UNREADABLE, Code.RETURNED, Code.NOT_ACKED),
+]
+
+_DISABLED = """
+SELECT c.id, letter.outcome
+  FROM notifications_channel c, LATERAL (
+           SELECT n.outcome FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id
+            WHERE d.channel_id = c.id AND d.state IN ('dead', 'unknown') ORDER BY d.id DESC LIMIT 1
+       ) letter
+ WHERE c.id = ANY(%s::uuid[])
 """
 
 
 def tell_owners(now: datetime) -> int:
-    """Record a notice for each new dead letter's cause and each disabled channel. Returns how many."""
+    """Record a notice for each new dead letter's cause and each disabled channel. Returns how many deliveries."""
+    _drop_mended()
     with transaction.atomic():
         wakes = record([*_deaths(), *_disabled()], now)
         publish_after_commit(wakes)
     return len(wakes)
 
 
+def _drop_mended() -> None:
+    """Cancel what is not sent yet of notices about channels that work again."""
+    works = Channel.objects.filter(disabled_at=None, failing_since=None)
+    told = Notification.objects.filter(origin=Notification.Origin.NOTICE, outcome=Notification.Outcome.OPEN)
+    withdrawal.drop(told.filter(origin_id__in=works.values("id")), Code.MENDED)
+
+
 def record(notices: Collection[Notice], now: datetime) -> list[Wake]:
     """Record those notices that were not before, within the caller's transaction; returns what to publish after it.
 
-    Each goes to a working channel of its person, the inbox last, and not to the channel that it is about. A notice
-    about no channel goes to the inbox too. People without such a channel find it on the pages only. A row that cannot
-    be read stops nobody else's notices.
+    Each goes to a working channel of its person and to their inbox, but not to the channel that it is about. People
+    without such a channel find it on the pages only. Quiet hours hold a notice only if the inbox has it meanwhile and
+    the message that failed reached its person elsewhere. A row that cannot be read stops nobody else's notices.
     """
     ids = [notice.batch_id for notice in notices]
     known = set(Notification.objects.filter(batch_id__in=ids).values_list("batch_id", flat=True))
@@ -107,12 +141,11 @@ def _record(notices: Collection[Notice], now: datetime) -> list[Wake]:
 
 def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
     others = [channel for channel in working if channel.id != notice.about]
-    inbox = [channel for channel in others[1:] if channel.provider == "inbox"]
-    return others[:1] if notice.about else others[:1] + inbox
+    return others[:1] + [channel for channel in others[1:] if channel.provider == "inbox"]
 
 
 def _deaths() -> Iterable[Notice]:
-    for row in query(_DIED, [NEWS.total_seconds()]):
+    for row in query(_DIED, [NEWS.total_seconds(), _OWN]):
         yield Notice(
             row.user_id,
             uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),
@@ -120,6 +153,8 @@ def _deaths() -> Iterable[Notice]:
             f"“{row.subject}” did not arrive there. {_reason(row)}\n\nYou get this once a day, however many there are. "
             f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
             about=row.id,
+            mends=row.failing_since is not None,
+            reached_nobody=row.outcome == Notification.Outcome.FAILED,
         )
 
 
@@ -129,7 +164,9 @@ def _reason(row: Any) -> str:
 
 
 def _disabled() -> Iterable[Notice]:
-    for channel in Channel.objects.filter(disabled_at__gt=Now() - NEWS, removed_at=None):
+    disabled = list(Channel.objects.filter(disabled_at__gt=Now() - NEWS, removed_at=None))
+    last = {row.id: row.outcome for row in query(_DISABLED, [column(channel.id for channel in disabled)])}
+    for channel in disabled:
         page = reverse("notifications:channel", args=[channel.id])
         yield Notice(
             channel.user_id,
@@ -138,6 +175,8 @@ def _disabled() -> Iterable[Notice]:
             f"Nothing is sent to it any more. {channel.disabled_reason}\n\n"
             f"To have messages there again, enable it: {settings.BASE_URL}{page}",
             about=channel.id,
+            mends=True,
+            reached_nobody=last.get(channel.id) == Notification.Outcome.FAILED,
         )
 
 
@@ -158,6 +197,8 @@ def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
 
 def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) -> outbox.NewNotification:
     owner = channels[0].user
+    waits = not notice.reached_nobody and any(channel.provider == "inbox" for channel in channels)
+    quiet_hours = quiet.window(owner.quiet_from, owner.quiet_until, owner.time_zone) if waits else None
     return outbox.NewNotification(
         user_id=notice.user_id,
         channels=[(channel.id, channel.provider) for channel in channels],
@@ -165,5 +206,6 @@ def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) ->
         body=notice.body,
         origin=Notification.Origin.NOTICE,
         batch_id=notice.batch_id,
-        quiet_hours=quiet.wait(now, quiet.window(owner.quiet_from, owner.quiet_until, owner.time_zone)),
+        origin_id=notice.about if notice.mends else None,
+        quiet_hours=quiet.wait(now, quiet_hours),
     )

@@ -116,6 +116,7 @@ class Code(Codes):
     DELETED = "deleted", "The reminder was deleted."
     RULE_OFF = "rule-switched-off", "The rule was switched off."
     RULE_DELETED = "rule-withdrawn", "The rule was deleted."
+    MENDED = "mended", "It was mended, so this notice was dropped."
     LEFT = "left", "You unsubscribed from its topic."
     STOPPED = "stopped-announcements", "You stopped these announcements."
     CANCELLED = "cancelled", "Its owner cancelled it."

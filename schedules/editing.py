@@ -156,6 +156,7 @@ def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by:
         set_next_slot(schedule, now)
     _save(schedule, now)
     schedule.channels.set(draft.channels)
+    quarantine.drop_notices(schedule.id, version)
     timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
     _record_event(schedule, What.EDITED, now, by, **({"was": _written(was)} if timing_changed else {}))
     return schedule

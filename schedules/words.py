@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
 
 from common import durations
+from notifications.models import Channel
 from schedules.models import Occurrence, ScheduleEvent
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.rules.rule import ClockChange
@@ -14,8 +16,8 @@ from schedules.rules.words import city, clock, listed
 
 # By `Occurrence.Reason` and `explain.causes.Code`; "from …", "to …" and "by …" follow where they are known.
 CAUSES: dict[str, str] = {
-    "late": "Fired late, after its grace",
-    "misfire": "Missed, and the schedule sends only the newest missed one or none",
+    "late": "Sent late, after its grace",
+    "misfire": "Missed while it was off; only the latest is sent late",
     "no-channel": "No channel to send to",
     "broken": "The rule could not be read",
     "asked": "Skipped",
@@ -24,9 +26,9 @@ CAUSES: dict[str, str] = {
     "snoozed": "Snoozed",
     "deleted": "Deleted",
     "excluded": "On a date that is left out",
-    "no-beat": "No beat was seen (none ran, or the database was away)",
-    "catching-up": "Beats were catching up: none had been seen",
-    "unknown": "No cause is on record: beats were seen all the time, so they or the database may have been busy",
+    "no-beat": "Carillon was not running",
+    "catching-up": "Carillon was catching up: it was not running",
+    "unknown": "No cause is on record: Carillon was running all the time, so it or the database may have been busy",
 }
 # By `ScheduleEvent.What`; the others are said as they are written.
 _CHANGES = {
@@ -45,6 +47,32 @@ def reason(code: str) -> str:
     return CAUSES.get(code, "") + " by a person" * by_hand
 
 
+def held(rings_at: str, until: str, labels: Sequence[str]) -> str:
+    """A slot in quiet hours, which hold it on these channels; on all if none is named."""
+    where = f" on {listed(labels)}" if labels else ""
+    return f"Held until {until}{where} by your quiet hours; make it urgent to ring at {rings_at}"
+
+
+def held_too(until: str) -> str:
+    return f"Held until {until}"
+
+
+def notes(*notes: str) -> str:
+    """Notes on one slot, without a dot at the end."""
+    return ". ".join(note for note in notes if note)
+
+
+def unreached(channel: Channel) -> str:
+    """Why messages do not arrive on a channel."""
+    if channel.removed_at is not None:
+        return f"“{channel.label}” was removed."
+    if channel.disabled_at is not None:
+        return f"“{channel.label}” was disabled. {channel.disabled_reason}".rstrip()
+    if channel.verified_at is None:
+        return f"“{channel.label}” is not confirmed yet."
+    return f"The last message to “{channel.label}” failed."
+
+
 def change(event: ScheduleEvent) -> str:
     return _CHANGES.get(event.what, event.what)
 
@@ -52,7 +80,7 @@ def change(event: ScheduleEvent) -> str:
 def broken(title: str, error: str, page: str) -> tuple[str, str]:
     """Subject and body of the notice about a schedule whose rule cannot be read; `page` is its address."""
     return (
-        f"“{title[:150]}” does not fire any more",
+        f"“{title[:150]}” does not ring any more",
         f"It cannot be read: {error}\n\nNothing is sent until you edit it: {page}",
     )
 
@@ -106,7 +134,7 @@ def clock_change(change: ClockChange | None) -> str:
     first, count = change.times[0], len(change.times)
     where = f"on {first.date()} in {city(change.timezone)}"
     if change.code in {"once", "both"}:
-        fires = "fires once, the first time" if change.code == "once" else "fires both times"
+        fires = "rings once, the first time" if change.code == "once" else "rings both times"
         return f"{clock(first)} happens twice {where}: {fires}"
     shown = [clock(time) for time in change.times]
     # A whole lost day can hold 1,440 of them.
@@ -117,5 +145,5 @@ def clock_change(change: ClockChange | None) -> str:
     if change.code == "merged":
         fires = f"merged with {at}"
     else:
-        fires = f"fires at {at}" if count == 1 else f"fires once for them, at {at}"
+        fires = f"rings at {at}" if count == 1 else f"rings once for them, at {at}"
     return f"{named} {'does' if count == 1 else 'do'} not exist {where}: {fires}"

@@ -61,7 +61,6 @@ class Kind(Generic[C]):
     """The class attributes with a value are optional.
 
     `queue_of` is the SQL of the queue of one row, where not all of a kind have the same (NULL: `queue`).
-    `keeps_receipt`: whether the row keeps the receipt of its success as its reason, and not only its attempt.
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
     that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
     the SQL of the tries that they allow (NULL: as many as the policy), and `person` the SQL of whose it is, for the
@@ -82,7 +81,6 @@ class Kind(Generic[C]):
     person: ClassVar[str] = "NULL::bigint"
     source: ClassVar[str] = "''"
     queue_of: ClassVar[str] = "NULL::text"
-    keeps_receipt: ClassVar[bool] = False
     follow: ClassVar[str] = ""
     follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_values: ClassVar[Mapping[str, str]] = {}
@@ -134,6 +132,10 @@ class Kind(Generic[C]):
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         """Whether it may be run again where nobody knows how a try ended."""
+        return False
+
+    def keeps_receipt(self, receipt: Reason) -> bool:
+        """Whether the row keeps this receipt of its success as its reason, and not only its attempt."""
         return False
 
     def origin(self, claim: C) -> tuple[str, UUID | None]:

@@ -86,7 +86,8 @@ class Settlement(NamedTuple):
 
 def settlement(kind: Kind[Any], lease: Lease, decision: Decision, follow: tuple[Any, ...] | None = None) -> Settlement:
     """What `decision` writes under the lease."""
-    reason = NO_REASON if decision.state == kind.words.done and not kind.keeps_receipt else decision.reason
+    forgets = decision.state == kind.words.done and not kind.keeps_receipt(decision.reason)
+    reason = NO_REASON if forgets else decision.reason
     dead = decision.state in ("dead", "unknown")
     return Settlement(
         (

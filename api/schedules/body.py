@@ -74,7 +74,7 @@ class ScheduleBody(Body):
     ends_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires after it.")
     excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
     max_count: int | None = Field(
-        None, description="How often it fires at most.", json_schema_extra=_limits("max_count")
+        None, description="How often it rings at most.", json_schema_extra=_limits("max_count")
     )
     misfire: str = Field(
         "latest",

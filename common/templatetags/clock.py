@@ -1,4 +1,4 @@
-"""Template tags for instants, in the reader's zone."""
+"""Template tags for instants, in the reader's zone, and for states."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from common import durations, zones
+from common.state_words import state_word
 
 register = template.Library()
+
+register.filter("state_word", state_word)
 
 _STEPS = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 86_400, 86_400, "days"))
 

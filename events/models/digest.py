@@ -72,7 +72,7 @@ class DeadDigest(Digest):
 
     class Meta:
         proxy = True
-        verbose_name = "dead digest"
+        verbose_name = "failed digest"
 
 
 class DigestAttempt(Attempt):

@@ -60,4 +60,4 @@ class DeliveryAdmin(DeliveryRecord):
     list_display = ("key", "state_label", "said", "person", "to_channel", "provider_name", "tries", "available", "why")
     list_filter = (cells.ProviderFilter, Period)
     link_lookups = ("channel__id__exact", "notification__id__exact")
-    empty_text = "Nothing has been sent yet. A delivery is recorded for each channel when a reminder fires."
+    empty_text = "Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due."

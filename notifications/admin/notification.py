@@ -68,7 +68,7 @@ class NotificationAdmin(ReadOnlyAdmin):
     )
     search_fields = ("id",)
     search_help_text = "A notification's id, a batch, or the beginning of a person's email address."
-    empty_text = "No notifications yet. Each firing of a reminder records one."
+    empty_text = "No notifications yet. Each reminder that is due records one."
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)

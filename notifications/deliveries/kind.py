@@ -171,6 +171,10 @@ class DeliveryKind(Kind[Claim]):
             return Rejected(given_up)  # a host that rests uses up no tries
         return Defer(*turn)
 
+    def keeps_receipt(self, receipt: Reason) -> bool:
+        """Of emails that were only saved, so that pages can say it."""
+        return receipt.code == Code.SAVED
+
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
         """The id of the schedule, where one has caused it."""
         return str(claim.message.schedule_id or ""), claim.message.correlation_id

@@ -21,6 +21,11 @@ def cancel_unsent(origin_id: UUID, code: Code) -> int:
     return _cancel(Notification.objects.filter(origin_id=origin_id), code)
 
 
+def drop(notifications: QuerySet[Notification], code: Code) -> int:
+    """Like `cancel_unsent`, for these notifications."""
+    return _cancel(notifications, code)
+
+
 @transaction.atomic
 def cancel(notifications: QuerySet[Notification], code: Code = Code.CANCELLED) -> int:
     """Like `cancel_unsent`, for these notifications; no further channel is tried for them either."""

@@ -15,6 +15,7 @@ from notifications.change_types import STATUS
 from notifications.models import change
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification
+from notifications.reasons import Code
 from work.models import Words, Work
 from work.reasons import sentence
 
@@ -158,6 +159,12 @@ class Delivery(Work):
     def reason(self) -> str:
         said = super().reason
         return f"{said} It may have arrived; send it again?" if self.state == self.State.UNKNOWN else said
+
+    @property
+    def shown_state(self) -> str:
+        """Its state for people: an email that was only written to a folder is “saved”, not delivered."""
+        is_saved = self.state == self.State.DELIVERED and self.reason_code == Code.SAVED
+        return "saved" if is_saved else self.state
 
     @property
     def is_pulled(self) -> bool:

@@ -32,8 +32,8 @@ class Notification(models.Model):
     """A message to one person: subject and body as sent.
 
     `batch_id` is the id of its cause (an occurrence, an event), the same for all that it caused; unique with the
-    person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, of its rule, or of
-    the person's subscription to its topic.
+    person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, of its rule, of
+    the person's subscription to its topic, or of the channel whose failure is its news.
     `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
 
@@ -115,6 +115,10 @@ class Notification(models.Model):
             ),
             # fallback: whose next channel is to be tried
             models.Index(fields=["advance_at"], condition=Q(advance_at__isnull=False), name="notification_to_advance"),
+            # the notices that are not sent yet, every 5 minutes
+            models.Index(
+                fields=["origin_id"], condition=Q(origin="notice", outcome="open"), name="notification_notice_open"
+            ),
             # the admin's list of what did not arrive everywhere, newest first
             models.Index(
                 fields=["outcome", "-id"],
@@ -146,6 +150,10 @@ class Notification(models.Model):
         """The labels of the channels on which it arrived."""
         return self._labels({"delivered"})
 
+    def saved(self) -> list[str]:
+        """The labels of the channels that only saved it to a folder."""
+        return self._labels({"saved"})
+
     def failed(self) -> list[str]:
         """The labels of the channels that did not take it."""
         return self._labels({"dead", "unknown"})
@@ -159,4 +167,4 @@ class Notification(models.Model):
         return sum(delivery.state != "cancelled" for delivery in self.deliveries.all())
 
     def _labels(self, states: Container[str]) -> list[str]:
-        return [delivery.channel.label for delivery in self.ordered_deliveries() if delivery.state in states]
+        return [delivery.channel.label for delivery in self.ordered_deliveries() if delivery.shown_state in states]

@@ -38,7 +38,7 @@ def act(request: PersonRequest, delivery_id: UUID, what: str) -> HttpResponse:
     elif _act(request, letter, what).changed:
         messages.success(request, _SAID[what].format(letter.channel.label))
     else:
-        messages.info(request, "It is no longer a dead letter. Nothing changed.")
+        messages.info(request, "It does not wait for you any more. Nothing changed.")
     page = reverse("notifications:notification", args=[letter.notification_id])
     return redirect(f"{page}#delivery-{letter.id}")
 

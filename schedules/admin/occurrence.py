@@ -14,13 +14,14 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
+from common.state_words import labelled
 from jobs.models import Job
 from notifications.admin import cells
 from notifications.models import Notification
 from schedules import words
 from schedules.models import Occurrence
 
-Outcome = newest_filter("outcome", lambda: Occurrence.Outcome.choices)
+Outcome = newest_filter("outcome", lambda: [labelled(outcome) for outcome in Occurrence.Outcome.values])
 Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in Occurrence.Reason.values])
 
 
@@ -78,8 +79,8 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         return str(timedelta(seconds=round(late.total_seconds())))
 
     @badge("outcome", {"fired": "success", "skipped": "warning"})
-    def outcome_label(self, occurrence: Occurrence) -> str:
-        return occurrence.outcome
+    def outcome_label(self, occurrence: Occurrence) -> tuple[str, str]:
+        return labelled(occurrence.outcome)
 
     @admin.display(description="reason")
     def why(self, occurrence: Occurrence) -> str:

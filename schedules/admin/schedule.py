@@ -56,7 +56,7 @@ class EventInline(ReadOnlyInline):
 
 @admin.register(Schedule)
 class ScheduleAdmin(ReadOnlyAdmin):
-    list_display = ("title_short", "person", "words", "state_label", "next_slot", "last_fired", "fired_count", "rows")
+    list_display = ("title_short", "person", "words", "state_label", "next_slot", "last_fired", "times_sent", "rows")
     list_select_related = ("user",)
     list_filter = (ScheduleState,)
     list_disable_select_all = True  # each is paused in its own transaction
@@ -77,7 +77,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
                 )
             },
         ),
-        ("Slots", {"fields": (("next_slot", "last_fired"), ("fired_count", "snoozed"))}),
+        ("Slots", {"fields": (("next_slot", "last_fired"), ("times_sent", "snoozed"))}),
         ("Late, missed, spread", {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
         ("Sends to", {"fields": ("to_channels", "how_many")}),
         ("Its row", {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
@@ -165,7 +165,8 @@ class ScheduleAdmin(ReadOnlyAdmin):
         return schedule.state if schedule.deleted_at is None else "deleted"
 
     next_slot = columns.instant_column("next slot", "next_fire_at")
-    last_fired = columns.instant_column("last fired", "last_fired_at")
+    times_sent = columns.column("times sent", "fired_count")
+    last_fired = columns.instant_column("last sent", "last_fired_at")
     snoozed = columns.instant_column("snoozed until", "snoozed_until")
 
     @admin.display(description="rows")

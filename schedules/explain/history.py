@@ -16,6 +16,7 @@ from schedules.explain import causes
 from schedules.explain.causes import Cause, Code
 from schedules.explain.gaps import gaps
 from schedules.models import Occurrence, Schedule, ScheduleEvent
+from schedules.quiet_hours import QuietHours
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.rules.invalid import BUDGET
 
@@ -35,7 +36,8 @@ _BY_HAND = {_Reason.ASKED, _Reason.MANUAL}
 class ExplainedSlot:
     """A slot and what became of it: `outcome` is "fired", "skipped" or "coming".
 
-    `late` is set for what fired, `note` where the clock was changed. `batch_id` is the occurrence's; None without one.
+    `late` is set for what fired, `note` where the clock was changed or quiet
+    hours will hold it. `batch_id` is the occurrence's; None without one.
     `look` is what its job looked at, if it had one.
     """
 
@@ -73,8 +75,10 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[Explained
         timetable, upcoming = schedule.timetable(), slots.upcoming(schedule, limit, work, taken=found.keys())
     except InvalidRule:
         return []
+    held = QuietHours.of(schedule).notes(upcoming)
     for slot in upcoming:
-        found[slot] = ExplainedSlot(slot, "coming", note=words.clock_note(timetable, slot, work))
+        note = words.notes(words.clock_note(timetable, slot, work), held.get(slot, ""))
+        found[slot] = ExplainedSlot(slot, "coming", note=note)
     shown = sorted(found)[:limit]
     if not shown:
         return []

@@ -18,7 +18,10 @@ from django.urls import reverse
 from common.postgres import blames_no_row, query
 from common.uuid7 import uuid7
 from notifications import owner_notices
+from notifications.deliveries import withdrawal
+from notifications.models import Notification
 from notifications.owner_notices import Notice
+from notifications.reasons import Code
 from people.models import READABLE
 from schedules import mirror, words
 from schedules.models import Schedule
@@ -79,6 +82,14 @@ def broken(schedule_id: UUID, user_id: int, title: str, error: str, version: int
 
 def without_channel(schedule_id: UUID, user_id: int, title: str, version: int) -> Notice:
     return _notice(user_id, f"{schedule_id} no channel {version}", words.without_channel(title, _page(schedule_id)))
+
+
+def drop_notices(schedule_id: UUID, version: int) -> None:
+    """Cancel what is not sent yet of the notices about this version, because an edit has mended it."""
+    batches = [uuid5(_NOTICES, f"{schedule_id} {cause} {version}") for cause in ("broken", "no channel")]
+    told = Notification.objects.filter(batch_id__in=batches)
+    if told.exists():
+        withdrawal.drop(told, Code.MENDED)
 
 
 def damaged_zone(user_id: int, zone: str) -> Notice:

@@ -79,7 +79,7 @@ def resume(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     """End a pause or a snooze."""
     resumed = editing.resume(schedule.id, now, request.user)
     if resumed.state == Schedule.State.FINISHED:
-        messages.info(request, f"“{schedule.title}” has no more firings. Edit it to choose another time.")
+        messages.info(request, f"“{schedule.title}” has no more times. Edit it to choose another time.")
         return
     was_snoozed = schedule.snoozed_until is not None and schedule.snoozed_until > now
     _report(request, resumed, f"“{schedule.title}” is {'no longer snoozed' if was_snoozed else 'resumed'}.")
@@ -108,7 +108,7 @@ def snooze(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     until = form.cleaned_data["until"]
     snoozed = editing.snooze(schedule.id, until, now, request.user)
     text = f"“{schedule.title}” is snoozed until {timezone.localtime(until):%a %-d %b %Y, %H:%M}."
-    no_more = "" if snoozed.next_fire_at else " It has no firings after that. Resume it to undo this."
+    no_more = "" if snoozed.next_fire_at else " It has no times after that. Resume it to undo this."
     _report(request, snoozed, text + no_more)
 
 

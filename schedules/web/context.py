@@ -1,4 +1,4 @@
-"""Context processor: whether beat runs."""
+"""Context processors: whether beat runs, and how many reminders need attention."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
+from schedules import reach
 from schedules.beat import heartbeat
+from schedules.models import Schedule
 
 
 class Pulse:
@@ -25,3 +27,15 @@ class Pulse:
 
 def pulse(request: HttpRequest) -> dict[str, Any]:
     return {"pulse": SimpleLazyObject(Pulse)}
+
+
+def attention(request: HttpRequest) -> dict[str, Any]:
+    """`attention`: the number of the person's reminders that need attention, read only if a page shows it."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return {"attention": 0}
+    return {
+        "attention": SimpleLazyObject(
+            lambda: Schedule.objects.for_user(user).filter(reach.needs_attention(user.pk)).count()
+        )
+    }

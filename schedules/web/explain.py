@@ -21,25 +21,32 @@ from schedules.explain.gaps import timetable_of
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
+from schedules.reach import Reach
 from schedules.rules import civil
 
 _SHOWN = 20
+# The states of slots whose notification ended so.
+_UNSENT = {"open": "pending", "failed": "dead", "dropped": "cancelled"}
 
 
 @login_required
 @require_safe
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     """A page of slots, newest first, up to `?before=<instant>`."""
-    schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+    own = Schedule.objects.for_user(request.user).select_related("user").prefetch_related("channels")
+    schedule = get_object_or_404(own, id=schedule_id)
     now = fire.read_clock().now
     before = _instant(request.GET.get("before", ""))
     stories = history.past(schedule, civil.FIRST_INSTANT, before or civil.LAST_INSTANT, now, history.PAGE + 1)
     shown = stories[: history.PAGE]
+    paired = with_notifications(request.user, shown)
     context = {
         "schedule": schedule,
+        "reach": Reach.of(schedule),
+        "latest": paired[0] if paired else None,
         "before": before,
         "coming": [] if before else history.coming(schedule, now),
-        "past": with_notifications(request.user, shown),
+        "past": paired,
         "changes": [] if before else _changes(schedule),
         "older": shown[-1].slot if len(stories) > len(shown) else None,
     }
@@ -47,12 +54,22 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 
 def with_notifications(user: User, stories: list[ExplainedSlot]) -> list[dict[str, object]]:
-    """Pair each slot with its notification and deliveries, or None."""
+    """Pair each slot with its notification and deliveries, or None, and the state of both for people."""
     batches = [story.batch_id for story in stories if story.batch_id is not None]
     deliveries = Delivery.objects.select_related("channel").order_by("channel_id")
     caused = Notification.objects.for_user(user).filter(batch_id__in=batches)
     by_batch = {found.batch_id: found for found in caused.prefetch_related(Prefetch("deliveries", deliveries))}
-    return [{"story": story, "notification": story.batch_id and by_batch.get(story.batch_id)} for story in stories]
+    paired = [(story, by_batch.get(story.batch_id) if story.batch_id else None) for story in stories]
+    return [{"story": story, "notification": said, "state": _state(story, said)} for story, said in paired]
+
+
+def _state(story: ExplainedSlot, said: Notification | None) -> str:
+    """A slot that fired is not said to be sent before a message has gone out."""
+    if said is None:
+        return story.outcome
+    if said.outcome == Notification.Outcome.FULL and not said.arrived():
+        return "saved"
+    return _UNSENT.get(said.outcome, story.outcome)
 
 
 def _changes(schedule: Schedule) -> list[dict[str, object]]:

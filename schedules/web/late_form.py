@@ -31,7 +31,7 @@ class LateForm(forms.Form):
     """An empty field means its initial value."""
 
     misfire = forms.ChoiceField(
-        label="If it was missed",
+        label="If Carillon was off",
         choices=Schedule.Misfire.choices,
         required=False,
         initial=Schedule.Misfire.LATEST,

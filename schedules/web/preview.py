@@ -1,4 +1,4 @@
-"""Preview a reminder before it is saved: next firings, changes, text."""
+"""Preview a reminder before it is saved: next times, changes, text."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from people.requests import PersonRequest
 from schedules import slots, words
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.quiet_hours import QuietHours
 from schedules.rules import InvalidRule, Work
 from schedules.web.audience_form import AudienceForm
 
@@ -32,7 +33,7 @@ _LOOK = 60
 @login_required
 @require_POST
 def preview(request: PersonRequest) -> HttpResponse:
-    """Show the next firings; with `?of=<id>`, also those that the edit adds and removes. Empty fields are no errors."""
+    """Show the next times; with `?of=<id>`, also those that the edit adds and removes. Empty fields are no errors."""
     return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))
 
 
@@ -49,9 +50,10 @@ def _preview(request: PersonRequest) -> HttpResponse:
         changes = None if schedule is None else _changes(schedule, form)
     except InvalidRule as error:
         form.refuse(error)
+    held = QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(coming)
     context = {
         "form": form,
-        "upcoming": [{"slot": slot, "note": _note(form, slot)} for slot in coming],
+        "upcoming": [{"slot": slot, "note": words.notes(_note(form, slot), held.get(slot, ""))} for slot in coming],
         "changes": changes,
         "people": form.people(),
         "fields": _errors_to_show(form),
@@ -61,12 +63,11 @@ def _preview(request: PersonRequest) -> HttpResponse:
 
 
 def _reading(request: PersonRequest, form: AudienceForm, coming: list[datetime]) -> Reading | None:
-    """The text of the next firing on the chosen channels; None without a title."""
+    """The text of the next time on the chosen channels; None without a title."""
     typed = request.POST
     if not typed.get("title", "").strip():
         return None
-    chosen = set(typed.getlist("channels"))
-    there = [channel for channel in Channel.objects.for_user(request.user) if str(channel.id) in chosen]
+    there = _chosen(request)
     zone = form.timetable.rule.timezone if form.timetable and coming else request.user.zone.key
     slot = coming[0] if coming else form.now
     # What is longer than a reminder may be is left off.
@@ -75,6 +76,11 @@ def _reading(request: PersonRequest, form: AudienceForm, coming: list[datetime])
     more = {} if job is None else job.placeholders
     said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone, more=more)
     return text_preview.read(request.user, said, there, slot)
+
+
+def _chosen(request: PersonRequest) -> list[Channel]:
+    chosen = set(request.POST.getlist("channels"))
+    return [channel for channel in Channel.objects.for_user(request.user) if str(channel.id) in chosen]
 
 
 def edited(request: PersonRequest) -> Schedule | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -10,23 +12,31 @@ from django.core.paginator import Paginator
 from django.db.models import F, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
 from jobs import audiences, looks
 from jobs.look_now import Looked
 from jobs.looks import Look
+from notifications.models import Notification
 from notifications.outcomes import last_troubles
 from people.models import User
 from people.requests import PersonRequest
+from schedules import reach
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.quiet_hours import QuietHours
+from schedules.reach import Reach
 from schedules.rules import civil
 from schedules.web.differences import on_error
 from schedules.web.explain import with_notifications
 
 PAGE = 25
+ATTENTION = "attention"
+"""The filter for reminders that are broken or that do not reach everybody they should."""
+
 _SHOWN = 10
 _COMING = 5
 
@@ -40,18 +50,21 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
         found = found.filter(Q(title__icontains=search) | Q(body__icontains=search))
     if state in Schedule.State.values:
         found = found.filter(state=state)
-    # Next firing first; finished reminders last, newest first.
-    rows = found.order_by(F("next_fire_at").asc(nulls_last=True), "-id").prefetch_related("channels")
+    elif state == ATTENTION:
+        found = found.filter(reach.needs_attention(request.user.pk))
+    # The next one first; finished reminders last, newest first.
+    rows = found.order_by(F("next_fire_at").asc(nulls_last=True), "-id")
+    rows = rows.select_related("user").prefetch_related("channels")
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     troubles = last_troubles([schedule.id for schedule in page])
     last_looks = _last_looks(request.user, page)
     context = {
         "page": page,
-        "rows": [(schedule, troubles.get(schedule.id), last_looks.get(schedule.id)) for schedule in page],
+        "rows": [_row(schedule, troubles.get(schedule.id), last_looks.get(schedule.id)) for schedule in page],
         "search": search,
         "state": state,
-        "states": Schedule.State.choices,
-        "narrowed": bool(search or state in Schedule.State.values),
+        "states": [(ATTENTION, "needs attention"), *Schedule.State.choices],
+        "narrowed": bool(search or state in {ATTENTION, *Schedule.State.values}),
         "deleted": _just_deleted(request),
     }
     return render(request, "schedules/list.html", context)
@@ -60,7 +73,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    mine = Schedule.objects.for_user(request.user).select_related("connection")
+    mine = Schedule.objects.for_user(request.user).select_related("connection", "user").prefetch_related("channels")
     return detail_page(request, get_object_or_404(mine, id=schedule_id))
 
 
@@ -69,13 +82,14 @@ def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | Non
     now = fire.read_clock().now
     context = {
         "schedule": schedule,
+        "reach": Reach.of(schedule),
         "run_as": uuid7(),
         "looked": looked,
         "on_error": on_error(schedule),
         "last": last_troubles([schedule.id]).get(schedule.id),
         "last_look": _last_looks(request.user, [schedule]).get(schedule.id),
         "channels": schedule.ordered_channels(),
-        "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
+        "snoozed": is_snoozed(schedule, now),
         **_audience(schedule),
         "coming": history.coming(schedule, now, _COMING),
         "past": with_notifications(
@@ -83,6 +97,22 @@ def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | Non
         ),
     }
     return render(request, "schedules/detail.html", context)
+
+
+def _row(schedule: Schedule, last: Notification | None, look: Look | None) -> dict[str, Any]:
+    slot = schedule.next_fire_at
+    return {
+        "reminder": schedule,
+        "last": last,
+        "look": look,
+        "reach": Reach.of(schedule),
+        "snoozed": is_snoozed(schedule, timezone.now()),
+        "held": None if slot is None else QuietHours.of(schedule).wait(slot),
+    }
+
+
+def is_snoozed(schedule: Schedule, now: datetime) -> bool:
+    return schedule.snoozed_until is not None and schedule.snoozed_until > now
 
 
 def _last_looks(user: User, schedules: Iterable[Schedule]) -> dict[UUID, Look]:

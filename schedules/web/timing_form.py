@@ -111,7 +111,7 @@ class TimingForm(RepeatForm):
         label="Not on",
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "2026-12-25, 2027-01-01", "autocomplete": "off"}),
-        help_text="Dates on which nothing fires, separated by commas.",
+        help_text="Dates on which nothing is sent, separated by commas.",
     )
     max_count = forms.IntegerField(
         label="At most",
@@ -119,7 +119,7 @@ class TimingForm(RepeatForm):
         min_value=1,
         max_value=_MAX_COUNT,
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        help_text="The total number of firings.",
+        help_text="How often it rings in total.",
         error_messages={
             "invalid": "Enter a whole number, such as 10, or leave this empty.",
             "min_value": "Enter 1 or more, or leave this empty.",
@@ -247,15 +247,15 @@ class TimingForm(RepeatForm):
         most = self.cleaned_data.get("max_count")
         if most is not None and most <= self.fired:
             self._refuse(
-                "max_count", f"It has already fired {self.fired} times. Enter more than that, or leave this empty."
+                "max_count", f"It was already sent {self.fired} times. Enter more than that, or leave this empty."
             )
         elif (first := timetable.next_after(self.now, self.work)) is not None:
             timetable.next_after(first, self.work)  # refuse here a rule that would break when it fires
         elif timetable.without_exclusions().next_after(self.now, self.work) is not None:
-            self._refuse("excluded", "All remaining firings are on these dates. Remove some of them.")
+            self._refuse("excluded", "All remaining times are on these dates. Remove some of them.")
         elif timetable.rule.next_after(self.now, self.work) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
-            self._refuse(at_fault, "Nothing fires in this window. Choose an earlier start or a later end.")
+            self._refuse(at_fault, "Nothing is sent in this window. Choose an earlier start or a later end.")
         elif timetable.rule.kind == "once":
             when = self.describe(timetable.rule).removeprefix("Once, on ")
             self._refuse("at", f"{when}, has passed. Choose a later time.")

@@ -56,7 +56,7 @@ def test_a_person_signs_up_and_gets_a_reminder(
     at = page.get_by_label("Date and time")
     slot = in_berlin(timedelta(hours=1))
     at.fill(slot.isoformat())
-    expect(page.get_by_label("Next firings")).to_contain_text(f"{slot:%H:%M}")
+    expect(page.get_by_label("Next times")).to_contain_text(f"{slot:%H:%M}")
     fits(page)
     for ahead in (6, 30, 90):
         at.fill(in_berlin(timedelta(seconds=ahead)).isoformat())
@@ -102,7 +102,7 @@ def test_a_double_click_makes_one_reminder(page: Page, site: Installation) -> No
     page.goto(f"{site.url}/reminders/new/")
     page.get_by_label("Title").fill(title)
     page.get_by_label("Daily").check()
-    expect(page.get_by_label("Next firings")).to_contain_text("09:00")
+    expect(page.get_by_label("Next times")).to_contain_text("09:00")
     page.get_by_role("button", name="Create reminder").dblclick(delay=20)
     expect(page.get_by_role("status")).to_contain_text("is created.")
     page.wait_for_load_state("networkidle")

@@ -164,7 +164,7 @@ def test_an_open_page_follows_without_reloading(page: Page, site: Installation) 
     accessible(page)
 
     page.goto(reminder)
-    firings = page.locator("#past-firings > ul > li")
+    firings = page.locator("#past-times > ul > li")
     expect(firings).to_have_count(1)
     page.evaluate("self.here = true")
     page.evaluate(RUN_NOW, reminder)

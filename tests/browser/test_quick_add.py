@@ -21,7 +21,7 @@ def test_one_line_fills_the_form(page: Page, site: Installation) -> None:
     page.get_by_label("Password").fill("a long enough passphrase")
     page.get_by_role("main").get_by_role("button", name="Sign up").click()
     page.goto(f"{site.url}/reminders/new/")
-    upcoming = page.get_by_label("Next firings")
+    upcoming = page.get_by_label("Next times")
     expect(upcoming).to_contain_text("Once, on")
 
     line = page.get_by_label("Quick add").get_by_role("textbox")

@@ -271,7 +271,7 @@ def test_what_cannot_be_read_after_its_claim_ends_as_not_sent(ada: User) -> None
 def test_a_damaged_person_stops_nobody_elses_notices(ada: User, bob: User) -> None:
     make_channel(bob)
     for user in (ada, bob):
-        hook = make_channel(user, "webhook")
+        hook = make_channel(user, "webhook", failing_since=timezone.now())
         make_delivery(hook, state="dead", reason="It was the cat.", settled_at=timezone.now())
     drop_check("people_user", "people_user_quiet_from")
     damage("people_user", "quiet_from = '24:00'", ada.pk)

@@ -11,22 +11,23 @@ from people.models import User
 from schedules.models import Schedule
 from tests.make import make_channel, make_rule, make_schedule
 
-# Beside its own: the session and the person; the number of unread messages; the beat's last sign of life.
+# Beside its own: the session and the person; the numbers of unread messages and of reminders that need
+# attention; the beat's last sign of life.
 PAGES = {
-    "/reminders/": 8,
-    "/reminders/?q=plants&state=active": 8,
-    "/reminders/new/": 6,
-    "/reminders/{schedule}/": 15,
-    "/reminders/{schedule}/explain/": 14,
-    "/rules/": 7,
-    "/rules/new/": 6,
-    "/rules/{rule}/": 8,
-    "/channels/": 6,
-    "/connections/": 5,
-    "/history/": 6,
-    "/history/?q=plants&state=delivered": 6,
-    "/inbox/": 5,
-    "/inbox/?q=plants": 5,
+    "/reminders/": 9,
+    "/reminders/?q=plants&state=active": 9,
+    "/reminders/new/": 7,
+    "/reminders/{schedule}/": 16,
+    "/reminders/{schedule}/explain/": 16,
+    "/rules/": 8,
+    "/rules/new/": 7,
+    "/rules/{rule}/": 9,
+    "/channels/": 7,
+    "/connections/": 6,
+    "/history/": 7,
+    "/history/?q=plants&state=delivered": 7,
+    "/inbox/": 6,
+    "/inbox/?q=plants": 6,
 }
 
 ROWS = """

@@ -16,6 +16,7 @@ from unfold.decorators import action as button
 from common.admin import confirm
 from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
+from common.state_words import labelled
 from work import dead_letters
 from work.admin import causes
 from work.admin.intervention import intervene
@@ -45,7 +46,7 @@ class DeadLetterAdmin(WorkAdmin):
 
     def state_filter(self, words: Words) -> type:
         # Without a row limit: dead letters have their own index.
-        return newest_filter("state", lambda: [(state, state) for state in DEAD_LETTERS], DEAD_LETTERS)
+        return newest_filter("state", lambda: [labelled(state) for state in DEAD_LETTERS], DEAD_LETTERS)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).filter(state__in=DEAD_LETTERS)

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from common.admin.filters import Period, newest_filter
+from common.state_words import labelled
 from work.kinds import Kind
 from work.models import Attempt, Intervention, Words
 
@@ -39,7 +40,7 @@ class AttemptInline(ReadOnlyInline):
 def state_label(words: Words) -> Callable[[Any, Any], Any]:
     """The column of a state, coloured."""
     colours = {"pending": "info", words.working: "info", words.done: "success", "dead": "danger", "unknown": "warning"}
-    return columns.badge("state", colours)(columns.column("state", "state"))
+    return columns.badge("state", colours)(columns.column("state", "state", labelled))
 
 
 class WorkAdmin(ReadOnlyAdmin):
@@ -62,7 +63,7 @@ class WorkAdmin(ReadOnlyAdmin):
 
     def state_filter(self, words: Words) -> type:
         indexed = ("pending", words.working, "dead", "unknown")
-        return newest_filter("state", lambda: [(state, state) for state in words.states], indexed)
+        return newest_filter("state", lambda: [labelled(state) for state in words.states], indexed)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from django.core.management.base import BaseCommand, CommandError
 
 from common import durations
+from common.state_words import state_word
 from schedules.explain import history
 from schedules.explain.causes import Cause
 from schedules.explain.history import ExplainedSlot
@@ -22,7 +23,7 @@ _DAYS = 7
 
 
 class Command(BaseCommand):
-    help = "Explain why each slot of a schedule fired or did not, and list the next ones."
+    help = "Explain why each slot of a schedule was sent or not, and list the next ones."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("schedule", help="the schedule's id, as in the address of its page")
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         if slot.look is not None:
             at = "" if slot.look.at is None else f" {_local(slot.look.at, zone)}."
             said.insert(0, f"{slot.look.text}{at}")
-        line = f"{_local(slot.slot, zone)}  {slot.outcome}{late}"
+        line = f"{_local(slot.slot, zone)}  {state_word(slot.outcome)}{late}"
         self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
 
 

@@ -10,11 +10,12 @@ from django_celery_beat.models import PeriodicTask
 
 from common.uuid7 import uuid7
 from notifications.models import Delivery, Notification
+from people.models import User
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.db.schedules.test_editing import draft_of
-from tests.make import NINE, NOON, make_schedule, make_user
+from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
 DAY = timedelta(days=1)
 
@@ -314,3 +315,13 @@ def test_every_edit_sets_the_time_of_change_and_firing_does_not(schedule: Schedu
     assert fire.fire_due(NOON + 9 * DAY) == 1
     schedule.refresh_from_db()
     assert schedule.updated_at == edited
+
+
+def test_a_notice_about_a_missing_channel_is_dropped_when_an_edit_adds_one(ada: User) -> None:
+    schedule, mail = make_schedule(ada, []), make_channel(ada, "email")
+    make_channel(ada)
+    fire.fire_due(NINE)
+    [told] = Notification.objects.filter(origin="notice")
+    assert set(told.deliveries.values_list("state", flat=True)) == {"pending"}
+    editing.reschedule(schedule.id, draft_of(schedule, channels=[mail]), NINE, schedule.version)
+    assert set(told.deliveries.values_list("reason_code", flat=True)) == {"mended"}

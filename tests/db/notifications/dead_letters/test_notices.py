@@ -30,7 +30,7 @@ def served(settings: Settings) -> None:
 
 @pytest.fixture
 def chat(ada: User) -> Channel:
-    return make_channel(ada, "webhook", label="Chat")
+    return make_channel(ada, "webhook", label="Chat", failing_since=timezone.now())
 
 
 def make_dead(channel: Channel, reason: str = "The bot was blocked.", **overrides: object) -> Delivery:
@@ -42,21 +42,23 @@ def told() -> list[tuple[str, str]]:
     return [(row.channel.label, row.notification.subject) for row in rows.select_related("channel", "notification")]
 
 
-def test_ten_letters_of_one_cause_are_one_notice_on_a_channel_that_works(ada: User, chat: Channel) -> None:
+def test_ten_letters_of_one_cause_are_one_notice_on_a_channel_that_works_and_in_the_inbox(
+    ada: User, chat: Channel
+) -> None:
     make_channel(ada)
     make_channel(ada, "email", label="Mail")
     for _ in range(10):
         make_dead(chat)
-    assert owner_notices.tell_owners(timezone.now()) == 1
+    assert owner_notices.tell_owners(timezone.now()) == 2
     assert owner_notices.tell_owners(timezone.now()) == 0
-    assert told() == [("Mail", "“Chat” does not work")]
+    assert sorted(told()) == [("Inbox", "“Chat” does not work"), ("Mail", "“Chat” does not work")]
     body = Notification.objects.get(origin="notice").body
     assert "“Water the plants” did not arrive there. The bot was blocked." in body
 
 
 def test_another_cause_another_channel_and_another_day_are_told_apart(ada: User, chat: Channel) -> None:
     make_channel(ada)
-    other = make_channel(ada, "webhook", label="Other")
+    other = make_channel(ada, "webhook", label="Other", failing_since=timezone.now())
     make_dead(chat)
     make_dead(chat, cause="webhook-http-404")
     make_dead(other)
@@ -95,14 +97,79 @@ def test_a_disabled_channel_is_told_of_once_with_its_reason_and_not_for_each_cau
     assert f"/channels/{chat.id}/" in body
 
 
-def test_a_notice_keeps_quiet_hours(ada: User, chat: Channel) -> None:
+AT_THREE = timezone.now().replace(hour=3)
+
+
+@pytest.fixture
+def sleeper(ada: User, chat: Channel) -> User:
+    """Ada, in her quiet hours at three, with an email channel."""
     User.objects.filter(pk=ada.pk).update(time_zone="UTC", quiet_from=time(0, 0), quiet_until=time(23, 59))
     make_channel(ada, "email", label="Mail")
+    return ada
+
+
+def dead_beside_one_that_arrived(chat: Channel) -> None:
+    dead = make_dead(chat)
+    Notification.objects.filter(id=dead.notification_id).update(outcome="partial")
+
+
+def states() -> list[tuple[str, str]]:
+    rows = Delivery.objects.filter(notification__origin="notice").order_by("channel__label")
+    return [(row.channel.label, row.reason_code or row.state) for row in rows.select_related("channel")]
+
+
+def test_quiet_hours_hold_a_notice_that_the_inbox_has_about_a_message_that_arrived_elsewhere(
+    sleeper: User, chat: Channel
+) -> None:
+    make_channel(sleeper)
+    dead_beside_one_that_arrived(chat)
+    owner_notices.tell_owners(AT_THREE)
+    assert states() == [("Inbox", "pending"), ("Mail", "quiet-hours")]
+
+
+def test_quiet_hours_do_not_hold_a_notice_where_nothing_else_tells(sleeper: User, chat: Channel) -> None:
+    dead_beside_one_that_arrived(chat)
+    owner_notices.tell_owners(AT_THREE)
+    assert states() == [("Mail", "pending")]
+
+
+@pytest.mark.parametrize("is_disabled", [False, True])
+def test_quiet_hours_do_not_hold_the_notice_about_a_message_that_reached_nobody(
+    sleeper: User, chat: Channel, is_disabled: bool
+) -> None:
+    make_channel(sleeper)
+    dead = make_dead(chat)
+    Notification.objects.filter(id=dead.notification_id).update(outcome="failed")
+    if is_disabled:
+        changes.disable([chat.id], "Its service says that it is gone.")
+    owner_notices.tell_owners(AT_THREE)
+    assert states() == [("Inbox", "pending"), ("Mail", "pending")]
+
+
+def test_a_notice_is_not_recorded_once_its_channel_works_again(ada: User, chat: Channel) -> None:
+    make_channel(ada)
     make_dead(chat)
-    now = timezone.now().replace(hour=3)
-    owner_notices.tell_owners(now)
-    notice = Delivery.objects.get(notification__origin="notice")
-    assert notice.reason == "Waits until 23:59: your quiet hours."
+    Channel.objects.filter(id=chat.id).update(failing_since=None)
+    assert owner_notices.tell_owners(timezone.now()) == 0
+
+
+def test_a_failure_of_carillon_itself_is_told_although_its_channel_works(ada: User, chat: Channel) -> None:
+    make_channel(ada)
+    fault = {"reason_code": "fault", "reason_params": {"kind": "webhook", "error": "KeyError"}}
+    make_delivery(chat, state="dead", settled_at=timezone.now(), **fault)
+    Channel.objects.filter(id=chat.id).update(failing_since=None)
+    assert owner_notices.tell_owners(timezone.now()) == 1
+
+
+def test_a_notice_that_waits_is_dropped_when_its_channel_works_again(sleeper: User, chat: Channel) -> None:
+    make_channel(sleeper)
+    dead_beside_one_that_arrived(chat)
+    owner_notices.tell_owners(AT_THREE)
+    owner_notices.tell_owners(AT_THREE)
+    assert ("Mail", "quiet-hours") in states()
+    Channel.objects.filter(id=chat.id).update(failing_since=None)
+    owner_notices.tell_owners(AT_THREE)
+    assert ("Mail", "mended") in states()
 
 
 def test_staff_are_mailed_what_waits_each_their_own(chat: Channel) -> None:

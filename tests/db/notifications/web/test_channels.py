@@ -123,13 +123,13 @@ def test_the_list_says_what_became_of_the_last_delivery(browser: Client, ada: Us
     channel = make_channel(ada)
     make_delivery(channel, state="delivered", settled_at="2026-06-01T12:00Z")
     make_delivery(channel, state="dead", settled_at="2026-06-01T12:00Z")
-    assert "last: dead" in browser.get("/channels/").content.decode()
+    assert "last: failed" in browser.get("/channels/").content.decode()
 
 
 def test_what_waits_on_a_channel_says_when_it_is_due(browser: Client, ada: User) -> None:
     make_delivery(make_channel(ada), available_at=timezone.now() + timedelta(minutes=10))
     page = browser.get("/channels/").content.decode()
-    assert re.search(r"pending, due <time [^>]*>in 10 min<", page)
+    assert re.search(r"waiting, due <time [^>]*>in 10 min<", page)
 
 
 def test_removing_tells_of_reminders_that_would_have_no_channel(browser: Client, ada: User) -> None:
@@ -160,9 +160,9 @@ def test_removing_tells_of_rules_too(browser: Client, ada: User) -> None:
 def test_the_list_of_reminders_tells_of_one_without_a_channel(browser: Client, ada: User) -> None:
     channel = make_channel(ada)
     make_schedule(ada, channels=[channel])
-    assert "it has no channel" not in browser.get("/reminders/").content.decode()
+    assert "Reaches nobody" not in browser.get("/reminders/").content.decode()
     changes.remove(channel)
-    assert "it has no channel" in browser.get("/reminders/").content.decode()
+    assert "Reaches nobody" in browser.get("/reminders/").content.decode()
 
 
 @pytest.mark.parametrize("search", ["phone", "TELEGRAM", "4711"])

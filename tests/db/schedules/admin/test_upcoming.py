@@ -65,7 +65,7 @@ def test_the_page_says_what_fires_and_for_whom(operator: Client) -> None:
     user = make_user(email="ada@example.org")
     make_schedule(user, [make_channel(user, label="Phone")], title="Water")
     Schedule.objects.update(next_fire_at=_now() + timedelta(hours=3))
-    assert "Nothing fires" in operator.get(PAGE).content.decode()
+    assert "Nothing is sent" in operator.get(PAGE).content.decode()
     shown = operator.get(f"{PAGE}?hours=6").content.decode()
     assert all(text in shown for text in ("Water", "ada@example.org", "Phone"))
     assert f'href="{PAGE}"' in operator.get(reverse("admin:index")).content.decode()

@@ -58,7 +58,7 @@ def test_no_page_speaks_of_a_clock_that_runs() -> None:
 
 
 def test_each_page_says_that_the_clock_has_stopped() -> None:
-    assert "The scheduler has never run. Nothing fires" in footer()
+    assert "The scheduler has never run. Nothing is sent" in footer()
     seen(300)
     said = re.sub("<[^>]*>", "", footer())
-    assert "The scheduler stopped 5 min ago. Nothing fires until it runs again" in said
+    assert "The scheduler stopped 5 min ago. Nothing is sent until it runs again" in said

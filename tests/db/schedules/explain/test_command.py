@@ -34,7 +34,7 @@ def test_it_tells_the_past_in_order_and_what_is_to_come() -> None:
     assert lines[0].startswith("Stretch: ")
     assert lines[1] == "It is active. Times are those of Asia/Tokyo."
     past = lines[3 : lines.index("To come:") - 1]
-    assert [line[19:].split(maxsplit=1)[0].strip(",") for line in past] == ["skipped", "skipped", "fired"]
+    assert [line[19:].split(maxsplit=1)[0].strip(",") for line in past] == ["skipped", "skipped", "sent"]
     assert past[0].endswith(" by Grace.")
     assert " Paused from " in past[0]
     assert len(lines) - lines.index("To come:") == 11

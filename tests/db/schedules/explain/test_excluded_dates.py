@@ -111,7 +111,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"excluded": "12026-01-01"}, "is not a date"),
     ({"excluded": " ".join(f"{year}-01-01" for year in range(2026, 2400))}, "at most 366"),
     ({"excluded": "2026-01-01 " * 1_000}, "too long"),
-    ({"excluded": "2999-06-01", "kind": "once", "at": "2999-06-01T09:00"}, "All remaining firings are on these dates"),
+    ({"excluded": "2999-06-01", "kind": "once", "at": "2999-06-01T09:00"}, "All remaining times are on these dates"),
 ]
 
 

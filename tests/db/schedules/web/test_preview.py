@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import time
 from time import process_time
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.test import Client
 
 from people.models import User
 from schedules.rules import Work
-from tests.make import make_schedule
+from tests.make import make_channel, make_schedule
 
 
 def preview(browser: Client, **fields: Any) -> str:
@@ -29,7 +30,7 @@ def test_a_maximum_cuts_the_list_short(browser: Client) -> None:
 
 def test_a_firing_that_a_clock_change_moves_has_a_note(browser: Client) -> None:
     shown = preview(browser, kind="once", at="2027-03-28T02:30")
-    assert "02:30 does not exist on 2027-03-28 in Berlin: fires at 03:00" in shown
+    assert "02:30 does not exist on 2027-03-28 in Berlin: rings at 03:00" in shown
 
 
 def test_an_error_stands_at_its_field(browser: Client) -> None:
@@ -76,3 +77,14 @@ def test_a_preview_whose_slots_cost_too_much_says_so_at_the_rule(
 def test_a_field_that_was_mended_loses_its_error(browser: Client) -> None:
     shown = preview(browser, kind="cron", expression="0 9 * * *")
     assert 'id="error-expression" hx-swap-oob="true"></div>' in shown
+
+
+def test_quiet_hours_show_beforehand_unless_it_is_urgent(browser: Client, ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(quiet_from=time(22), quiet_until=time(7), time_zone="Europe/Berlin")
+    channel = make_channel(ada, "email")
+    typed = {"kind": "daily", "time": "00:55", "channels": [str(channel.id)]}
+    shown = preview(browser, **typed)
+    assert shown.count("Held until 07:00") == 5
+    assert shown.count("make it urgent to ring at 00:55") == 1
+    assert "Held until" not in preview(browser, **typed, urgent="on")
+    assert "Held until" not in preview(browser, **typed | {"time": "07:00"})

@@ -116,7 +116,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("kind", {"kind": ["daily", "cron"], "expression": "0 9 * * *"}, "exactly one timing"),
     ("kind", {"kind": "hourly"}, "no such timing"),
     ("ends_at", {"starts_at": "2999-01-02T00:00", "ends_at": "2999-01-01T00:00"}, "before the start"),
-    ("ends_at", {"ends_at": "2020-01-01T00:00"}, "Nothing fires in this window"),
+    ("ends_at", {"ends_at": "2020-01-01T00:00"}, "Nothing is sent in this window"),
     ("starts_at", {"starts_at": "tomorrow"}, "no date and time"),
     ("max_count", {"max_count": "0"}, "Enter 1 or more"),
     ("title", {"title": ""}, "Enter a title"),
@@ -210,7 +210,7 @@ def test_a_maximum_below_what_has_fired_is_refused(browser: Client, ada: User) -
     schedule = make_schedule(ada, fired_count=3)
     fields = typed(*schedule.channels.all(), version="1", max_count="3")
     answer = browser.post(f"/reminders/{schedule.id}/edit/", fields)
-    assert "already fired 3 times" in answer.context["form"].errors["max_count"][0]
+    assert "already sent 3 times" in answer.context["form"].errors["max_count"][0]
 
 
 def test_a_broken_reminder_can_be_opened_and_mended(browser: Client, ada: User) -> None:

@@ -9,8 +9,8 @@ import pytest
 from schedules.rules import Timetable, parse
 from schedules.words import clock_note
 
-GAP = "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00"
-TWICE = "{} happens twice on 2026-10-25 in Berlin: fires once, the first time"
+GAP = "02:30 does not exist on 2026-03-29 in Berlin: rings at 03:00"
+TWICE = "{} happens twice on 2026-10-25 in Berlin: rings once, the first time"
 SILENT = "ilent while the clock shows the hour again: the next is at"
 
 

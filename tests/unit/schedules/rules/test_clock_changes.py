@@ -70,7 +70,7 @@ def test_every_kind_on_civil_time_treats_a_gap_alike(kind: str, data: dict[str, 
     assert make_slots(kind, data, "Europe/Berlin", "2026-03-28T12:00", 1) == ["2026-03-29T03:00+02:00"]
     slot = datetime(2026, 3, 29, 1, tzinfo=UTC)
     assert explain(parse(kind, data, "Europe/Berlin"), slot) == (
-        "02:30 does not exist on 2026-03-29 in Berlin: fires at 03:00"
+        "02:30 does not exist on 2026-03-29 in Berlin: rings at 03:00"
     )
 
 
@@ -81,7 +81,7 @@ def test_several_times_in_a_gap_merge_into_one_slot_at_its_end() -> None:
     ]
     rule = parse("cron", {"expression": "0,20,40 2 * * *"}, "Europe/Berlin")
     assert explain(rule, datetime(2026, 3, 29, 1, tzinfo=UTC)) == (
-        "02:00, 02:20 and 02:40 do not exist on 2026-03-29 in Berlin: fires once for them, at 03:00"
+        "02:00, 02:20 and 02:40 do not exist on 2026-03-29 in Berlin: rings once for them, at 03:00"
     )
 
 
@@ -116,7 +116,7 @@ def test_a_cron_with_a_star_in_its_minute_or_hour_also_fires_in_a_repeated_hour(
     rule = parse("cron", {"expression": expression}, "Europe/Berlin")
     for hour in (0, 1):
         assert explain(rule, datetime(2026, 10, 25, hour, tzinfo=UTC)) == (
-            "02:00 happens twice on 2026-10-25 in Berlin: fires both times"
+            "02:00 happens twice on 2026-10-25 in Berlin: rings both times"
         )
 
 
