@@ -33,6 +33,10 @@ class RenameForm(forms.Form):
 class ChannelForm(RenameForm):
     """Settings of a channel other than its address."""
 
+    use_for_new = forms.BooleanField(
+        label="Use for new reminders", required=False, help_text="Chosen already when you make a reminder or a rule."
+    )
+
     on_unknown = forms.ChoiceField(
         label="If Carillon cannot tell whether a message arrived",
         required=False,
@@ -51,8 +55,7 @@ class ChannelForm(RenameForm):
     )
 
     def __init__(self, posted: Mapping[str, Any] | None, channel: Channel, provider: Provider) -> None:
-        initial = {"label": channel.label, "on_unknown": channel.on_unknown, "give_up_after": channel.give_up_after}
-        super().__init__(posted, initial=initial)
+        super().__init__(posted, initial={name: getattr(channel, name) for name in self.base_fields})
         default = "send again; it detects duplicates" if provider.recognises_repeats else "hold"
         self.fields["on_unknown"].choices = [  # type: ignore[attr-defined]  # a ChoiceField
             ("", f"Default for {provider.label}: {default}"),

@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
                 ('sealed_secrets', models.TextField(blank=True, editable=False)),
                 ('on_unknown', models.CharField(blank=True, choices=[('retry', 'send again (it may arrive twice)'), ('hold', 'hold for a person (it may not have arrived)')], help_text="What to do when the outcome of a send is unknown; empty means the provider's own rule.", max_length=8)),
                 ('give_up_after', models.PositiveIntegerField(blank=True, choices=[(600, '10 minutes'), (3600, '1 hour'), (21600, '6 hours'), (86400, '1 day')], editable=False, null=True)),
+                ('use_for_new', models.BooleanField(db_default=False, default=False, editable=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('verified_at', models.DateTimeField(blank=True, null=True)),
                 ('disabled_at', models.DateTimeField(blank=True, null=True)),

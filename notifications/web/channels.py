@@ -92,9 +92,8 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     provider = _provider(channel.provider)
     form = ChannelForm(request.POST if request.method == "POST" else None, channel, provider)
     if form.is_valid():
-        label = form.cleaned_data["label"]
-        changes.change_settings(channel, label, form.cleaned_data["on_unknown"], form.cleaned_data["give_up_after"])
-        messages.success(request, f"“{label}” is saved.")
+        changes.change_settings(channel, **form.cleaned_data)
+        messages.success(request, f"“{form.cleaned_data['label']}” is saved.")
         return redirect("notifications:channels")
     context = {"channel": channel, "provider": provider, "form": form, "patience": PATIENCE}
     if provider.is_pulled:
