@@ -78,8 +78,12 @@ class Code(Codes):
     BROKEN = "broken-connection", "The connection to {service} broke."
     NOT_HTTP = "not-http", "{service}'s answer is not HTTP."
     PROXY = "proxy", "The outgoing proxy refused the connection: it answered {answer}."
-    PRIVATE = "private-network", "The address leads into a private network. Carillon does not post to private networks."
-    FORBIDDEN = "forbidden-address", "Carillon does not post to this address: it is not a public web address."
+    PRIVATE = (
+        "private-network",
+        "The address is inside a private network. Use a public one, or ask the operator to add its network to"
+        " ALLOWED_NETWORKS.",
+    )
+    FORBIDDEN = "forbidden-address", "Carillon does not post to this address. Use a public web address."
     # A program pulled it.
     PULLED = "pulled", "Programs pull this queue; no worker sends to it."
     RETURNED = "returned", "The program returned it for another try."

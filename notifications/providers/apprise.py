@@ -54,7 +54,7 @@ class AppriseForm(forms.Form):
             template = apprise_requests.load(scheme).templates[0].replace("{schema}", scheme)
             raise forms.ValidationError(f"This is not a complete URL of {_name(scheme)}. Enter one like {template}")
         if refusal := _refusal(service):
-            raise forms.ValidationError(f"{refusal} Use a public address with a valid certificate.")
+            raise forms.ValidationError(refusal)
         return url
 
 

@@ -24,6 +24,7 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 from notifications.net import http
+from notifications.net.address_field import remedy
 from notifications.providers.apprise_services import SERVICES
 
 # It logs addresses and payloads.
@@ -98,7 +99,7 @@ def _request(
         try:
             http.probe(url, left)
         except http.NotSent as refusal:
-            calls.refusal = calls.refusal or str(refusal)
+            calls.refusal = calls.refusal or remedy(refusal)
         raise requests.ConnectionError("probe only")
     body = prepared.body or b""
     try:
