@@ -22,6 +22,21 @@ const showPosition = ({ form, value, checked }) => {
 };
 for (const box of document.querySelectorAll(".channels [name=channels]")) showPosition(box);
 
+// Warn of an order in which the inbox comes first: it never fails, so no other channel would be tried.
+const warnOfInbox = ({ form }) => {
+  const warning = form?.querySelector("[data-inbox-first]");
+  if (!warning) return;
+  const { one_by_one, escalate_after } = form.elements;
+  const place = (box) => Number(form.elements[`position_${box.value.replaceAll("-", "")}`].value) || Infinity;
+  const chosen = [...form.querySelectorAll(".channels [name=channels]:checked")];
+  // Not place(a) - place(b): two without a number would give NaN.
+  const [first] = chosen.sort((a, b) => (place(a) < place(b) ? -1 : place(a) > place(b) ? 1 : 0));
+  const matters = one_by_one.value === "order" && !escalate_after.value && chosen.length > 1;
+  warning.hidden = !matters || !first.closest("[data-kind=inbox]");
+};
+for (const warning of document.querySelectorAll("[data-inbox-first]")) warnOfInbox({ form: warning.closest("form") });
+document.addEventListener("input", ({ target }) => warnOfInbox(target));
+
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
   if (event.target.matches(".channels [name=channels]")) showPosition(event.target);
@@ -44,6 +59,12 @@ document.addEventListener("click", async (event) => {
     const wanted = days.dataset.days.split(" ");
     for (const box of days.form.querySelectorAll("input[name=days]")) box.checked = wanted.includes(box.value);
     days.form.dispatchEvent(new Event("filled"));
+  }
+  const show = event.target.closest("[data-show]");
+  if (show) {
+    const hidden = show.getAttribute("aria-pressed") === "true";
+    document.getElementById(show.dataset.show).type = hidden ? "password" : "text";
+    show.setAttribute("aria-pressed", String(!hidden));
   }
   const copy = event.target.closest("[data-copy]");
   if (copy) {

@@ -16,7 +16,7 @@ from notifications.net.address_field import PROBE_SECONDS
 from notifications.net.http import Unanswered
 from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import SERVICES
-from notifications.providers.base import Limits, Provider, Rendered, render
+from notifications.providers.base import Limits, Provider, Rendered, SecretInput, render
 from notifications.reasons import Code
 from notifications.text import fit
 from work.answers import Ambiguous, Answer
@@ -31,7 +31,7 @@ class AppriseForm(forms.Form):
     url = forms.CharField(
         label="Apprise URL",
         max_length=1000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        widget=SecretInput(),
         help_text="More than a hundred services have one: see "
         '<a href="https://appriseit.com/services">appriseit.com/services</a>.',
         error_messages={

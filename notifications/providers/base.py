@@ -68,6 +68,13 @@ def render(message: Message, limits: Limits, escape: Callable[[str], str] = str)
     )
 
 
+class SecretInput(forms.PasswordInput):
+    """Keeps what was typed when another field is wrong, and the page can show it. It must get no initial value."""
+
+    def __init__(self) -> None:
+        super().__init__({"autocomplete": "off"}, render_value=True)
+
+
 class PatternField(forms.CharField):
     """Text that matches `pattern` as a whole; its value is the pattern's first group, if it has one.
 
@@ -75,8 +82,7 @@ class PatternField(forms.CharField):
     """
 
     def __init__(self, pattern: re.Pattern[str], invalid: str, *, secret: bool = False, **options: Any) -> None:
-        widget = forms.PasswordInput if secret else forms.TextInput
-        options.setdefault("widget", widget(attrs={"autocomplete": "off"}))
+        options.setdefault("widget", SecretInput() if secret else forms.TextInput({"autocomplete": "off"}))
         super().__init__(**options)
         self._pattern, self._invalid = pattern, invalid
 
