@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='delivery',
             name='channel',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='notifications.channel'),
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='notifications.channel'),
         ),
         migrations.AddField(
             model_name='attempt',
@@ -164,6 +164,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='delivery',
             index=models.Index(condition=models.Q(('state__in', ('dead', 'unknown'))), fields=['cause', 'settled_at'], name='delivery_cause'),
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
+            index=models.Index(fields=['channel', '-id'], name='delivery_of_channel'),
         ),
         migrations.AddIndex(
             model_name='delivery',
