@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
@@ -111,6 +111,9 @@ class Provider(ABC):
 
     about: ClassVar[str] = ""
     """One line at the form of a new channel, where the label does not say enough."""
+
+    services: ClassVar[Sequence[str]] = ()
+    """The names of the services that it reaches, if they are many."""
 
     position: ClassVar[int] = 100
     """Its position in lists, lowest first."""
