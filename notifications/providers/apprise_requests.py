@@ -66,7 +66,7 @@ def load(scheme: str) -> Any:
     # We send no attachments, so a file would be one that somebody named in a URL.
     module.open = _refuse_file  # type: ignore[attr-defined]
     if hasattr(module, "AppriseAttachment"):
-        module.AppriseAttachment = _NoAttachments
+        module.AppriseAttachment = _NoAttachments  # type: ignore[attr-defined]
     for found in vars(module).values():
         if isclass(found) and issubclass(found, NotifyBase) and scheme in schemes_of(found):
             return found
