@@ -21,6 +21,7 @@ from django.utils import timezone
 from common import encryption
 from common.uuid7 import uuid7
 from notifications import providers
+from notifications.change_types import STATUS
 from notifications.channels import verification
 from notifications.deliveries import outbox
 from notifications.message import Destination
@@ -66,7 +67,7 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
         _reset_verification(channel)
         # The inbox and the first other channel. A queue is for programs, so its owner chooses it.
         others = own.for_messages().filter(use_for_new=True).exclude(provider="inbox")
-        channel.use_for_new = not (provider.is_pulled or others.exists())
+        channel.use_for_new = not (provider.is_pulled or kind == STATUS or others.exists())
         try:
             with transaction.atomic():
                 channel.save(force_insert=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from notifications.change_types import STATUS
 from notifications.message import Destination
 from notifications.models import Channel
 from notifications.providers.base import Provider
@@ -64,9 +65,11 @@ class ChannelForm(RenameForm):
         ]
         if provider.is_pulled:  # nothing is sent
             del self.fields["on_unknown"], self.fields["give_up_after"]
+        if provider.kind == STATUS:  # it takes no messages
+            del self.fields["use_for_new"]
 
     def clean(self) -> dict[str, Any]:
-        return {"on_unknown": "", "give_up_after": None} | self.cleaned_data
+        return {"use_for_new": False, "on_unknown": "", "give_up_after": None} | self.cleaned_data
 
 
 class CodeForm(forms.Form):
