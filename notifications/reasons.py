@@ -80,7 +80,8 @@ class Code(Codes):
     PROXY = "proxy", "The outgoing proxy refused the connection: it answered {answer}."
     PRIVATE = (
         "private-network",
-        "The address leads into a private network. Carillon does not connect to one.",
+        "The address is inside a private network. Use a public one, or ask the operator to add its network to"
+        " ALLOWED_NETWORKS.",
     )
     FORBIDDEN = "forbidden-address", "Carillon does not connect to this address: it is not a public web address."
     # A program pulled it.

@@ -17,10 +17,61 @@ document.querySelector("main [aria-invalid=true]")?.focus();
 
 // Only a chosen channel has a position.
 const showPosition = ({ form, value, checked }) => {
-  const position = form.elements[`position_${value.replaceAll("-", "")}`]?.closest(".field");
-  if (position) position.hidden = !checked && !position.querySelector(".errors p");
+  const place = form.elements[`position_${value.replaceAll("-", "")}`]?.closest(".place");
+  if (place) place.hidden = !checked && !place.querySelector(".errors p");
 };
 for (const box of document.querySelectorAll(".channels [name=channels]")) showPosition(box);
+
+// Order the channels by buttons or by dragging; the numbers follow.
+const numberPlaces = (list) => {
+  const inputs = [...list.querySelectorAll(".place:not([hidden]) input")];
+  inputs.forEach((input, index) => { input.value = index + 1; });
+  inputs[0]?.dispatchEvent(new Event("input", { bubbles: true }));
+};
+for (const list of document.querySelectorAll(".places")) {
+  const number = (place) => Number(place.querySelector("input").value) || 1000; // as the server: those without one last
+  list.append(...[...list.children].sort((a, b) => number(a) - number(b)));
+  let dragged = null;
+  list.addEventListener("dragstart", (event) => {
+    dragged = event.target.closest(".place");
+    event.dataTransfer.setDragImage(dragged, 0, 0);
+  });
+  list.addEventListener("dragover", (event) => {
+    const over = event.target.closest(".place");
+    if (!dragged || !over) return;
+    event.preventDefault();
+    const isDown = over.compareDocumentPosition(dragged) & Node.DOCUMENT_POSITION_PRECEDING;
+    if (over !== dragged) over[isDown ? "after" : "before"](dragged);
+  });
+  list.addEventListener("dragend", () => {
+    dragged = null;
+    numberPlaces(list);
+  });
+  list.addEventListener("click", ({ target }) => {
+    const move = target.closest("[data-move]");
+    if (!move) return;
+    const place = move.closest(".place");
+    const places = [...list.querySelectorAll(".place:not([hidden])")];
+    const isDown = move.dataset.move === "down";
+    places[places.indexOf(place) + (isDown ? 1 : -1)]?.[isDown ? "after" : "before"](place);
+    numberPlaces(list);
+    move.focus();
+  });
+}
+
+// Warn of an order in which the inbox comes first: it never fails, so no other channel would be tried.
+const warnOfInbox = ({ form }) => {
+  const warning = form?.querySelector("[data-inbox-first]");
+  if (!warning) return;
+  const { one_by_one, escalate_after } = form.elements;
+  const place = (box) => Number(form.elements[`position_${box.value.replaceAll("-", "")}`].value) || 1000;
+  const chosen = [...form.querySelectorAll(".channels [name=channels]:checked")];
+  const [first] = chosen.sort((a, b) => place(a) - place(b));
+  const matters = one_by_one.value === "order" && !escalate_after.value && chosen.length > 1;
+  warning.hidden = !matters || !first.closest("[data-kind=inbox]");
+};
+for (const warning of document.querySelectorAll("[data-inbox-first]")) warnOfInbox({ form: warning.closest("form") });
+document.addEventListener("input", ({ target }) => warnOfInbox(target));
 
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
@@ -44,6 +95,12 @@ document.addEventListener("click", async (event) => {
     const wanted = days.dataset.days.split(" ");
     for (const box of days.form.querySelectorAll("input[name=days]")) box.checked = wanted.includes(box.value);
     days.form.dispatchEvent(new Event("filled"));
+  }
+  const show = event.target.closest("[data-show]");
+  if (show) {
+    const hidden = show.getAttribute("aria-pressed") === "true";
+    document.getElementById(show.dataset.show).type = hidden ? "password" : "text";
+    show.setAttribute("aria-pressed", String(!hidden));
   }
   const copy = event.target.closest("[data-copy]");
   if (copy) {

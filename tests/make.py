@@ -67,6 +67,7 @@ def make_channel(
         "provider": provider,
         "label": provider.title(),
         "verified_at": NOON,
+        "use_for_new": True,
     } | overrides
     channel = Channel(**fields)
     if provider == "webhook" and secrets is None:

@@ -43,6 +43,10 @@ class ChannelPatch(Body):
 
     # Absent, never null.
     label: str = Field(None, json_schema_extra={"minLength": 1, **_LABEL})  # type: ignore[assignment]
+    use_for_new: bool = Field(
+        None,  # type: ignore[assignment]
+        description="Whether the pages choose it for new reminders and rules.",
+    )
     on_unknown: str = Field(
         None,  # type: ignore[assignment]
         description="`retry`, `hold`, or empty: its kind's.",
@@ -77,7 +81,7 @@ def cleaned(body: NewChannel, user: User, *, look: bool) -> tuple[Mapping[str, A
 def settings_of(body: ChannelPatch, channel: Channel) -> ChannelForm:
     """The form of the settings, with the stored values where the body has none."""
     provider = provider_of(channel.provider)
-    stored = {name: getattr(channel, name) for name in ("label", "on_unknown", "give_up_after")}
+    stored = {name: getattr(channel, name) for name in ChannelForm.base_fields}
     given = body.model_dump(exclude_unset=True, include={*stored})
     form = ChannelForm(stored | given, channel, provider)
     if unknown := sorted(given.keys() - form.fields.keys()):

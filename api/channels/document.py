@@ -27,6 +27,7 @@ _EXAMPLE: Any = {
     "disabled_reason": "",
     "may_enable": False,
     "failing_since": None,
+    "use_for_new": True,
     "on_unknown": "",
     "give_up_after": None,
     "unreadable": "",
@@ -51,6 +52,7 @@ class ChannelDocument(BaseModel):
     disabled_reason: str
     may_enable: bool = Field(description="Whether `enable` works: an operator did not disable it.")
     failing_since: Instant | None = Field(description="Nothing has arrived since.")
+    use_for_new: bool = Field(description="Whether the pages choose it for new reminders and rules.")
     on_unknown: str = Field(description="If the outcome is unknown: `retry`, `hold`, or empty for the kind's default.")
     give_up_after: int | None = Field(description="Seconds after the first try; null for the kind's own policy.")
     unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
@@ -102,6 +104,7 @@ def document(channel: Channel) -> dict[str, Any]:
         "disabled_reason": channel.disabled_reason,
         "may_enable": channel.is_owners_to_enable,
         "failing_since": written(channel.failing_since),
+        "use_for_new": channel.use_for_new,
         "on_unknown": channel.on_unknown,
         "give_up_after": channel.give_up_after,
         "unreadable": channel.unreadable,

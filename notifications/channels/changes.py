@@ -21,6 +21,7 @@ from django.utils import timezone
 from common import encryption
 from common.uuid7 import uuid7
 from notifications import providers
+from notifications.change_types import STATUS
 from notifications.channels import verification
 from notifications.deliveries import outbox
 from notifications.message import Destination
@@ -54,7 +55,8 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
     Raises SecondInbox, Refused, `verification.Refused`, `providers.UnknownProvider`.
     """
     with lock_user(user):
-        if Channel.objects.for_user(user).count() >= settings.MOST_CHANNELS:
+        own = Channel.objects.for_user(user)
+        if own.count() >= settings.MOST_CHANNELS:
             raise Refused(
                 f"You have {settings.MOST_CHANNELS} channels, which is the limit. Remove one that you no longer need."
             )
@@ -63,6 +65,9 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
         channel.hold(provider.destination(cleaned))
         _check_rights(user, channel.address)
         _reset_verification(channel)
+        # The inbox and the first other channel. A queue is for programs, so its owner chooses it.
+        others = own.for_messages().filter(use_for_new=True).exclude(provider="inbox")
+        channel.use_for_new = not (provider.is_pulled or kind == STATUS or others.exists())
         try:
             with transaction.atomic():
                 channel.save(force_insert=True)
@@ -79,15 +84,19 @@ def add_inbox(user: User, **_: Any) -> Channel:
     return add(user, "inbox", {})
 
 
-def change_settings(channel: Channel, label: str, on_unknown: str, give_up_after: int | None) -> None:
-    """Set the label, what happens after an unknown outcome, and when to give up (empty: the provider's rules)."""
-    Channel.objects.filter(id=channel.id).update(label=label, on_unknown=on_unknown, give_up_after=give_up_after)
+def change_settings(
+    channel: Channel, label: str, use_for_new: bool, on_unknown: str, give_up_after: int | None
+) -> None:
+    """Set all but the address. An empty `on_unknown` or `give_up_after` means the provider's rule."""
+    Channel.objects.filter(id=channel.id).update(
+        label=label, use_for_new=use_for_new, on_unknown=on_unknown, give_up_after=give_up_after
+    )
 
 
 def fingerprint(channel: Channel) -> str:
     """Identify the state of everything a person may change, without revealing secrets."""
-    parts = [channel.label, channel.on_unknown, channel.give_up_after, channel.address, channel.sealed_secrets]
-    state = json.dumps(parts, sort_keys=True)
+    settings = [channel.label, channel.use_for_new, channel.on_unknown, channel.give_up_after]
+    state = json.dumps([*settings, channel.address, channel.sealed_secrets], sort_keys=True)
     return hashlib.sha256(state.encode()).hexdigest()[:32]
 
 

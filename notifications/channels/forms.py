@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from notifications.change_types import STATUS
 from notifications.message import Destination
 from notifications.models import Channel
 from notifications.providers.base import HasForm, Provider
@@ -33,6 +34,10 @@ class RenameForm(forms.Form):
 class ChannelForm(RenameForm):
     """Settings of a channel other than its address."""
 
+    use_for_new = forms.BooleanField(
+        label="Use for new reminders", required=False, help_text="Chosen already when you make a reminder or a rule."
+    )
+
     on_unknown = forms.ChoiceField(
         label="If Carillon cannot tell whether a message arrived",
         required=False,
@@ -51,8 +56,7 @@ class ChannelForm(RenameForm):
     )
 
     def __init__(self, posted: Mapping[str, Any] | None, channel: Channel, provider: Provider) -> None:
-        initial = {"label": channel.label, "on_unknown": channel.on_unknown, "give_up_after": channel.give_up_after}
-        super().__init__(posted, initial=initial)
+        super().__init__(posted, initial={name: getattr(channel, name) for name in self.base_fields})
         default = "send again; it detects duplicates" if provider.recognises_repeats else "hold"
         self.fields["on_unknown"].choices = [  # type: ignore[attr-defined]  # a ChoiceField
             ("", f"Default for {provider.label}: {default}"),
@@ -61,9 +65,11 @@ class ChannelForm(RenameForm):
         ]
         if provider.is_pulled:  # nothing is sent
             del self.fields["on_unknown"], self.fields["give_up_after"]
+        if provider.kind == STATUS:  # it takes no messages
+            del self.fields["use_for_new"]
 
     def clean(self) -> dict[str, Any]:
-        return {"on_unknown": "", "give_up_after": None} | self.cleaned_data
+        return {"use_for_new": False, "on_unknown": "", "give_up_after": None} | self.cleaned_data
 
 
 class CodeForm(forms.Form):

@@ -94,6 +94,7 @@ class Channel(models.Model):
     )
     # empty: the provider's policy decides
     give_up_after = models.PositiveIntegerField(choices=GiveUp.choices, null=True, blank=True, editable=False)
+    use_for_new = models.BooleanField(db_default=False, default=False, editable=False)  # chosen in new reminders, rules
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     verified_at = models.DateTimeField(null=True, blank=True)
     disabled_at = models.DateTimeField(null=True, blank=True)

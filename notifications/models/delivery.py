@@ -59,7 +59,8 @@ class Delivery(Work):
 
     # The index of `delivery_once_per_channel` begins with it.
     notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
-    channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries")
+    # The index `delivery_of_channel` begins with it.
+    channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     provider = models.CharField(max_length=32)
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
     # why its channel was tried after another one
@@ -74,6 +75,8 @@ class Delivery(Work):
         verbose_name_plural = "deliveries"
         indexes = [
             *WORDS.indexes(),
+            # the newest of a channel: its last one in the list, and its statistics
+            models.Index(fields=["channel", "-id"], name="delivery_of_channel"),
             # a person's dead letters, and those of one channel
             models.Index(
                 fields=["channel", "-id"], condition=Q(state__in=["dead", "unknown"]), name="delivery_dead_of_channel"

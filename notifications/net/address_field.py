@@ -35,8 +35,10 @@ class AddressField(forms.CharField):
         except RefusedURL as refusal:
             raise forms.ValidationError(str(refusal).replace(EXAMPLE, self._example)) from None
         except http.NotSent as failure:
-            advice = (
-                "Use a public address." if failure.refused else "Use one with a valid certificate, or renew this one."
-            )
-            raise forms.ValidationError(f"{failure} {advice}") from None
+            raise forms.ValidationError(remedy(failure)) from None
         return url
+
+
+def remedy(failure: http.NotSent) -> str:
+    """Say why a probe refused an address, and what to do."""
+    return str(failure) if failure.refused else f"{failure} Use an address with a valid certificate, or renew this one."

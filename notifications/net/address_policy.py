@@ -102,6 +102,11 @@ def permitted_port(port: int) -> bool:
     return port in (80, 443) or (1024 <= port <= 65535 and port not in _SERVICE_PORTS)
 
 
+def is_localhost(host: str) -> bool:
+    name = host.removesuffix(".")
+    return name == "localhost" or name.endswith(".localhost")
+
+
 def allowed_networks() -> tuple[Network, ...]:
     """Return the networks of settings.ALLOWED_NETWORKS. Raises ValueError for an invalid one."""
     return _parsed(tuple(settings.ALLOWED_NETWORKS))
@@ -164,13 +169,14 @@ def _canonical_host(parts: SplitResult) -> str:
 def _refuse_private(host: str) -> None:
     networks = allowed_networks()
     name = host.removesuffix(".")
-    if re.fullmatch(r"[0-9.]+", name) or ":" in name:
+    if is_localhost(name):
+        # One of the two that is allowed is enough: connecting leaves out the other.
+        reached = ["::1" if permitted("::1", networks) else "127.0.0.1"]
+    elif re.fullmatch(r"[0-9.]+", name) or ":" in name:
         reached = [name]
-    elif name == "localhost" or name.endswith(".localhost"):
-        reached = ["127.0.0.1", "::1"]
     else:
         # A network that the operator allowed may have short names; connecting still checks their addresses.
         private = not networks and ("." not in name or name.endswith(tuple(f".{end}" for end in _PRIVATE_SUFFIXES)))
         reached = ["0.0.0.0"] if private else []  # noqa: S104 (a denied address, not one that we bind)
     if not all(permitted(address, networks) for address in reached):
-        raise RefusedURL(f"{name} is inside a private network. Use a public address, like {EXAMPLE}.", Code.PRIVATE)
+        raise RefusedURL(str(Reason(Code.PRIVATE)), Code.PRIVATE)

@@ -22,6 +22,8 @@ from typing import Any
 
 import certifi
 
+from notifications.net.address_policy import is_localhost
+
 MAX_LOOKUPS = 32
 """Name look-ups at a time in one process."""
 
@@ -126,13 +128,16 @@ def tls_context() -> ssl.SSLContext:
 def resolve(host: str, port: int, permit: Callable[[str], bool] | None = None) -> _Found:
     """Return the addresses of a host, as `socket.getaddrinfo` does.
 
-    If `permit` denies one address, the whole host is refused: a mixed answer must not pass by chance. Raises
-    RefusedAddress, socket.gaierror or TimeoutError.
+    If `permit` denies one address, the whole host is refused: a mixed answer must not pass by chance. Only of localhost
+    those that are permitted are used. Raises RefusedAddress, socket.gaierror or TimeoutError.
     """
     found = _resolve(host, port)
-    if permit and not all(permit(str(info[4][0])) for info in found):
+    if permit is None:
+        return found
+    permitted = [info for info in found if permit(str(info[4][0]))]
+    if not permitted or (len(permitted) < len(found) and not is_localhost(host)):
         raise RefusedAddress(host)
-    return found
+    return permitted
 
 
 def connect(host: str, port: int, permit: Callable[[str], bool] | None = None) -> DeadlineSocket:

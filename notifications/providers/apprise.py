@@ -15,8 +15,8 @@ from notifications.net import post
 from notifications.net.address_field import PROBE_SECONDS
 from notifications.net.http import Unanswered
 from notifications.providers import apprise_requests
-from notifications.providers.apprise_services import SERVICES
-from notifications.providers.base import Limits, Provider, Rendered, render
+from notifications.providers.apprise_services import NAMES, REFUSED, SERVICES
+from notifications.providers.base import Limits, Provider, Rendered, SecretInput, render
 from notifications.reasons import Code
 from notifications.text import fit
 from work.answers import Ambiguous, Answer
@@ -25,13 +25,14 @@ from work.reasons import Reason
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 
 _OWN = {"mailto", "mailtos", "discord", "tgram", "slack", "ntfy", "ntfys", "json", "jsons", "xml", "xmls", "form"}
+_OWN |= {"vapid"}
 
 
 class AppriseForm(forms.Form):
     url = forms.CharField(
         label="Apprise URL",
         max_length=1000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        widget=SecretInput(),
         help_text="More than a hundred services have one: see "
         '<a href="https://appriseit.com/services">appriseit.com/services</a>.',
         error_messages={
@@ -46,6 +47,8 @@ class AppriseForm(forms.Form):
         if scheme in _OWN:
             raise forms.ValidationError(f"Use Carillon's own kind of channel for {scheme}:// instead.")
         if scheme not in SERVICES:
+            if scheme in REFUSED:
+                raise forms.ValidationError(f"{REFUSED[scheme]} Use a webhook to a program that passes it on.")
             known = re.fullmatch(r"[a-z0-9]{1,20}", scheme)
             problem = f"{scheme}:// is not a supported service." if known else "This is not an Apprise URL."
             raise forms.ValidationError(f"{problem} One looks like {EXAMPLE}")
@@ -54,7 +57,7 @@ class AppriseForm(forms.Form):
             template = apprise_requests.load(scheme).templates[0].replace("{schema}", scheme)
             raise forms.ValidationError(f"This is not a complete URL of {_name(scheme)}. Enter one like {template}")
         if refusal := _refusal(service):
-            raise forms.ValidationError(f"{refusal} Use a public address with a valid certificate.")
+            raise forms.ValidationError(refusal)
         return url
 
 
@@ -68,6 +71,7 @@ class Apprise(Provider):
     icon = "apprise"
     position = 90
     recognises_repeats = False
+    services = NAMES
     form = AppriseForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:

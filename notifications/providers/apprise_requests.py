@@ -24,6 +24,7 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 from notifications.net import http
+from notifications.net.address_field import remedy
 from notifications.providers.apprise_services import SERVICES
 
 # It logs addresses and payloads.
@@ -62,10 +63,26 @@ def load(scheme: str) -> Any:
 
     module = import_module(f"apprise.plugins.{SERVICES[scheme]}")
     module.requests = _REPLACEMENT  # type: ignore[attr-defined]
+    # We send no attachments, so a file would be one that somebody named in a URL.
+    module.open = _refuse_file  # type: ignore[attr-defined]
+    if hasattr(module, "AppriseAttachment"):
+        module.AppriseAttachment = _NoAttachments  # type: ignore[attr-defined]
     for found in vars(module).values():
         if isclass(found) and issubclass(found, NotifyBase) and scheme in schemes_of(found):
             return found
     raise KeyError(scheme)
+
+
+def _refuse_file(*_: Any, **__: Any) -> Any:
+    raise OSError("services read no files")
+
+
+class _NoAttachments(list[Any]):
+    def __init__(self, **_: Any) -> None:
+        super().__init__()
+
+    def add(self, source: object) -> bool:
+        return False
 
 
 def schemes_of(service: Any) -> set[str]:
@@ -98,7 +115,7 @@ def _request(
         try:
             http.probe(url, left)
         except http.NotSent as refusal:
-            calls.refusal = calls.refusal or str(refusal)
+            calls.refusal = calls.refusal or remedy(refusal)
         raise requests.ConnectionError("probe only")
     body = prepared.body or b""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
@@ -68,6 +68,13 @@ def render(message: Message, limits: Limits, escape: Callable[[str], str] = str)
     )
 
 
+class SecretInput(forms.PasswordInput):
+    """Keeps what was typed when another field is wrong, and the page can show it. It must get no initial value."""
+
+    def __init__(self) -> None:
+        super().__init__({"autocomplete": "off"}, render_value=True)
+
+
 class PatternField(forms.CharField):
     """Text that matches `pattern` as a whole; its value is the pattern's first group, if it has one.
 
@@ -75,8 +82,7 @@ class PatternField(forms.CharField):
     """
 
     def __init__(self, pattern: re.Pattern[str], invalid: str, *, secret: bool = False, **options: Any) -> None:
-        widget = forms.PasswordInput if secret else forms.TextInput
-        options.setdefault("widget", widget(attrs={"autocomplete": "off"}))
+        options.setdefault("widget", SecretInput() if secret else forms.TextInput({"autocomplete": "off"}))
         super().__init__(**options)
         self._pattern, self._invalid = pattern, invalid
 
@@ -127,6 +133,9 @@ class Provider(HasForm):
 
     about: ClassVar[str] = ""
     """One line at the form of a new channel, where the label does not say enough."""
+
+    services: ClassVar[Sequence[str]] = ()
+    """The names of the services that it reaches, if they are many."""
 
     position: ClassVar[int] = 100
     """Its position in lists, lowest first."""

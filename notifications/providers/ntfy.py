@@ -81,6 +81,7 @@ class Ntfy(Provider):
 
     kind = "ntfy"
     label = "ntfy"
+    about = "Push notifications on your phone: install the ntfy app, and subscribe to a topic that you make up."
     icon = "ntfy"
     position = 60
     recognises_repeats = False

@@ -42,6 +42,7 @@ class Status(Webhook):
 
     kind = change_types.STATUS
     label = "Status webhook"
+    about = "Posts each change of your messages, reminders and channels as JSON. It gets no messages."
     icon = "status"
     position = 200
     form = StatusForm

@@ -21,7 +21,7 @@ from notifications.net.address_field import AddressField
 from notifications.net.address_policy import EXAMPLE
 from notifications.net.headers_field import HeadersField
 from notifications.net.http import SERVICE, Response
-from notifications.providers.base import Provider, Rate
+from notifications.providers.base import Provider, Rate, SecretInput
 from notifications.reasons import Code
 from work import retry
 from work.answers import Answer
@@ -44,7 +44,7 @@ class WebhookForm(forms.Form):
         label="Signing secret",
         required=False,
         max_length=200,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        widget=SecretInput(),
         help_text="Leave it empty and Carillon creates one, shown to you once.",
     )
     headers = HeadersField(
@@ -67,6 +67,7 @@ class Webhook(Provider):
 
     kind = "webhook"
     label = "Webhook"
+    about = "Posts each message as JSON to a web address, for programs of yours, Home Assistant or n8n."
     icon = "webhook"
     position = 20
     policy = retry.SLOW

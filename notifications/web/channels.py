@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import ChannelForm, LabelForm
-from notifications.deliveries import pull
+from notifications.deliveries import pull, statistics
 from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
 from notifications.net import address_checks
@@ -92,11 +92,11 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     provider = _provider(channel.provider)
     form = ChannelForm(request.POST if request.method == "POST" else None, channel, provider)
     if form.is_valid():
-        label = form.cleaned_data["label"]
-        changes.change_settings(channel, label, form.cleaned_data["on_unknown"], form.cleaned_data["give_up_after"])
-        messages.success(request, f"“{label}” is saved.")
+        changes.change_settings(channel, **form.cleaned_data)
+        messages.success(request, f"“{form.cleaned_data['label']}” is saved.")
         return redirect("notifications:channels")
     context = {"channel": channel, "provider": provider, "form": form, "patience": PATIENCE}
+    context |= {"statistics": statistics.of_channel(channel.id), "most": statistics.NEWEST}
     if provider.is_pulled:
         context |= {"queue": pull.look(channel.id, _COUNTED + 1), "counted": _COUNTED, "base_url": settings.BASE_URL}
     return render(request, "notifications/channel_settings.html", context | _uses(channel))

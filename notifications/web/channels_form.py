@@ -14,7 +14,6 @@ from django.forms import BoundField
 from django.forms.models import ModelChoiceIteratorValue
 
 from common import postgres
-from notifications import providers
 from notifications.change_types import STATUS
 from notifications.models import Channel
 from people.models import User
@@ -103,7 +102,7 @@ class ChannelsForm(forms.Form):
     )
 
     def offer_channels(self, user: User, attached: Collection[UUID] | None, order: Sequence[UUID], table: str) -> int:
-        """Offer the person's channels, those `attached` chosen (None: all but queues), with a position field for each.
+        """Offer the person's channels with a position field for each; `attached` are chosen (None: those for new ones).
 
         Returns how many rows of `table` the person has that are not deleted.
         """
@@ -114,8 +113,7 @@ class ChannelsForm(forms.Form):
         self.fields["channels"] = field = copy(cast(ChannelsField, self.fields["channels"]))
         field.widget = copy(field.widget)
         field.offer(own)
-        # A queue is for programs: what people are told goes there only where they say so.
-        usual = [channel.id for channel in own if channel.provider not in providers.pulled()]
+        usual = [channel.id for channel in own if channel.use_for_new]
         self.initial["channels"] = usual if attached is None else attached
         self.initial["one_by_one"] = _IN_ORDER if order else _AT_ONCE
         self._add_positions(own, order)

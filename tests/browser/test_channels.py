@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from demo import codes
 from demo.installation import Installation, wait_until
 from demo.services import Service
-from tests.browser.conftest import fits
+from tests.browser.conftest import accessible, fits
 
 pytestmark = pytest.mark.browser
 
@@ -66,3 +66,45 @@ def test_what_is_wrong_with_an_address_stands_at_its_field_with_what_was_typed_b
         expect(page.get_by_label("Name", exact=False).last).to_have_value("Mine")
         fits(page)
     assert site.rows("SELECT 1 FROM notifications_channel c WHERE provider <> 'inbox' AND label = 'Mine'") == []
+
+
+def test_channels_are_ordered_by_keyboard_and_by_dragging_and_an_inbox_first_is_warned_of(
+    page: Page, site: Installation
+) -> None:
+    assert page.viewport_size is not None
+    sign_up(page, site, f"order{page.viewport_size['width']}@example.org")
+    page.goto(f"{site.url}/channels/new/queue/")
+    page.get_by_label("Name", exact=False).last.fill("Pager")
+    page.get_by_role("main").get_by_role("button", name="Add").click()
+    page.goto(f"{site.url}/reminders/new/")
+    expect(page.get_by_role("checkbox", name="Inbox")).to_be_checked()
+    page.get_by_role("checkbox", name="Pager").check()
+    page.get_by_text("All at once, or in order").click()
+    page.get_by_label("In order, until one arrives").check()
+    warning, inbox = page.get_by_text("The inbox takes every message"), page.get_by_label("Position of Inbox").first
+    expect(warning).to_be_visible()
+    page.get_by_role("button", name="Position of Inbox: down").press("Enter")
+    expect(inbox).to_have_value("2")
+    expect(warning).to_be_hidden()
+    accessible(page)
+    fits(page)
+    grips = page.locator(".grip")
+    if page.viewport_size["width"] > 360:
+        grips.nth(1).drag_to(grips.nth(0))
+        expect(inbox).to_have_value("1")
+        expect(warning).to_be_visible()
+
+
+def test_a_typed_token_is_shown_and_kept(page: Page, site: Installation) -> None:
+    assert page.viewport_size is not None
+    sign_up(page, site, f"token{page.viewport_size['width']}@example.org")
+    page.goto(f"{site.url}/channels/new/ntfy/")
+    page.locator("#id_token").fill("tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2")
+    page.get_by_role("button", name="Show Access token").click()
+    expect(page.locator("#id_token")).to_have_attribute("type", "text")
+    page.locator("#id_topic").fill("not a topic")
+    page.get_by_role("main").get_by_role("button", name="Add").click()
+    expect(page.locator("#id_token")).to_have_value("tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2")
+    expect(page.locator("#id_token")).to_have_attribute("type", "password")
+    accessible(page)
+    fits(page)

@@ -113,7 +113,7 @@ def test_what_becomes_of_a_channel_is_recorded(ada: User) -> None:
     Channel.objects.filter(id=channel.id).update(verified_at=NOON)
     changes.disable([channel.id], "Too many complaints.")
     changes.enable([channel.id])
-    changes.change_settings(channel, "Other", "", None)
+    changes.change_settings(channel, "Other", False, "", None)
     changes.remove(channel)
     assert recorded(ada) == [f"channel.{what}" for what in ("added", "verified", "disabled", "enabled", "removed")]
     assert Change.objects.get(type="channel.disabled").data["reason"] == "note"

@@ -46,3 +46,8 @@ def test_an_error_stands_at_its_field_with_what_was_typed_and_no_channel_is_adde
     assert answer.context["details"][field].value() == data[field]
     assert answer.context["label"]["label"].value() == "Mine"
     assert not Channel.objects.exists()
+
+
+def test_a_token_is_kept_when_another_field_is_wrong(browser: Client) -> None:
+    typed = {"topic": "not a topic", "token": "tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2"}
+    assert typed["token"] in browser.post("/channels/new/ntfy/", typed).content.decode()

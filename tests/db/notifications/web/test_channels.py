@@ -8,10 +8,12 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from notifications.channels import changes
+from notifications.deliveries import statistics
 from notifications.models import Channel, Delivery
+from notifications.providers.queue import QueueForm
 from people.models import User
 from tests.make import make_channel, make_delivery, make_rule, make_schedule, settle, take
 
@@ -219,3 +221,38 @@ def test_a_time_to_give_up_that_is_not_offered_is_refused(browser: Client, ada: 
     channel = make_channel(ada, "webhook")
     answer = browser.post(f"/channels/{channel.id}/", {"label": "Team", "give_up_after": "7"})
     assert list(answer.context["form"].errors) == ["give_up_after"]
+
+
+def test_the_inbox_and_the_first_other_channel_are_used_for_new_reminders(ada: User) -> None:
+    changes.add_inbox(ada)
+    changes.add(ada, "queue", dict.fromkeys(QueueForm.base_fields, 1))
+    for label in ("first", "second"):
+        changes.add(ada, "email", {"address": f"{label}@example.org"}, label)
+    used = Channel.objects.filter(use_for_new=True).values_list("label", flat=True)
+    assert set(used) == {"Inbox", "first"}
+
+
+def test_its_owner_says_whether_new_reminders_use_a_channel(browser: Client, ada: User) -> None:
+    inbox, phone = make_channel(ada), make_channel(ada, "telegram", use_for_new=False)
+    browser.post(f"/channels/{inbox.id}/", {"label": "Inbox"})
+    browser.post(f"/channels/{phone.id}/", {"label": "Phone", "use_for_new": "on"})
+    for path in ("/reminders/new/", "/rules/new/"):
+        assert browser.get(path).context["form"].initial["channels"] == [phone.id]
+
+
+def test_a_channels_page_counts_its_newest_deliveries_in_one_statement(
+    browser: Client, ada: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    channel, now = make_channel(ada, "email"), timezone.now()
+    due = now - timedelta(minutes=1)
+    for seconds in (1, 2, 30):
+        make_delivery(channel, state="delivered", settled_at=due + timedelta(seconds=seconds))
+    Delivery.objects.update(available_at=due)
+    make_delivery(channel, state="dead")
+    make_delivery(channel)
+    make_delivery(channel, state="dead", created_at=now - timedelta(days=31))
+    with django_assert_num_queries(1):
+        found = statistics.of_channel(channel.id)
+    assert (found.counted, found.sent, found.failed) == (5, 3, 1)
+    assert (found.last, found.median) == (now - timedelta(seconds=30), timedelta(seconds=2))
+    assert "from when it was due" in browser.get(f"/channels/{channel.id}/").content.decode()

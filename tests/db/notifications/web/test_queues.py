@@ -10,7 +10,6 @@ from django.test.utils import CaptureQueriesContext
 from notifications.deliveries import pull
 from notifications.models import Channel, Delivery
 from people.models import User
-from schedules.web.reminder_form import ReminderForm
 from tests.make import NOON, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
@@ -90,10 +89,3 @@ def test_a_test_that_waits_says_who_has_to_pull_it(browser: Client, queue: Chann
     Delivery.objects.update(created_at=NOON)
     shown = page(browser, f"/channels/tests/{Delivery.objects.get().id}/")
     assert "worker" not in shown
-
-
-def test_a_new_reminder_leaves_queues_unticked() -> None:
-    ada = make_user()
-    inbox, queue = make_channel(ada), make_channel(ada, "queue")
-    form = ReminderForm(user=ada, now=NOON)
-    assert (inbox.id in form.initial["channels"], queue.id in form.initial["channels"]) == (True, False)

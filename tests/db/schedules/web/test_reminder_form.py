@@ -178,11 +178,6 @@ def test_a_text_of_the_longest_length_with_line_breaks_is_taken(browser: Client,
     assert Schedule.objects.get(user=ada).body.count("\n") == 1_999
 
 
-def test_all_usable_channels_are_chosen_from_the_start(browser: Client, ada: User) -> None:
-    own = {make_channel(ada).id, make_channel(ada, "email").id}
-    assert set(browser.get("/reminders/new/").context["form"]["channels"].value()) == own
-
-
 def test_the_first_reminder_tells_the_zone_of_a_person_without_one(browser: Client, ada: User) -> None:
     User.objects.filter(id=ada.id).update(time_zone="")
     browser.post("/reminders/new/", typed(make_channel(ada), time_zone="Asia/Kolkata"))

@@ -137,9 +137,15 @@ def test_short_names_are_accepted_if_the_operator_allows_a_network(settings: Set
             check_url(denied)
 
 
-def test_localhost_is_accepted_if_both_of_its_addresses_are_allowed(settings: Settings) -> None:
-    settings.ALLOWED_NETWORKS = ["127.0.0.0/8", "::1/128"]
+@pytest.mark.parametrize("network", ["127.0.0.0/8", "::1/128"])
+def test_localhost_is_accepted_if_one_of_its_addresses_is_allowed(settings: Settings, network: str) -> None:
+    settings.ALLOWED_NETWORKS = [network]
     assert check_url("http://localhost:3000/") == "http://localhost:3000/"
+
+
+def test_the_refusal_of_a_private_address_names_the_setting() -> None:
+    with pytest.raises(RefusedURL, match="ALLOWED_NETWORKS"):
+        check_url("http://192.168.1.20:8123/")
 
 
 def test_only_web_ports_are_permitted() -> None:

@@ -4,6 +4,7 @@ import logging
 import os
 import socket
 import traceback
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -205,6 +206,19 @@ def test_no_spelling_of_a_private_address_is_connected_to(
     with pytest.raises((RefusedAddress, OSError)), within(DEADLINE):
         connect(host, receiver.port, lambda address: permitted(address, []))
     assert receiver.requests == []
+
+
+@pytest.mark.parametrize(("network", "address"), [("127.0.0.0/8", "127.0.0.1"), ("::1/128", "::1")])
+def test_localhost_is_reached_at_the_address_that_is_allowed(
+    network: str, address: str, names: dict[str, list[str]]
+) -> None:
+    names["localhost"] = ["::1,127.0.0.1"]
+    allowed = [ip_network(network)]
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as server, within(DEADLINE):
+        reached = connect("localhost", server.getsockname()[1], lambda found: permitted(found, allowed))
+        with reached:
+            assert reached.getpeername()[0] == address
 
 
 def test_a_denied_port_is_not_connected_to(names: dict[str, list[str]]) -> None:

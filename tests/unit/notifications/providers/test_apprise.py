@@ -13,7 +13,7 @@ from hypothesis import strategies
 from demo.receivers import Hang, HTTPReceiver, Received, Reply, gotify
 from demo.receivers.gotify import TOKEN
 from notifications import providers
-from notifications.message import Destination, Message, Rejected
+from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import http
 from notifications.reasons import Code
 from tests.network import DEADLINE, SLACK, answered, make_message, shape_of, took
@@ -38,7 +38,7 @@ WRONG = [
     "dbus://planted",
 ]
 WRONG += ["json://example.org/planted", "mailto://ada:planted@example.org", "tgram://planted/1", "<script>://planted"]
-WRONG += [f"gotify://{host}/{TOKEN}" for host in ("localhost", "10.0.0.1", "push.example.org:25")]
+WRONG += [f"gotify://{host}/{TOKEN}" for host in ("10.0.0.1", "push.example.org:25")]
 WRONG += ["gotify://" + "x" * 1000]
 INVALID = [({}, "url"), *[({"url": url}, "url") for url in WRONG]]
 
@@ -147,3 +147,38 @@ def test_no_text_is_markup_where_a_service_shows_it(url: str, check: Callable[[A
             check(json.loads(request.body), body)
 
         send()
+
+
+ID = "a" * 32
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"pbul://{ID}",
+        f"pover://{'u' * 30}@{ID[:30]}",
+        f"twilio://AC{ID}:{ID}@15551234567/15557654321",
+        f"workflows://prod-1.westeurope.logic.azure.com:443/{ID}/{ID}",
+        f"mmost://chat.example.org/{ID}",
+        f"rocket://{ID[:17]}/{ID}@chat.example.org/#ferns",
+        f"zulip://bot@example/{ID}/ferns",
+        f"hassio://192.0.2.7/{ID}",
+    ],
+    ids=lambda url: url.partition(":")[0],
+)
+def test_the_services_that_people_ask_for_are_carried(url: str) -> None:
+    answer = Reply(200, body=b'{"success": true, "status": 1, "result": "success"}')
+    with HTTPReceiver(answer) as receiver, redirected(receiver):
+        sent = APPRISE.send(make_message(), APPRISE.destination({"url": url}))
+        assert isinstance(sent, Delivered), sent
+        assert any(b"plants" in request.body for request in receiver.requests)
+
+
+def test_a_refused_service_says_why() -> None:
+    [error] = APPRISE.form({"url": "matrixs://token@example.org/%23ferns"}).errors["url"]
+    assert error.startswith("Matrix is not supported: ")
+
+
+def test_a_url_that_names_a_file_of_the_server_is_refused() -> None:
+    url = f"workflows://prod-1.westeurope.logic.azure.com/{ID}/{ID}/?template=/etc/hostname"
+    assert "url" in APPRISE.form({"url": url}).errors

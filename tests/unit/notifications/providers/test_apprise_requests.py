@@ -20,13 +20,15 @@ PLUGINS = Path(apprise.__file__).parent / "plugins"
 HARMLESS = {"base64", "binascii", "calendar", "collections", "contextlib", "copy", "cryptography", "dataclasses"}
 HARMLESS |= {"datetime", "email", "enum", "functools", "gzip", "hashlib", "hmac", "html", "io", "itertools", "json"}
 HARMLESS |= {"logging", "math", "operator", "os.path", "random", "re", "requests", "secrets", "string", "textwrap"}
-HARMLESS |= {"__future__", "time", "types", "typing", "unicodedata", "urllib", "uuid", "zlib"}
+HARMLESS |= {"__future__", "time", "types", "typing", "unicodedata", "urllib", "uuid", "xml.sax.saxutils", "zlib"}
 OF_MODULES = {"io": {"BytesIO", "StringIO"}, "os": {"urandom"}, "requests": set(vars(apprise_requests._REPLACEMENT))}
-DANGEROUS_CALLS = {"open", "exec", "eval", "compile", "__import__", "AppriseAttachment", "urlopen", "sleep"}
+# `open` and `AppriseAttachment` are replaced, as `requests` is.
+DANGEROUS_CALLS = {"exec", "eval", "compile", "__import__", "urlopen", "sleep"}
 ELSEWHERE = {"urllib.request", "requests.sessions", "requests.api", "http.client"}
 # Of Apprise itself. Another plugin, for example as a base class, would bring its own `requests`.
 HELPERS = {"..common", "..locale", ".base", "..utils.parse", "..exception", "..url", "..conversion", "..utils.sanitize"}
-HELPERS |= {"..attachment.base", "..utils.base64", "..__version__", "..__title__"}
+HELPERS |= {"..apprise_attachment", "..attachment.base", "..utils.base64", "..utils.templates"}
+HELPERS |= {"..__version__", "..__title__"}
 
 
 def what_a_module_uses(source: str) -> set[str]:
@@ -68,7 +70,7 @@ def test_each_service_uses_only_the_guarded_client() -> None:
 
 
 def test_a_service_that_uses_something_else_is_found() -> None:
-    others = {"mqtt", "syslog", "macosx", "bluesky", "apprise_api", "telegram"}
+    others = {"mqtt", "syslog", "macosx", "bluesky", "telegram"}
     others |= {"guilded", "deltachat", "aprs", "twitter", "smpp"}
     assert modules_that_use_more(others) == others
 
@@ -80,6 +82,8 @@ def test_every_scheme_has_its_service_and_each_uses_the_replacement() -> None:
         assert scheme in apprise_requests.schemes_of(service)
         module = __import__(service.__module__, fromlist=["requests"])
         assert getattr(module, "requests", apprise_requests._REPLACEMENT) is apprise_requests._REPLACEMENT
+        assert module.open is apprise_requests._refuse_file
+        assert getattr(module, "AppriseAttachment", apprise_requests._NoAttachments) is apprise_requests._NoAttachments
         assert str(service.service_name)
 
 

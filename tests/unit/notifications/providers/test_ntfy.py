@@ -26,7 +26,7 @@ INVALID = [
     *[({"topic": OPEN, "token": token}, "token") for token in ("planted", TOKEN + " x")],
     *[
         ({"topic": OPEN, "server": server}, "server")
-        for server in ("http://localhost/", "http://192.168.1.1", "https://ntfy.sh/ferns", "ntfy.sh")
+        for server in ("http://10.0.0.1/", "http://192.168.1.1", "https://ntfy.sh/ferns", "ntfy.sh")
     ],
 ]
 

@@ -29,7 +29,7 @@ VALID = [
     {"url": "https://93.184.216.34/", "secret": ""},
     {"url": "https://example.org/planted", "headers": "Authorization: Bearer planted\r\n\r\nX-Room: 7"},
 ]
-WRONG_URLS = ["", "example.org/hooks", "ftp://example.org/", "http://localhost/", "http://ada:planted@example.org/"]
+WRONG_URLS = ["", "example.org/hooks", "ftp://example.org/", "http://10.0.0.1/", "http://ada:planted@example.org/"]
 WRONG_URLS += ["http://192.168.1.1/", "http://example.org:22/", BASE + "x" * 2000, BASE + "\x01"]
 WRONG_HEADERS = ["planted", "X Room: planted", "X-Room:", "X-Room: plantéd", "hOST: example.net", "Content-Length: 0"]
 WRONG_HEADERS += ["webhook-signature: planted", "Transfer-Encoding: chunked", "X-Room: 1\nx-room: 2"]
