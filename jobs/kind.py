@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from common import encryption
-from jobs import deciding, kinds, looking
+from jobs import deciding, failures, kinds, looking
 from jobs.claim import Claim, Failing
 from jobs.fetch import Later
 from jobs.kinds.base import Found, JobKind, Source
@@ -109,6 +109,9 @@ class LookKind(Kind[Claim]):
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         return True  # a look changes nothing, and what it decides commits with the settlement, or not at all
+
+    def rescue(self) -> int:
+        return failures.note_missed(self)
 
 
 def _source(row: Any) -> tuple[Source | None, Reason | None]:
