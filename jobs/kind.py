@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from common import encryption
-from jobs import deciding, failures, kinds, looking
+from jobs import deciding, failures, kinds, limits, looking
 from jobs.claim import Claim, Failing
 from jobs.fetch import Later
 from jobs.kinds.base import Found, JobKind, Source
@@ -89,11 +89,13 @@ class LookKind(Kind[Claim]):
             missing = claim.unusable or Reason(Code.NO_CONNECTION)
         if missing or claim.unusable:
             return deciding.failed(claim, missing or claim.unusable or Reason(Code.NO_CONNECTION))
-        return partial(self._look, claim, kind)
+        return limits.limited(claim) or partial(self._look, claim, kind)
 
     def _look(self, claim: Claim, kind: JobKind) -> Answer:
-        ask = claim.ask()
-        match looking.look(kind, ask):
+        with limits.counted(claim):
+            ask = claim.ask()
+            found = looking.look(kind, ask)
+        match found:
             case Found(value):
                 return deciding.decided(claim, kind.decide(ask, value))
             case Later(reason, retry_after):
