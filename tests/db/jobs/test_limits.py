@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def two_jobs(*people: User) -> list[Job]:
-    channels = {person: make_channel(person) for person in people}
+    channels = {person: make_channel(person) for person in set(people)}
     for person in people:
         make_job_schedule(person, payload={"value": "nothing"}, channels=[channels[person]])
     fire.fire_due(NINE)
