@@ -21,9 +21,9 @@ from common import encryption, postgres
 from people.models import ApiToken
 
 HEADER = "Idempotency-Key"
-# Operations that keep no answer: a repeated pull gets other messages, acknowledging twice does nothing, and a check
-# asks another server, which takes too long for a transaction.
-WITHOUT_KEY = frozenset({"pull_messages", "settle_messages", "check_connection"})
+# Operations that keep no answer: a repeated pull gets other messages, acknowledging twice does nothing, and a look or a
+# check asks another server, which takes too long for a transaction.
+WITHOUT_KEY = frozenset({"pull_messages", "settle_messages", "check_connection", "look_now_at", "look_now_as"})
 
 _LONGEST = 255
 # Seconds that a request waits for the same one that is under way.

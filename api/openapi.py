@@ -58,6 +58,8 @@ _MATCH = {
 }
 # The tags of what has an `ETag`.
 _WITH_VERSION = {"schedules", "channels", "rules", "topics"}
+# Except for these: a subscription has no version.
+_WITHOUT_VERSION = {"subscribe", "unsubscribe"}
 _REASONS = {
     "400": "The body is not JSON that can be read, or Idempotency-Key or If-Match is not valid",
     "401": "The token is missing or not valid",
@@ -102,7 +104,8 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
         statuses |= {"400", "409", "422"}
         if operation["operationId"] not in WITHOUT_KEY:
             operation["parameters"].append(_KEY)
-    if is_one and method != "get" and _WITH_VERSION & set(operation["tags"]):
+    is_versioned = _WITH_VERSION & set(operation["tags"]) and operation["operationId"] not in _WITHOUT_VERSION
+    if is_one and method != "get" and is_versioned:
         operation["parameters"].append(_MATCH)
         statuses |= {"400", "409", "412"}
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

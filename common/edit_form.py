@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, cast
 
 from django import forms
@@ -39,6 +40,11 @@ class EditForm(forms.Form):
         """Whether the form was opened within the last day; a missing id is fine."""
         made_as = self.cleaned_data.get("made_as")
         return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
+
+    def show_errors_of(self, names: Collection[str]) -> None:
+        """Leave out the errors of all other fields: the person has not finished them."""
+        for name in self.errors.keys() - set(names):
+            del self.errors[name]
 
     def retype(self, name: str, value: str) -> None:
         """Show another value than was sent."""

@@ -12,6 +12,9 @@ from django.core.exceptions import ValidationError
 # In the zone database, but not a zone: "not configured".
 _NOT_A_ZONE = {"Factory"}
 
+FIRST_ZONE = "Pacific/Kiritimati"
+"""The zone whose clock is the first to show a time (UTC+14)."""
+
 
 @cache
 def known() -> frozenset[str]:

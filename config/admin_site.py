@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from common import served_queues
+from jobs.admin import kinds as job_kinds
 from people import second_factor
 from people.models import User
 from schedules.admin import upcoming
@@ -35,6 +36,8 @@ _PAGES = [
     ("Dead letters of digests", "events.deaddigest", "layers_clear"),
     ("Jobs", "jobs.job", "search"),
     ("Dead letters of jobs", "jobs.deadletter", "search_off"),
+    ("Batches", "jobs.batch", "groups"),
+    ("Dead letters of batches", "jobs.deadbatch", "group_off"),
     ("Inbound addresses", "events.inboundaddress", "move_to_inbox"),
     ("Occurrences", "schedules.occurrence", "event_available"),
     ("Schedules", "schedules.schedule", "calendar_month"),
@@ -51,6 +54,7 @@ _FIRST = {
     "notifications.deadletter": "admin:notifications_deadletter_causes",
     "events.deadletter": "admin:events_deadletter_causes",
     "jobs.deadletter": "admin:jobs_deadletter_causes",
+    "jobs.deadbatch": "admin:jobs_deadbatch_causes",
     "events.deaddigest": "admin:events_deaddigest_causes",
 }
 _MORE_PAGES = [
@@ -131,7 +135,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _health(), _upcoming(), _outages()]},
+        {"items": [*(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
@@ -147,6 +151,10 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
 
 def _health() -> dict[str, Any]:
     return {"title": "Health", "icon": "monitor_heart", "link": reverse("work-health"), "permission": health.may_see}
+
+
+def _job_kinds() -> dict[str, Any]:
+    return {"title": "Kinds of job", "icon": "category", "link": reverse("job-kinds"), "permission": job_kinds.may_see}
 
 
 def _upcoming() -> dict[str, Any]:

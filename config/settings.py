@@ -192,7 +192,6 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 # With https and a mail server, an address must be confirmed first. Then sign-up does not reveal who has an account.
 _email_url = env.secret("EMAIL_URL", "")
-WRITES_MAILS = not _email_url  # to files, instead of sending them
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if _https and _email_url else "optional"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL

@@ -10,7 +10,7 @@ from events.envelope import as_sent
 from events.handling import Claim
 from events.models import Event, Topic
 from jobs import batches
-from jobs.audiences import AUDIENCES, Audience
+from jobs.audiences import AUDIENCES, NOT_LEFT, Audience
 from jobs.batches import NewBatch
 from notifications.models import Notification
 from work.wakes import Wake
@@ -21,11 +21,13 @@ LARGEST_DATA = 4_096
 AUDIENCES["topic"] = Audience(
     "topic",
     "Subscribers of a topic",
-    """
-SELECT s.user_id, s.channel_ids, s.id AS own_id
+    # People leave the announcements of a reminder to it without leaving the topic.
+    f"""
+SELECT s.user_id, s.channel_ids, CASE WHEN (SELECT origin_id FROM held) = s.topic_id THEN s.id END AS own_id
   FROM events_subscription s
  WHERE s.topic_id = (SELECT audience_key::uuid FROM held) AND s.user_id IS NOT NULL
-   AND s.left_at IS NULL AND s.joined_at <= (SELECT as_of FROM held)""",
+   AND s.left_at IS NULL AND s.joined_at <= (SELECT as_of FROM held) AND {NOT_LEFT.format("s.user_id")}""",  # noqa: S608 - constants only
+    lambda user: [(str(topic.id), topic.name) for topic in Topic.objects.for_user(user)],
     nobody="""
 SELECT count(*) FROM events_subscription s
  WHERE s.topic_id = (SELECT audience_key::uuid FROM held) AND s.user_id IS NULL

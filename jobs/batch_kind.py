@@ -18,6 +18,8 @@ from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
+from django.db import transaction
+
 from common import civil_time, fault_points, postgres, zones
 from common.postgres import column, persist
 from jobs import batch_sql
@@ -46,8 +48,6 @@ PORTION = 5.0
 # An audience up to here is published at once; the deliveries of a larger one are bulk work.
 FEW = 200
 POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
-# The zone whose clock is first to show a time (UTC+14).
-FIRST_ZONE = "Pacific/Kiritimati"
 # Stands for the reader's name until the statement fills it in; nobody types it.
 _NAME = uuid4().hex
 # Each holds a connection and a thread of this process.
@@ -64,6 +64,7 @@ class Claim(kinds.Claim):
     job_kind: str
     message: Mapping[str, Any]
     is_cancelled: bool
+    may_announce: bool
 
 
 class BatchKind(Kind[Claim]):
@@ -72,7 +73,9 @@ class BatchKind(Kind[Claim]):
     model, attempts = Batch, BatchAttempt
     handler = "audience"
     person = "d.user_id"
-    columns = "d.correlation_id, d.slot, d.local_time, d.job_kind, d.message::text AS message, d.cancelled_at"
+    columns = """d.correlation_id, d.slot, d.local_time, d.job_kind, d.message::text AS message, d.cancelled_at,
+       d.origin <> 'announcement' OR (SELECT is_staff AND is_active FROM people_user WHERE id = d.user_id)
+           AS may_announce"""
     dead_letters = "admin:jobs_deadbatch"
 
     def read(self, row: Any, **common: Any) -> Claim:
@@ -84,6 +87,7 @@ class BatchKind(Kind[Claim]):
             job_kind=row.job_kind,
             message=dict(json.loads(row.message)),
             is_cancelled=row.cancelled_at is not None,
+            may_announce=row.may_announce,
         )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
@@ -94,6 +98,8 @@ class BatchKind(Kind[Claim]):
             return Cancel(Reason(Code.CANCELLED_BATCH))
         if claim.handler not in AUDIENCES:
             return NotStarted(Reason(Code.NO_AUDIENCE, audience=claim.handler))
+        if not claim.may_announce:
+            return NotStarted(Reason(Code.NOT_STAFF))
         return tell(claim) or Done()
 
     def policy(self, handler: str) -> Policy:
@@ -132,7 +138,7 @@ def _tell(batch: Claim, statement: str, values: dict[str, Any]) -> Defer | None:
     looked = not values["is_bulk"]
     task, queue = (LOOK, own_queue(values["queue"])) if batch.job_kind else (DELIVER, None)
     while True:
-        found = persist(partial(postgres.query, statement, values))
+        found = persist(partial(_tell_part, statement, values))
         fault_points.reach("chunk-told")
         if not found:
             return _more(0, 0)  # another worker has taken over, or it was cancelled
@@ -148,6 +154,13 @@ def _tell(batch: Claim, statement: str, values: dict[str, Any]) -> Defer | None:
         looked = True
         if time.monotonic() > until:
             return _more(row.told, row.size)
+
+
+def _tell_part(statement: str, values: dict[str, Any]) -> list[Any]:
+    """Lock first: a statement that has to wait for the batch would not see who left meanwhile (see `leavers`)."""
+    with transaction.atomic():
+        postgres.query(batch_sql.LOCK, {"id": values["id"]})
+        return postgres.query(statement, values)
 
 
 def _more(told: int, size: int) -> Defer:
@@ -189,7 +202,7 @@ def _clocks(batch: Claim) -> dict[str, tuple[datetime | None, text.Text]]:
     title, body = str(message["title"]), str(message["body"])
     if batch.slot is None:
         return {"": (None, text.Text(title, body))}
-    civil = civil_time.local(zones.read(FIRST_ZONE), batch.slot).replace(tzinfo=None)
+    civil = civil_time.local(zones.read(zones.FIRST_ZONE), batch.slot).replace(tzinfo=None)
 
     def at(zone: str) -> tuple[datetime, text.Text]:
         slot = civil_time.first_instant(ZoneInfo(zone), civil) if batch.local_time else batch.slot

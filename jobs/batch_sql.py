@@ -12,6 +12,7 @@ from notifications.deliveries.outbox import INSERT_DELIVERIES
 from people.models import DISPLAY_NAME_SQL
 from work import wakes
 
+LOCK = "SELECT id FROM jobs_batch WHERE id = %(id)s FOR NO KEY UPDATE"
 SIZE = """
 WITH held AS MATERIALIZED (
     SELECT * FROM jobs_batch

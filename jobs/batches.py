@@ -14,16 +14,20 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from common.postgres import change, column, query
 from jobs.models import Batch, Job
+from jobs.models.batch import WORDS
+from notifications.dead_letters import sendable
 from notifications.deliveries import withdrawal
-from notifications.models import Notification
+from notifications.models import Delivery, Notification
 from notifications.reasons import Code
-from work import wakes
+from work import dead_letters, wakes
+from work.dead_letters import Who, stale
 from work.manual import cancel as cancel_work
+from work.models import DEAD_LETTERS
 from work.reasons import Reason
 from work.wakes import Wake
 
@@ -32,6 +36,8 @@ log = logging.getLogger(__name__)
 TELL = "jobs.tell"
 # Counting a part of 2,000 people takes some 10 ms.
 PARTS_A_TICK = 10
+# So many dead letters are replayed at a time, oldest first.
+MOST_REPLAYED = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +114,22 @@ def record(batches: Iterable[NewBatch]) -> list[Wake]:
     return [Wake(TELL, row.id, 0.0, row.user_id) for row in rows]
 
 
+_STATES = ("pending", "processing", "completed", "failed", "dropped")
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How much of a batch is in which state. It counts deliveries; of a batch of jobs, the jobs."""
+    """How much of a batch is in which state. It counts deliveries; of a batch of jobs, the jobs.
+
+    `is_told`: nobody is told any more, so that none at all means the end of it.
+    """
 
     pending: int
     processing: int
     completed: int
     failed: int
     dropped: int
+    is_told: bool = True
 
     @property
     def total(self) -> int:
@@ -126,27 +139,49 @@ class Progress:
     def percent(self) -> float:
         """How much has ended, in whichever way."""
         ended = self.completed + self.failed + self.dropped
-        return round(100 * ended / self.total, 1) if self.total else 100.0
-
-
-_SUM = """
-SELECT b.id, coalesce(sum(p.pending), 0)::int AS pending, coalesce(sum(p.processing), 0)::int AS processing,
-       coalesce(sum(p.completed), 0)::int AS completed, coalesce(sum(p.failed), 0)::int AS failed,
-       coalesce(sum(p.dropped), 0)::int AS dropped,
-       CASE WHEN b.state IN ('pending', 'telling') AND b.cancelled_at IS NULL
-            THEN greatest(0, coalesce(b.size, 0) - b.told) ELSE 0 END AS untold
-  FROM jobs_batch b LEFT JOIN jobs_part p ON p.batch_id = b.id
- WHERE b.id = ANY(%s::uuid[])
- GROUP BY b.id
-"""
+        return round(100 * ended / self.total, 1) if self.total else 100.0 * self.is_told
 
 
 def progress(batch_ids: Iterable[UUID]) -> dict[UUID, Progress]:
-    """The progress of each of these batches, as last counted. People who are not told yet count as one pending each."""
-    return {
-        row.id: Progress(row.pending + row.untold, row.processing, row.completed, row.failed, row.dropped)
-        for row in query(_SUM, [column(batch_ids)])
-    }
+    """The progress of each of these batches, as last counted."""
+    return {batch.id: progress_of(batch) for batch in Batch.objects.with_counts().filter(id__in=list(batch_ids))}
+
+
+def progress_of(batch: Batch) -> Progress:
+    """Of one that was read `with_counts`. People who are not told yet count as one pending each."""
+    counts = batch.counts or dict.fromkeys(_STATES, 0)  # type: ignore[attr-defined]
+    counts = {name: counts[name] for name in _STATES}
+    return Progress(**counts | {"pending": counts["pending"] + _untold(batch)}, is_told=not _is_being_told(batch))
+
+
+def shown(batch: Batch) -> Progress:
+    """What its owner sees of it, read `with_counts` and with its user.
+
+    Who is no staff sees of a topic's batch how many of its people are told only: which of their deliveries wait or fail
+    would tell whether an added address has an account.
+    """
+    if not hides_deliveries(batch):
+        return progress_of(batch)
+    untold = _untold(batch)
+    dropped = max(0, (batch.size or 0) - batch.told - untold)
+    return Progress(untold, 0, batch.told, 0, dropped, is_told=not _is_being_told(batch))
+
+
+def hides_deliveries(batch: Batch) -> bool:
+    return not batch.user.is_staff
+
+
+def ended_at(batch: Batch) -> datetime | None:
+    """When its owner sees it as ended."""
+    return batch.settled_at if hides_deliveries(batch) else batch.ended_at
+
+
+def _untold(batch: Batch) -> int:
+    return max(0, (batch.size or 0) - batch.told) if _is_being_told(batch) else 0
+
+
+def _is_being_told(batch: Batch) -> bool:
+    return batch.state in {"pending", WORDS.working} and batch.cancelled_at is None
 
 
 _COUNT_DELIVERIES = """
@@ -162,6 +197,7 @@ _COUNT = f"""
 WITH chosen AS MATERIALIZED (
     SELECT p.*, b.job_kind FROM jobs_part p JOIN jobs_batch b ON b.id = p.batch_id
      WHERE {{which}} ORDER BY p.counted_at LIMIT %(limit)s
+       FOR NO KEY UPDATE OF p SKIP LOCKED
 ), states AS ({_COUNT_DELIVERIES} UNION ALL {_COUNT_JOBS}), counted AS (
     SELECT chosen.id,
            count(*) FILTER (WHERE state = 'pending') AS pending,
@@ -201,6 +237,22 @@ def count_again(batch: Batch) -> None:
     change(_COUNT_ONE, {"batch": batch.id, "limit": PARTS_A_TICK})
 
 
+def replay(batch: Batch, who: Who) -> int:
+    """Have the oldest dead letters of a batch done again; if it is one itself, also the telling. Returns how many."""
+    which = f"of the batch {batch.id}"
+    told = dead_letters.replay(Batch.objects.filter(id=batch.id, state__in=DEAD_LETTERS), which, who)
+    rows: QuerySet[Any] = Job.objects.filter(batch_id=batch.id, state__in=DEAD_LETTERS)
+    if not batch.job_kind:
+        rows = sendable(Delivery.objects.filter(notification__batch_id=batch.id, state__in=DEAD_LETTERS))
+    oldest = list(rows.exclude(stale()).order_by("settled_at").values_list("id", flat=True)[:MOST_REPLAYED])
+    done = dead_letters.replay(rows.model._default_manager.filter(id__in=oldest), which, who)
+    changed = len(told.changed) + len(done.changed)
+    if changed:
+        Batch.objects.filter(id=batch.id).update(ended_at=None)
+        count_again(batch)
+    return changed
+
+
 def cancel(batch: Batch) -> None:
     """What has not gone out is not sent: who is not told yet will not be, and what waits is cancelled.
 
@@ -209,6 +261,12 @@ def cancel(batch: Batch) -> None:
     with transaction.atomic():
         Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
         cancel_work(Batch, [batch.id], Reason(Code.CANCELLED))
+
+
+def cancel_of(origin_id: UUID) -> None:
+    """Cancel all of a reminder or topic that has not ended."""
+    for batch in Batch.objects.filter(origin_id=origin_id, ended_at=None, cancelled_at=None):
+        cancel(batch)
 
 
 def cancel_parts() -> int:

@@ -23,6 +23,7 @@ from jobs.models import Batch, Connection, Job
 from jobs.models.connection import ConnectionQuerySet
 from jobs.models.job import OnError
 from jobs.reasons import Code
+from jobs.recording import SendAs
 from notifications import owner_notices, text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
@@ -162,21 +163,20 @@ def _remember(claim: Claim, state: Any, *, failures: int, since: datetime | None
         raise Overtaken
 
 
-def compose(claim: Claim, said: Say) -> text.Text:
+def compose(send_as: SendAs, slot: datetime, said: Say) -> text.Text:
     """The texts of what it says."""
-    as_ = claim.send_as
     return text.compose(
-        as_.title if said.title is None else said.title,
-        as_.body if said.body is None else said.body,
-        name=as_.name,
-        slot=claim.slot,
-        time_zone=as_.time_zone,
+        send_as.title if said.title is None else said.title,
+        send_as.body if said.body is None else said.body,
+        name=send_as.name,
+        slot=slot,
+        time_zone=send_as.time_zone,
         more=said.words,
     )
 
 
 def _say(claim: Claim, said: Say) -> list[Any]:
-    as_, composed = claim.send_as, compose(claim, said)
+    as_, composed = claim.send_as, compose(claim.send_as, claim.slot, said)
     new = NewNotification(
         user_id=claim.user_id,
         channels=_usable(claim.user_id) if as_.channels is None else as_.channels,

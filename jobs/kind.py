@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from common import encryption
 from jobs import deciding, failures, kinds, limits, looking
 from jobs.claim import Claim, Failing
 from jobs.fetch import Later
 from jobs.kinds.base import Found, JobKind, Source
-from jobs.models import Job, JobAttempt
+from jobs.models import Connection, Job, JobAttempt
 from jobs.reasons import Code
 from jobs.recording import LOOK, SendAs
+from jobs.sources import open_connection
 from people import quiet
 from work.answers import Answer, Cancel, Defer, Retryable
 from work.kinds import Kind
@@ -120,17 +120,21 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
     """The connection that a job looks through, or why it cannot be used."""
     if row.connection_id is None:
         return None, None
-    if row.source_id is None or row.removed_at is not None:
+    if row.source_id is None:
         return None, Reason(Code.NO_CONNECTION)
-    if row.disabled_at is not None:
-        why = Reason.read(row.failing_code, row.failing_params)
-        return None, Reason(Code.CONNECTION_DISABLED, label=row.label, why=why)
-    try:
-        secrets = encryption.unseal_secrets(row.sealed_secrets, row.connection_id)
-    except encryption.Unreadable:
-        return None, Reason(Code.CONNECTION_UNREADABLE)
-    address = dict(json.loads(row.address))
-    return Source(id=row.source_id, label=row.label, address=address, secrets=secrets, version=row.source_version), None
+    connection = Connection(
+        id=row.source_id,
+        label=row.label,
+        version=row.source_version,
+        address=json.loads(row.address),
+        sealed_secrets=row.sealed_secrets,
+        removed_at=row.removed_at,
+        disabled_at=row.disabled_at,
+        failing_code=row.failing_code,
+        failing_params=json.loads(row.failing_params),
+    )
+    opened = open_connection(connection)
+    return (None, opened) if isinstance(opened, Reason) else (opened, None)
 
 
 JOB = LookKind()

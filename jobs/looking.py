@@ -18,8 +18,11 @@ from jobs.models import Result
 log = logging.getLogger(__name__)
 
 
-def look(kind: JobKind, ask: Ask) -> Found | Later | Refused:
-    """Return what the source says, or why it says nothing. Raises what is a bug of the kind."""
+def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True) -> Found | Later | Refused:
+    """Return what the source says, or why it says nothing. Raises what is a bug of the kind.
+
+    `deadline`: seconds, if fewer than the kind allows; without `keep`, the answer is not kept for other looks.
+    """
     key = _key(kind, ask)
     known = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
     if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(
@@ -27,13 +30,14 @@ def look(kind: JobKind, ask: Ask) -> Found | Later | Refused:
     ):
         return Found(known.value)
     lend_connection()
-    fetch = Fetch(kind.deadline, known.etag, known.modified) if known is not None else Fetch(kind.deadline)
+    seconds = kind.deadline if deadline is None else min(deadline, kind.deadline)
+    fetch = Fetch(seconds, known.etag, known.modified) if known is not None else Fetch(seconds)
     try:
         found = outcome(partial(kind.look, ask, fetch))
     except NotModified:
         assert known is not None  # noqa: S101 - nothing else has an ETag to send
         found = Found(known.value)
-    if isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
+    if keep and isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
         _keep(key, found, fetch)
     return found
 

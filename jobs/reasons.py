@@ -24,6 +24,7 @@ class Code(Codes):
     NO_CALENDAR = "no-calendar", "This address answers with something else than an iCalendar file. Check the address."
     MOVED_TOO_OFTEN = "source-moved", "{service} redirects more than {most} times."
     MOVED_NOWHERE = "source-moved-nowhere", "{service} redirects to something that is no address."
+    TOO_OFTEN = "looked-too-often", "You looked {most} times within a minute, which is the limit. Wait a minute."
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"
     # It waits for its turn.
@@ -33,5 +34,6 @@ class Code(Codes):
     MORE_TO_TELL = "more-people", "{told} of {size} people are told; the others follow."
     OTHERS_FIRST = "batches-first", "Other batches are being told to many people; this one follows."
     NO_AUDIENCE = "no-audience", "There is no audience of the kind “{audience}”."
+    NOT_STAFF = "announced-by-no-staff", "Its owner may not make announcements any more."
     CANCELLED_BATCH = "cancelled-batch", "Its owner cancelled it before all of its people were told."
     SWITCHED_OFF = "job-of-inactive", "The account was switched off."

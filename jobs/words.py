@@ -33,6 +33,41 @@ def works_again(title: str, page: str) -> tuple[str, str]:
     return f"“{title}” works again"[:200], f"It looks as it should: {page}"
 
 
+# By `Look.outcome`; "at …" follows where there is an instant.
+_LOOKS = {
+    "waiting": "It looks at",
+    "spread": "Spread: it looks at",
+    "looking": "It looks now.",
+    "retrying": "Could not look: {reason} It tries again at",
+    "spoke": "{reason} Message sent.",
+    "silent": "{reason} Nothing sent.",
+    "failed": "Could not look: {reason} Nothing sent.",
+    "dropped": "Did not look: {reason} Nothing sent.",
+}
+
+
+_LOOKED = {
+    "spoke": "{reason} It would say:",
+    "silent": "{reason} It would stay silent.",
+    "failed": "Could not look: {reason}",
+}
+
+
+def look(outcome: str, reason: str) -> str:
+    """What became of a look; for one that waits, an instant follows."""
+    return _LOOKS[outcome].format(reason=_sentence(reason))
+
+
+def looked(outcome: str, reason: str) -> str:
+    """What a person's own look found."""
+    return _LOOKED[outcome].format(reason=_sentence(reason))
+
+
+def _sentence(evidence: str) -> str:
+    whole = f"{evidence[:1].upper()}{evidence[1:]}"
+    return whole if whole.endswith((".", "!", "?", "…")) else f"{whole}."
+
+
 def page_of(origin_id: UUID | None) -> str:
     """The address of the reminder's page."""
     return settings.BASE_URL if origin_id is None else settings.BASE_URL + reverse("schedules:detail", args=[origin_id])

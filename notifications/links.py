@@ -53,3 +53,6 @@ UNSUBSCRIBE = SignedLink("unsubscribe", "notifications:unsubscribe")
 
 LEAVE = SignedLink("leave", "events:leave")
 """Ends a subscription to a topic."""
+
+STOP = SignedLink("stop", "jobs:stop")
+"""Stops the announcements of which a notification is one."""

@@ -117,6 +117,7 @@ class Code(Codes):
     RULE_OFF = "rule-switched-off", "The rule was switched off."
     RULE_DELETED = "rule-withdrawn", "The rule was deleted."
     LEFT = "left", "You unsubscribed from its topic."
+    STOPPED = "stopped-announcements", "You stopped these announcements."
     CANCELLED = "cancelled", "Its owner cancelled it."
     SENT_AS_NEW = "sent-as-new", "Sent as new, under another key."
     SWITCHED_OFF = "switched-off", "The account was switched off."

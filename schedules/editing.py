@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import Error, transaction
 
 from common.uuid7 import uuid7
+from jobs import batches, reminders
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.deliveries import fallback, withdrawal
@@ -28,6 +29,7 @@ from schedules.firing import fire, quarantine
 from schedules.insert import insert
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.rules.civil import TICK
+from work.reasons import Reason
 from work.wakes import publish_after_commit
 
 What = ScheduleEvent.What
@@ -85,6 +87,10 @@ class Draft:
     audience_key: str = ""
     local_time: bool = False
 
+    @property
+    def connection_id(self) -> UUID | None:
+        return None if self.connection is None else self.connection.id
+
 
 def limit_reached(user: User) -> bool:
     """Whether this person has as many schedules as one may have."""
@@ -126,6 +132,8 @@ def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by:
     if schedule.version != version:
         raise Conflict(schedule)
     was = {name: getattr(schedule, name) for name in _TIMING}
+    if not asks_the_same(schedule, draft):
+        reminders.forget(schedule.id)
     _apply(schedule, draft)
     if schedule.state != Schedule.State.PAUSED:
         set_next_slot(schedule, now)
@@ -141,8 +149,7 @@ def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Fire nothing until `resume`, and cancel what is not sent yet."""
     schedule = _lock(schedule_id, now)
     schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
-    withdrawal.cancel_unsent(schedule.id, Code.PAUSED)
-    fallback.stop(schedule.id)
+    _withdraw(schedule, Code.PAUSED)
     _record_event(_save(schedule, now), What.PAUSED, now, by)
     return schedule
 
@@ -234,8 +241,7 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
     """Mark as deleted: its history stays, and `restore` undoes it."""
     schedule = _lock(schedule_id, now)
     schedule.deleted_at, schedule.next_fire_at = now, None
-    withdrawal.cancel_unsent(schedule.id, Code.DELETED)
-    fallback.stop(schedule.id)
+    _withdraw(schedule, Code.DELETED)
     _record_event(_save(schedule, now), What.DELETED, now, by)
     return schedule
 
@@ -262,6 +268,22 @@ def _apply(schedule: Schedule, draft: Draft) -> None:
     for name in _OF_A_DRAFT:
         setattr(schedule, name, getattr(draft, name))
     schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
+
+
+def asks_the_same(one: Schedule | Draft, other: Schedule | Draft) -> bool:
+    """Whether both ask the same question, so that what the looks of one have found holds for the other."""
+    mine, theirs = (reminders.question(each.job_kind, each.job_payload, each.connection_id) for each in (one, other))
+    return mine == theirs
+
+
+def _withdraw(schedule: Schedule, code: Code) -> None:
+    """Cancel all that it has caused and that is not sent yet."""
+    if schedule.audience:
+        batches.cancel_of(schedule.id)
+        return
+    reminders.withdraw(schedule.id, Reason(code))
+    withdrawal.cancel_unsent(schedule.id, code)
+    fallback.stop(schedule.id)
 
 
 def set_next_slot(schedule: Schedule, now: datetime) -> None:

@@ -16,11 +16,13 @@ from django_celery_beat.models import PeriodicTask
 from common.storage import BUSY
 from common.triggers import update_of
 from common.uuid7 import uuid7
+from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
 from people.models import READABLE
 from schedules import rules
+from schedules.rules.words import on_readers_clocks
 
 if TYPE_CHECKING:
     from people.models import User
@@ -209,12 +211,25 @@ class Schedule(models.Model):
         return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
     @property
+    def looks_at(self) -> str:
+        """What it looks at before it speaks, in one line; "" for nothing."""
+        return kinds.summary(self.job_kind, self.job_payload) if self.job_kind else ""
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it may say something, so that it needs a channel."""
+        kind = kinds.find(self.job_kind) if self.job_kind else None
+        return kind is None or kind.speaks
+
+    @property
     def when(self) -> str:
         """The rule in plain English, also if it is unreadable, so that no page fails."""
         try:
-            return self.timetable().rule.describe()
+            rule = self.timetable().rule
         except rules.InvalidRule as error:
             return f"Cannot be read: {error}"
+        described = rule.describe()
+        return on_readers_clocks(described, rule.timezone) if self.local_time else described
 
 
 class Occurrence(models.Model):

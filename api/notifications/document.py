@@ -112,8 +112,10 @@ class Length(BaseModel):
 class NotificationBase(BaseModel):
     id: UUID
     batch_id: UUID
-    origin: str = Field(description="schedule, api (by this API), event (by a rule), topic, test, code or notice.")
-    schedule_id: UUID | None
+    origin: str = Field(
+        description="schedule, announcement, api (by this API), event (by a rule), topic, test, code or notice."
+    )
+    schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
     slot: Instant | None
     title: str
     body: str

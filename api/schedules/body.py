@@ -11,8 +11,10 @@ from pydantic import ConfigDict, Field
 
 from api.fields import Body, Data, Texts, limits
 from api.problems import FieldError, Problem, invalid
-from api.schedules import document, timing
+from api.schedules import document, job, timing
+from api.schedules.job import JobBody
 from api.schedules.timing import Timing
+from jobs import audiences, kinds
 from notifications import text
 from people.models import User
 from schedules.editing import Draft
@@ -34,6 +36,16 @@ def _limits(name: str) -> Any:
     return limits(ReminderForm.base_fields[name])
 
 
+class AudienceBody(Body):
+    """For staff with the permission to add batches."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "everybody"}, {"kind": "group", "key": "3"}]})
+
+    kind: str = Field(description="everybody, group, topic or connected.", min_length=1, max_length=20)
+    key: str = Field("", description="Id of the group or topic, or the kind of connection.", max_length=64)
+    confirmed: bool = Field(False, description="Needed once, for more than 100 people. It is not stored.")
+
+
 class ScheduleBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -45,7 +57,12 @@ class ScheduleBody(Body):
     )
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
-    channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
+    channels: Texts = Field(
+        description="Ids of your channels. Empty only with an audience, or for a job that never speaks."
+    )
+    job: JobBody | None = Field(None, description="What to look at before it speaks; without it, it always does.")
+    audience: AudienceBody | None = Field(None, description="Tell these people instead of you. For staff.")
+    local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
         None,
@@ -83,6 +100,14 @@ class ScheduleBody(Body):
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
+class LookBody(Body):
+    """Without a title, the one that the kind suggests."""
+
+    job: JobBody
+    title: str = Field("", json_schema_extra=_limits("title"))
+    body: str = Field("", json_schema_extra={"maxLength": text.MAX_BODY})
+
+
 class SchedulePatch(ScheduleBody):
     """What is not given stays as it is."""
 
@@ -93,11 +118,17 @@ class SchedulePatch(ScheduleBody):
     channels: Texts = Field(None)  # type: ignore[arg-type]
 
 
-def draft(body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None) -> Draft:
+def draft(
+    body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None, keeps_job: bool = False
+) -> Draft:
     """What the body describes, for a new schedule or to replace `schedule`. Raises a 422 problem."""
+    if body.audience is not None and not audiences.may_announce(user):
+        said = "Announcements to other people need staff with the permission to add batches."
+        raise Problem(403, "announcement", "You may not do this.", said)
     time_zone = user.time_zone if body.time_zone is None else body.time_zone
     typed = timing.read(body.timing, time_zone)
-    form = ReminderForm(_fields(body) | typed.fields | {"time_zone": time_zone}, user=user, now=now, schedule=schedule)
+    fields = _fields(body) | typed.fields | {"time_zone": time_zone} | ({} if keeps_job else job.fields(body.job))
+    form = ReminderForm(fields, user=user, now=now, schedule=schedule)
     if not form.is_valid():
         raise invalid(*_errors(form, typed.paths))
     return replace(form.draft(), data=body.data)
@@ -105,7 +136,7 @@ def draft(body: ScheduleBody, user: User, now: datetime, schedule: Schedule | No
 
 def patched_draft(patch: SchedulePatch, user: User, now: datetime, schedule: Schedule) -> Draft:
     """What the patch makes of the schedule. Raises a 422 problem."""
-    made = draft(_patched(schedule, patch), user, now, schedule)
+    made = draft(_patched(schedule, patch), user, now, schedule, keeps_job="job" not in patch.model_fields_set)
     if patch.model_fields_set & {"timing", "time_zone", "starts_at", "ends_at"}:
         return made
     # Written as a civil time and read again, an instant in a repeated hour would move to the first one.
@@ -118,6 +149,17 @@ def _patched(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
     if merged["timing"] is None:
         raise refused("The stored timing cannot be read any more. Give a new one.", "timing")
     return ScheduleBody.model_validate(merged)
+
+
+def typed_schedule(body: LookBody, user: User, now: datetime) -> Schedule:
+    """What the body looks at, not saved. Raises a 422 problem."""
+    kind = kinds.find(body.job.kind)
+    title = body.title or (kind.title if kind else "") or "Reminder"
+    form = ReminderForm({"title": title, "body": body.body} | job.fields(body.job), user=user, now=now)
+    form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
+    if form.errors:
+        raise invalid(*_errors(form, {}))
+    return form.typed_schedule()
 
 
 def refused(detail: str, field: str = "(body)") -> Problem:
@@ -139,12 +181,16 @@ _SAME = (
     "spread",
     "stale_after",
     "category",
+    "local_time",
 )
 
 
 def _fields(body: ScheduleBody) -> dict[str, Any]:
     """As a browser would send them, except for the timing."""
     fields = {name: getattr(body, name) for name in _SAME} | {"excluded": ", ".join(body.excluded)}
+    if body.audience is not None:
+        chosen = f"{body.audience.kind}:{body.audience.key}"
+        fields |= {"audience": chosen, "confirmed": chosen if body.audience.confirmed else ""}
     if body.in_order:
         fields["one_by_one"] = "order"
         fields |= {f"position_{_hex(channel)}": number for number, channel in enumerate(body.channels, 1)}
@@ -158,7 +204,9 @@ def _hex(channel_id: str) -> str:
 def _errors(form: ReminderForm, paths: Mapping[str, str]) -> list[FieldError]:
     found = []
     for name, errors in form.errors.items():
-        if name in ScheduleBody.model_fields:
+        if of_job := job.path(name):
+            path = of_job
+        elif name in ScheduleBody.model_fields:
             path = name
         elif name.startswith("position_"):
             path = "channels"

@@ -9,7 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields import Instant, written
-from api.schedules import timing
+from api.schedules import job, timing
+from api.schedules.job import JobBody
 from api.schedules.timing import Timing
 from common.civil_time import local
 from schedules.models import Schedule
@@ -33,6 +34,10 @@ _EXAMPLE: Any = {
     "fired_count": 0,
     "snoozed_until": None,
     "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
+    "job": None,
+    "looks_at": "",
+    "audience": None,
+    "local_time": False,
     "in_order": False,
     "escalate_after": None,
     "urgent": False,
@@ -50,6 +55,13 @@ _EXAMPLE: Any = {
     "created": "2026-03-28T09:00:00Z",
     "updated": "2026-03-28T09:00:00Z",
 }
+
+
+class AudienceDocument(BaseModel):
+    """`kind` is everybody, group, topic or connected; `key` says which group, topic or kind of connection."""
+
+    kind: str
+    key: str
 
 
 class ScheduleDocument(BaseModel):
@@ -71,12 +83,19 @@ class ScheduleDocument(BaseModel):
     cron_expression: str | None
     timing: Timing | None
     description: str = Field(description="The timing in words.")
-    time_zone: str
+    time_zone: str | None
     next_run: Instant | None
     last_run: Instant | None
     fired_count: int
     snoozed_until: Instant | None
     channels: list[UUID]
+    job: JobBody | None
+    looks_at: str = Field(description="The question of `job` in words.")
+    audience: AudienceDocument | None = Field(description="Who is told; null: you.")
+    local_time: bool = Field(
+        description="At this time on each reader's clock: `time_zone` is null, and `next_run` is when the first clock "
+        "on Earth shows it."
+    )
     in_order: bool
     escalate_after: int | None
     urgent: bool
@@ -109,12 +128,16 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
         "body": schedule.body,
         "schedule_type": schedule.kind,
         "description": schedule.when,
-        "time_zone": schedule.time_zone,
+        "time_zone": None if schedule.local_time else schedule.time_zone,
         "next_run": written(schedule.next_fire_at),
         "last_run": written(schedule.last_fired_at),
         "fired_count": schedule.fired_count,
         "snoozed_until": written(schedule.snoozed_until),
         "channels": [str(channel) for channel in channels],
+        "job": job.document(schedule),
+        "looks_at": schedule.looks_at,
+        "audience": {"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
+        "local_time": schedule.local_time,
         "in_order": bool(schedule.channel_order),
         "escalate_after": schedule.escalate_after,
         "urgent": schedule.urgent,

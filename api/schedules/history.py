@@ -19,6 +19,8 @@ from api.notifications.document import Length, lengths
 from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import ScheduleBody
+from api.schedules.job import LookDocument, look_document
+from jobs import audiences, kinds
 from notifications import text
 from notifications.models import Notification
 from notifications.web import text_preview
@@ -26,7 +28,7 @@ from schedules import rules, words
 from schedules.explain import history
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
-from schedules.models import Occurrence
+from schedules.models import Occurrence, Schedule
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.slots import Slots
 
@@ -57,6 +59,7 @@ class SlotDocument(BaseModel):
     batch_id: UUID | None
     notification_id: UUID | None
     notification_outcome: str | None
+    look: LookDocument | None = Field(description="What its job looked at, if it had one.")
 
 
 class Upcoming(BaseModel):
@@ -72,7 +75,7 @@ class Explanation(BaseModel):
 
 
 class OccurrenceDocument(BaseModel):
-    """The record of one slot. `id` is the batch of what it sent."""
+    """The record of one slot. `id` is the batch of what it sent. What its job found is in `explain`."""
 
     id: UUID
     slot: Instant
@@ -97,12 +100,15 @@ class Preview(BaseModel):
     title: str
     body: str
     lengths: list[Length]
+    people: int | None = Field(description="How many people its audience has now; null without one.")
 
 
 @router.post("/preview", response=Preview, summary="Preview a schedule")
 def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _COMING) -> HttpResponse:
-    """Checks a body and says when it would fire, and with which text. Nothing is saved."""
+    """Checks a body and says when it would fire, and with which text. Nothing is looked at, and nothing is saved."""
     user, now = request.auth.user, fire.read_clock().now
+    if body.audience is not None:  # this tells nobody
+        body.audience.confirmed = True
     draft = bodies.draft(body, user, now)
     timetable = Timetable(
         rules.parse(draft.kind, draft.rule, draft.time_zone), draft.starts_at, draft.ends_at, frozenset(draft.excluded)
@@ -113,15 +119,20 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     except InvalidRule as error:
         raise bodies.refused(str(error), "timing") from None
     name = user.get_short_name()
-    said = text.compose(draft.title, draft.body, name=name, slot=runs[0], time_zone=draft.time_zone)
+    job = kinds.find(draft.job_kind)
+    more = {} if job is None else job.placeholders
+    said = text.compose(draft.title, draft.body, name=name, slot=runs[0], time_zone=draft.time_zone, more=more)
     reading = text_preview.read(user, said, draft.channels, runs[0])
     return answer(
         {
-            "description": timetable.rule.describe(),
+            "description": Schedule(
+                kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone, local_time=draft.local_time
+            ).when,
             "runs": [{"slot": written(slot), "note": words.clock_note(timetable, slot, work)} for slot in runs],
             "title": reading.subject,
             "body": reading.body,
             "lengths": lengths(reading),
+            "people": audiences.count(draft.audience, draft.audience_key) if draft.audience else None,
         }
     )
 
@@ -201,4 +212,5 @@ def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, A
         "batch_id": slot.batch_id and str(slot.batch_id),
         "notification_id": notification and str(notification.id),
         "notification_outcome": notification and notification.outcome,
+        "look": look_document(slot.look),
     }

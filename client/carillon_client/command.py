@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     trace = command("trace", _trace, "Show a chain: events, deliveries and tries, with seconds since the first.")
     trace.add_argument("correlation_id", metavar="ID", help="correlation id, by default the id of the first event")
 
+    command("batches", _batches, "List what you have told many people, newest first.")
     command("rules", _rules, "List the rules, newest first.")
 
     letters = command("dead-letters", _dead_letters, "List what was not delivered.")
@@ -204,6 +205,16 @@ def _trace(options: argparse.Namespace) -> None:
     _print(options, found, [*lines, "There are more."] if found["more"] else lines)
 
 
+def _batches(options: argparse.Namespace) -> None:
+    with _client() as client:
+        found = list(client.batches.list())
+    lines = [
+        f"{one['id']}  {one['title']}: {one['state']}, {one['told']} of {one['size'] or 0} told, {one['percent']} %"
+        for one in found
+    ]
+    _print(options, found, lines or ["No batches."])
+
+
 def _rules(options: argparse.Namespace) -> None:
     with _client() as client:
         found = list(client.rules.list())
@@ -274,7 +285,7 @@ def _labels(channels: Sequence[Any]) -> str:
 
 def _line(schedule: Schedule) -> str:
     if schedule["next_run"] is not None:
-        state = f"next {_local(schedule['next_run'], schedule['time_zone'])}"
+        state = f"next {_local(schedule['next_run'], schedule['time_zone'] or 'UTC')}"
     else:
         state = schedule["state"]
     return f"{schedule['id']}  {schedule['title']}: {schedule['description']}; {state}"

@@ -17,6 +17,8 @@ class ScheduleFields(TypedDict, total=False):
     timing: Timing
     time_zone: str | None
     channels: list[str]
+    audience: dict[str, Any] | None
+    local_time: bool
     in_order: bool
     escalate_after: int | None
     urgent: bool
@@ -44,12 +46,14 @@ class Schedule(TypedDict):
     cron_expression: str | None
     timing: Timing | None
     description: str
-    time_zone: str
+    time_zone: str | None
     next_run: str | None
     last_run: str | None
     fired_count: int
     snoozed_until: str | None
     channels: list[str]
+    audience: dict[str, str] | None
+    local_time: bool
     in_order: bool
     escalate_after: int | None
     urgent: bool
@@ -286,6 +290,13 @@ class Batch(TypedDict):
     dropped: int
     total: int
     percent: float
+    title: str | None
+    audience: dict[str, str] | None
+    state: str | None
+    size: int | None
+    told: int | None
+    started: str | None
+    ended: str | None
 
 
 class Effect(TypedDict):

@@ -49,13 +49,21 @@ class Notifications:
 
 
 class Batches:
-    """All that one cause sent to you."""
+    """All that one cause sent: to you, or by you to an audience."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def read(self, batch_id: str) -> Batch:
         return cast(Batch, self._connection.get(f"/batches/{batch_id}"))
+
+    def list(self, *, origin: str | None = None) -> Iterator[Batch]:
+        """Those for audiences that you have caused, newest first; with `origin`, of this schedule or topic."""
+        return self._connection.pages("/batches", origin=origin)
+
+    def replay(self, batch_id: str) -> int:
+        """Replay what failed of a batch for an audience, oldest first. Returns how many."""
+        return cast(int, self._connection.post(f"/batches/{batch_id}/replay")["replayed"])
 
     def cancel(self, batch_id: str) -> Batch:
         return cast(Batch, self._connection.post(f"/batches/{batch_id}/cancel"))

@@ -18,13 +18,23 @@ _STEPS = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 86_400, 
 
 
 @register.simple_tag
-def instant(when: datetime | None, seconds: bool = False) -> str | SafeString:
-    """`<time>` with "Fri 20 Nov, 09:00"; with the year if it is not this one. Empty for None."""
+def instant(when: datetime | None, seconds: bool = False, readers: bool = False) -> str | SafeString:
+    """`<time>` with "Fri 20 Nov, 09:00"; with the year if it is not this one. Empty for None.
+
+    With `readers`, the time that the clock of each reader shows, of an instant of the first zone.
+    """
     if when is None:
         return ""
-    shown = timezone.localtime(when)
+    shown = timezone.localtime(when, ZoneInfo(zones.FIRST_ZONE) if readers else None)
     year = "" if shown.year == timezone.localtime().year else f" {shown.year}"
     clock = f"{shown:%H:%M:%S}" if seconds or shown.second else f"{shown:%H:%M}"
+    if readers:
+        said = f"{shown:%a} {shown.day} {shown:%b}{year}, {clock}"
+        return format_html(
+            '<time datetime="{}">{}</time> <span class="relative">on each reader’s clock</span>',
+            f"{shown:%Y-%m-%dT%H:%M:%S}",
+            said,
+        )
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         when.isoformat(),

@@ -1,5 +1,5 @@
 """The admin of jobs and connections."""
 
-from jobs.admin import connection, job
+from jobs.admin import batch, connection, job
 
-__all__ = ["connection", "job"]
+__all__ = ["batch", "connection", "job"]

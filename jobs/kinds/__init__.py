@@ -16,6 +16,9 @@ PACKAGES = [__name__]
 """Apps above this one, whose kinds need what stands there, add a package of theirs in `AppConfig.ready`."""
 
 
+_LONGEST_SUMMARY = 200
+
+
 @cache
 def _found() -> dict[str, JobKind]:
     kinds = []
@@ -40,6 +43,17 @@ def all() -> list[JobKind]:
 def find(name: str) -> JobKind | None:
     """Return the kind of this name; None where a stored row names one that is not installed."""
     return _found().get(name)
+
+
+def summary(name: str, payload: object) -> str:
+    """Return one line that says what is looked at, also for a damaged payload: "commits of ada"."""
+    kind = find(name)
+    if kind is None:
+        return f"{name}, which is not available here"
+    try:
+        return kind.summary(payload if isinstance(payload, dict) else {})[:_LONGEST_SUMMARY]
+    except Exception:  # a damaged row must not fail whole pages
+        return kind.label
 
 
 def label(name: str) -> str:

@@ -126,6 +126,9 @@ class JobKind(ABC):
     form: ClassVar[type[forms.Form]] = forms.Form
     """The fields of its question, the payload."""
 
+    example: ClassVar[Mapping[str, Any]] = {}
+    """What somebody may type into the form, where a field without an initial value needs one."""
+
     placeholders: ClassVar[Mapping[str, str]] = {}
     """What a title or body may name beyond a reminder's own, each with an example of its value."""
 

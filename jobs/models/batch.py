@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import OuterRef, Q, Subquery, Sum
+from django.db.models.functions import JSONObject, Now
 
 from jobs.models.job import OnError
 from work.models import Attempt, Words, Work
@@ -22,6 +22,13 @@ class BatchQuerySet(models.QuerySet["Batch"]):
     def for_user(self, user: User) -> BatchQuerySet:
         """Those that `user` has caused."""
         return self.filter(user=user)
+
+    def with_counts(self) -> BatchQuerySet:
+        """With `counts`: how much is in which state, by name; None while nobody is told."""
+        states = ("pending", "processing", "completed", "failed", "dropped")
+        parts = Part.objects.filter(batch=OuterRef("pk")).order_by().values("batch")
+        summed = parts.annotate(counts=JSONObject(**{state: Sum(state) for state in states})).values("counts")
+        return self.annotate(counts=Subquery(summed))
 
 
 class Batch(Work):

@@ -20,7 +20,7 @@ from notifications.channels import changes
 from notifications.deliveries import channel_health, fallback, limits
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
-from notifications.links import ANSWER, LEAVE, UNSUBSCRIBE
+from notifications.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.reasons import Code
@@ -280,6 +280,8 @@ def _history() -> str:
 def _unsubscribe_url(row: Any) -> str:
     if row.subscription_id is not None:
         return LEAVE.address(row.subscription_id)
+    if row.origin == Notification.Origin.ANNOUNCEMENT:
+        return STOP.address(row.notification_id)
     return UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else ""
 
 

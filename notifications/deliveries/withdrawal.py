@@ -22,9 +22,9 @@ def cancel_unsent(origin_id: UUID, code: Code) -> int:
 
 
 @transaction.atomic
-def cancel(notifications: QuerySet[Notification]) -> int:
+def cancel(notifications: QuerySet[Notification], code: Code = Code.CANCELLED) -> int:
     """Like `cancel_unsent`, for these notifications; no further channel is tried for them either."""
-    changed = _cancel(notifications, Code.CANCELLED)
+    changed = _cancel(notifications, code)
     notifications.filter(advance_at__isnull=False).update(advance_at=None)
     return changed
 

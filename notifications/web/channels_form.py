@@ -68,7 +68,7 @@ class ChannelsField(forms.MultipleChoiceField):
 
     def clean(self, value: Any) -> list[Channel]:  # Django's own gives the ids
         chosen = {str(one).lower().replace("-", "") for one in value or ()}
-        if not chosen:
+        if not chosen and self.required:
             raise ValidationError(self.error_messages["required"], code="required")
         found = [channel for channel in self.own if channel.id.hex in chosen]
         if len(found) < len(chosen):

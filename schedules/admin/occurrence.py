@@ -14,6 +14,7 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
+from jobs.models import Job
 from notifications.admin import cells
 from notifications.models import Notification
 from schedules import words
@@ -43,11 +44,12 @@ class OccurrenceAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         notification = Notification.objects.filter(batch_id=OuterRef("pk"), user=OuterRef("schedule__user"))
+        job = Job.objects.filter(batch_id=OuterRef("pk"), user=OuterRef("schedule__user"))
         rows: QuerySet[Any] = (
             super()
             .get_queryset(request)
             .select_related("schedule__user")
-            .annotate(notification=Subquery(notification.values("pk")[:1]))
+            .annotate(notification=Subquery(notification.values("pk")[:1]), job=Subquery(job.values("pk")[:1]))
         )
         return rows
 
@@ -83,6 +85,8 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     def why(self, occurrence: Occurrence) -> str:
         return words.reason(occurrence.reason) or columns.NONE
 
-    @admin.display(description="notification")
+    @admin.display(description="led to")
     def said(self, occurrence: Any) -> SafeString:
+        if occurrence.notification is None:
+            return columns.to_row("jobs.job", occurrence.job, "job")
         return columns.to_row("notifications.notification", occurrence.notification, "notification")

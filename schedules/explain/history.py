@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from jobs import looks
+from jobs.looks import Look
 from schedules import slots, words
 from schedules.beat import heartbeat
 from schedules.explain import causes
@@ -34,6 +36,7 @@ class ExplainedSlot:
     """A slot and what became of it: `outcome` is "fired", "skipped" or "coming".
 
     `late` is set for what fired, `note` where the clock was changed. `batch_id` is the occurrence's; None without one.
+    `look` is what its job looked at, if it had one.
     """
 
     slot: datetime
@@ -42,6 +45,7 @@ class ExplainedSlot:
     late: timedelta | None = None
     note: str = ""
     batch_id: UUID | None = None
+    look: Look | None = None
 
 
 def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int = PAGE) -> list[ExplainedSlot]:
@@ -116,6 +120,8 @@ def _explain(
     if not rows:
         return {}
     outages = list(heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now))
+    fired_ids = [row.id for row in rows if row.outcome == Occurrence.Outcome.FIRED]
+    looked = looks.of_batches(schedule.user_id, fired_ids)
     by_hand = _by_hand(schedule) if any(row.reason in _BY_HAND for row in rows) else {}
     found = {}
     for row in rows:
@@ -129,7 +135,7 @@ def _explain(
         if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
             why.append(causes.of_lateness(slot, row.fired_at, outages))
         note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot, work)
-        found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id)
+        found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id, looked.get(row.id))
     return found
 
 

@@ -155,7 +155,8 @@ def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
     decision = Decision(now, sends, reason)
     if not _insert_occurrences([(batch_id, Plan(schedule, [decision]), decision)]) or not decision.fire:
         return []
-    return _send([(batch_id, schedule, now)], channels, now)
+    # Now for all, whatever their clocks show.
+    return _send([(batch_id, schedule._replace(local_time=False), now)], channels, now)
 
 
 Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]

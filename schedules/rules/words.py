@@ -23,6 +23,11 @@ def zone_time(timezone: str) -> str:
     return name if name.startswith(("UTC", "GMT", "UCT")) else f"{name} time"
 
 
+def on_readers_clocks(described: str, timezone: str) -> str:
+    """A description of a rule of this zone, for one that is read on the clock of each reader instead."""
+    return described.replace(f", {zone_time(timezone)}", " on each reader’s clock")
+
+
 def clock(moment: datetime) -> str:
     """ "09:00", with seconds and microseconds only where there are some."""
     if moment.microsecond:

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import wraps
 from typing import Concatenate
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib import messages
@@ -19,6 +20,7 @@ from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.http import require_POST
 
 from common.uuid7 import is_recent
+from common.zones import FIRST_ZONE
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
 from schedules import editing, rules, words
@@ -87,14 +89,14 @@ def resume(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
 def skip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     slot = _slot(request)
     skipped = editing.skip_next(schedule.id, slot, now, request.user)
-    _report(request, skipped, f"Skipped: {timezone.localtime(slot):%a %-d %b, %H:%M}.")
+    _report(request, skipped, f"Skipped: {_shown(schedule, slot)}.")
 
 
 @_action
 def unskip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     slot = _slot(request)
     unskipped = editing.unskip(schedule.id, slot, now, request.user)
-    _report(request, unskipped, f"It will fire on {timezone.localtime(slot):%a %-d %b, %H:%M}.")
+    _report(request, unskipped, f"It will fire on {_shown(schedule, slot)}.")
 
 
 @_action
@@ -122,7 +124,7 @@ def run(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     except rules.InvalidRule as error:
         messages.error(request, f"“{schedule.title}” cannot be run: {error} Edit it to fix it.")
         return
-    if schedule.channels.filter(removed_at=None).exists():
+    if schedule.audience or not schedule.speaks or schedule.channels.filter(removed_at=None).exists():
         messages.success(request, f"“{schedule.title}” is on its way. Its schedule does not change.")
     else:
         messages.error(request, f"“{schedule.title}” has no channel. Edit it to choose one.")
@@ -154,6 +156,11 @@ def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)
     messages.success(request, f"“{schedule.title}” is restored.")
     return redirect("schedules:list")
+
+
+def _shown(schedule: Schedule, slot: datetime) -> str:
+    zone, suffix = (ZoneInfo(FIRST_ZONE), " on each reader’s clock") if schedule.local_time else (None, "")
+    return f"{timezone.localtime(slot, zone):%a %-d %b, %H:%M}{suffix}"
 
 
 def _slot(request: PersonRequest) -> datetime:

@@ -6,18 +6,30 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from jobs import audiences
+from jobs.models.job import OnError
 from notifications.web.channels_form import channel_names
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.dates_field import written
 
+# What the rows below are made of.
+_SHOWN = (
+    *("kind", "rule", "time_zone", "local_time"),
+    *("job_kind", "job_payload", "connection", "on_error", "errors_allowed"),
+)
+
 
 def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
     """(label, saved, typed) for each field that either version has."""
-    mine = Schedule(kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone)
+    mine = Schedule(**{name: getattr(draft, name) for name in _SHOWN})
     rows = [
         ("Title", schedule.title, draft.title),
         ("Text", schedule.body, draft.body),
+        ("Looks at", schedule.looks_at, mine.looks_at),
+        ("Connection", _connection(schedule), _connection(mine)),
+        ("If it cannot look", on_error(schedule), on_error(mine)),
+        ("For", _audience(schedule, schedule), _audience(schedule, draft)),
         ("When", schedule.when, mine.when),
         ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
         ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
@@ -38,6 +50,23 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
         ("State", schedule.get_state_display(), schedule.get_state_display()),
     ]
     return [row for row in rows if row[1] or row[2]]
+
+
+def _connection(schedule: Schedule) -> str:
+    return "" if schedule.connection is None else schedule.connection.label
+
+
+def on_error(schedule: Schedule) -> str:
+    """What its owner wants where it cannot look; "" if it looks at nothing."""
+    if not schedule.job_kind:
+        return ""
+    if schedule.on_error == OnError.AFTER:
+        return f"Tell me after {schedule.errors_allowed} failures in a row"
+    return str(schedule.get_on_error_display())
+
+
+def _audience(schedule: Schedule, version: Schedule | Draft) -> str:
+    return audiences.name_of(schedule.user, version.audience, version.audience_key) if version.audience else ""
 
 
 def _seconds(count: int | None) -> str:

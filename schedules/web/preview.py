@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from common.request_limiter import limit_page
+from jobs import kinds
 from notifications import text
 from notifications.models import Channel
 from notifications.web import text_preview
@@ -22,7 +23,7 @@ from schedules import slots, words
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Work
-from schedules.web.timing_form import TimingForm
+from schedules.web.audience_form import AudienceForm
 
 _SHOWN = 5
 _LOOK = 60
@@ -36,9 +37,10 @@ def preview(request: PersonRequest) -> HttpResponse:
 
 
 def _preview(request: PersonRequest) -> HttpResponse:
-    schedule = _edited(request)
+    schedule = edited(request)
     fired = 0 if schedule is None else schedule.fired_count
-    form = TimingForm(request.POST, now=fire.read_clock().now, fired=fired)
+    form = AudienceForm(request.POST, now=fire.read_clock().now, fired=fired)
+    form.offer_audiences(request.user, schedule)
     form.is_valid()
     coming: list[datetime] = []
     changes: Changes | None = None
@@ -51,13 +53,14 @@ def _preview(request: PersonRequest) -> HttpResponse:
         "form": form,
         "upcoming": [{"slot": slot, "note": _note(form, slot)} for slot in coming],
         "changes": changes,
+        "people": form.people(),
         "fields": _errors_to_show(form),
         "reading": _reading(request, form, coming),
     }
     return render(request, "schedules/_preview.html", context)
 
 
-def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -> Reading | None:
+def _reading(request: PersonRequest, form: AudienceForm, coming: list[datetime]) -> Reading | None:
     """The text of the next firing on the chosen channels; None without a title."""
     typed = request.POST
     if not typed.get("title", "").strip():
@@ -68,22 +71,25 @@ def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -
     slot = coming[0] if coming else form.now
     # What is longer than a reminder may be is left off.
     title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
-    said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone)
+    job = kinds.find(typed.get("job_kind", ""))
+    more = {} if job is None else job.placeholders
+    said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone, more=more)
     return text_preview.read(request.user, said, there, slot)
 
 
-def _edited(request: PersonRequest) -> Schedule | None:
+def edited(request: PersonRequest) -> Schedule | None:
+    """The reminder that `?of=<id>` names, if it is the reader's."""
     try:
         return Schedule.objects.for_user(request.user).filter(id=UUID(request.GET.get("of", ""))).first()
     except ValueError:
         return None
 
 
-def _note(form: TimingForm, slot: datetime) -> str:
+def _note(form: AudienceForm, slot: datetime) -> str:
     return "" if form.timetable is None else words.clock_note(form.timetable, slot, form.work)
 
 
-def _changes(schedule: Schedule, form: TimingForm) -> Changes | None:
+def _changes(schedule: Schedule, form: AudienceForm) -> Changes | None:
     """None if the reminder is paused or the form is invalid."""
     if schedule.state == Schedule.State.PAUSED or form.timetable is None:
         return None
@@ -99,7 +105,7 @@ def _saved(schedule: Schedule, work: Work) -> list[datetime]:
     return slots.upcoming(schedule, _LOOK, work)
 
 
-def _errors_to_show(form: TimingForm) -> dict[str, str]:
+def _errors_to_show(form: AudienceForm) -> dict[str, str]:
     """The error, or "", of each timing field with a value; an empty one keeps what the page shows.
 
     Except for the time zone: no form begins without one.

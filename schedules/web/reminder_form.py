@@ -1,4 +1,4 @@
-"""The form of a reminder: text, timing, channels."""
+"""The form of a reminder: text, what it looks at, timing, channels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from common.edit_form import EditForm, SharedFields
+from common.edit_form import SharedFields
 from common.uuid7 import uuid7
 from notifications import text
 from notifications.web.channels_form import ChannelsForm
@@ -18,15 +18,17 @@ from people.models import User
 from schedules import editing, words
 from schedules.editing import Draft
 from schedules.models import Schedule
+from schedules.web.audience_form import AudienceForm
 from schedules.web.differences import differences
+from schedules.web.job_form import JobForm
 from schedules.web.late_form import LateForm
-from schedules.web.timing_form import TimingForm, first_values, typed
+from schedules.web.timing_form import first_values, typed
 
 # Fields that a form, a draft and a schedule hold alike.
 _PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spread", "stale_after")
 
 
-class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
+class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
     title = TitleField(check=text.check, example="Water the plants")
     body = BodyField(
         check=text.check,
@@ -67,12 +69,27 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
         self._stored_data = None if schedule is None else schedule.data
         order = [] if schedule is None else schedule.channel_order
         self._schedules = self.offer_channels(user, attached, order, "schedules_schedule")
+        self.offer_jobs(user, schedule)
+        self.offer_audiences(user, schedule)
+        if self.is_for_audience:
+            self.fields["channels"].required = False
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.is_new and self._schedules >= settings.MOST_SCHEDULES:
             self.add_error(None, words.limit_reached())
+        if self.is_for_audience:
+            self._ignore_channels()
+            if not self.errors and not self.is_confirmed():
+                self.retype("confirmed", str(self.data["audience"]))
         return cleaned
+
+    def _ignore_channels(self) -> None:
+        """An audience is told on the channels that each of its people uses, so the page hides this section."""
+        for name in list(self.errors):
+            if name in ChannelsForm.base_fields or name.startswith("position_"):
+                del self.errors[name]
+        self.cleaned_data["escalate_after"] = None
 
     def reschedule(self, schedule: Schedule, now: datetime, by: User) -> list[tuple[str, str, str]] | None:
         """Save a valid form; None. If somebody has changed the schedule since, save nothing and return the differences.
@@ -95,15 +112,17 @@ class ReminderForm(EditForm, ChannelsForm, LateForm, TimingForm):
             kind=rule.kind,
             rule=rule.data(),
             time_zone=rule.timezone,
-            channels=self.ordered(),
+            channels=[] if self.is_for_audience else self.ordered(),
             starts_at=self.timetable.starts,
             ends_at=self.timetable.ends,
             excluded=cleaned["excluded"],
             max_count=cleaned["max_count"],
-            in_order=self.in_order(),
+            in_order=self.in_order() and not self.is_for_audience,
             misfire=Schedule.Misfire(cleaned["misfire"]),
             **{name: cleaned[name] for name in _PLAIN},
             data=self._stored_data,
+            **self.job_draft(),
+            **self.audience_draft(),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -12,12 +13,17 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
+from jobs import audiences, looks
+from jobs.look_now import Looked
+from jobs.looks import Look
 from notifications.outcomes import last_troubles
+from people.models import User
 from people.requests import PersonRequest
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import civil
+from schedules.web.differences import on_error
 from schedules.web.explain import with_notifications
 
 PAGE = 25
@@ -38,9 +44,10 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
     rows = found.order_by(F("next_fire_at").asc(nulls_last=True), "-id").prefetch_related("channels")
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     troubles = last_troubles([schedule.id for schedule in page])
+    last_looks = _last_looks(request.user, page)
     context = {
         "page": page,
-        "rows": [(schedule, troubles.get(schedule.id)) for schedule in page],
+        "rows": [(schedule, troubles.get(schedule.id), last_looks.get(schedule.id)) for schedule in page],
         "search": search,
         "state": state,
         "states": Schedule.State.choices,
@@ -53,20 +60,42 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+    mine = Schedule.objects.for_user(request.user).select_related("connection")
+    return detail_page(request, get_object_or_404(mine, id=schedule_id))
+
+
+def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | None = None) -> HttpResponse:
+    """`looked` is what “Look now” found."""
     now = fire.read_clock().now
     context = {
         "schedule": schedule,
         "run_as": uuid7(),
+        "looked": looked,
+        "on_error": on_error(schedule),
         "last": last_troubles([schedule.id]).get(schedule.id),
+        "last_look": _last_looks(request.user, [schedule]).get(schedule.id),
         "channels": schedule.ordered_channels(),
         "snoozed": schedule.snoozed_until is not None and schedule.snoozed_until > now,
+        **_audience(schedule),
         "coming": history.coming(schedule, now, _COMING),
         "past": with_notifications(
             request.user, history.past(schedule, civil.FIRST_INSTANT, civil.LAST_INSTANT, now, _SHOWN)
         ),
     }
     return render(request, "schedules/detail.html", context)
+
+
+def _last_looks(user: User, schedules: Iterable[Schedule]) -> dict[UUID, Look]:
+    return looks.last(user.pk, [schedule.id for schedule in schedules if schedule.job_kind])
+
+
+def _audience(schedule: Schedule) -> dict[str, object]:
+    if schedule.audience not in audiences.AUDIENCES:
+        return {"audience": schedule.audience, "people": 0}
+    return {
+        "audience": audiences.name_of(schedule.user, schedule.audience, schedule.audience_key),
+        "people": audiences.count(schedule.audience, schedule.audience_key, schedule.id),
+    }
 
 
 def _just_deleted(request: PersonRequest) -> Schedule | None:

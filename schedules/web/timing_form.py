@@ -14,6 +14,7 @@ from django.http import QueryDict
 from schedules import rules
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text
+from schedules.rules.rule import Rule
 from schedules.slots import Slots, left, settled
 from schedules.web import repeat_form
 from schedules.web.dates_field import DatesField
@@ -159,6 +160,15 @@ class TimingForm(RepeatForm):
             coming = replace(coming, snoozed_until=schedule.snoozed_until, settled=taken)
         return coming.upcoming(self.now, count, self.work)
 
+    def describe(self, rule: Rule) -> str:
+        """The rule in words."""
+        return rule.describe()
+
+    @property
+    def described(self) -> str:
+        """The rule of a valid form, in words."""
+        return "" if self.timetable is None else self.describe(self.timetable.rule)
+
     def _kinds(self) -> set[str]:
         return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
 
@@ -247,7 +257,7 @@ class TimingForm(RepeatForm):
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
             self._refuse(at_fault, "Nothing fires in this window. Choose an earlier start or a later end.")
         elif timetable.rule.kind == "once":
-            when = timetable.rule.describe().removeprefix("Once, on ")
+            when = self.describe(timetable.rule).removeprefix("Once, on ")
             self._refuse("at", f"{when}, has passed. Choose a later time.")
         else:
             self._refuse("rule", "This rule has ended. Choose a later end, or none.")

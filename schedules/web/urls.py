@@ -1,15 +1,18 @@
 from django.urls import path
 
-from schedules.web import actions, edit, explain, preview, quick_add, reminders
+from schedules.web import actions, edit, explain, look, preview, quick_add, reminders
 
 app_name = "schedules"
 urlpatterns = [
     path("reminders/", reminders.reminder_list, name="list"),
     path("reminders/new/", edit.new, name="new"),
     path("reminders/preview/", preview.preview, name="preview"),
+    path("reminders/job/", look.choose, name="job"),
+    path("reminders/look/", look.typed, name="look-typed"),
     path("reminders/quick/", quick_add.understand, name="quick"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", edit.edit, name="edit"),
+    path("reminders/<uuid:schedule_id>/look/", look.of_reminder, name="look"),
     path("reminders/<uuid:schedule_id>/explain/", explain.of_reminder, name="explain"),
     path("reminders/<uuid:schedule_id>/skip/", actions.skip, name="skip"),
     path("reminders/<uuid:schedule_id>/unskip/", actions.unskip, name="unskip"),

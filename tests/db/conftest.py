@@ -14,6 +14,7 @@ from django_celery_results.models import TaskResult
 from pytest_django import Settings
 
 from events.models import Rule
+from jobs import kinds
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire
@@ -25,6 +26,15 @@ from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, 
 def quick(db: None, settings: Settings) -> None:
     """Every test of this lane has a database. Hashing passwords is slow by design."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def sample_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Kinds of job whose payload says what they find."""
+    monkeypatch.setattr(kinds, "PACKAGES", [*kinds.PACKAGES, "tests.db.jobs.sample_kinds"])
+    kinds._found.cache_clear()
+    yield
+    kinds._found.cache_clear()
 
 
 @contextmanager

@@ -16,10 +16,11 @@ from api.fields import written
 from api.v1 import api
 from common import encryption
 from events.models import InboundAddress, InboundRequest, Rule, Subscription, Topic
+from jobs.models import Batch
 from people import tokens
 from people.models import User
 from schedules.models import Schedule
-from tests.make import happen, make_channel, make_connection, make_delivery, make_rule, make_schedule
+from tests.make import NOON, happen, make_channel, make_connection, make_delivery, make_rule, make_schedule
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -75,7 +76,12 @@ def values_of(owner: User) -> dict[str, object]:
     address.sealed_secrets = encryption.seal_secrets({"token": "1" * 48, "secret": ""}, address.id)
     address.save()
     kept = InboundRequest.objects.create(address=address, status=202, body="{}")
+    announced = make_delivery(inbox, origin="announcement", origin_id=schedule.id, state="delivered", settled_at=NOON)
+    Batch.objects.create(
+        id=message.notification.batch_id, user=owner, audience="topic", audience_key=topic.id, message={"title": "News"}
+    )
     return {
+        "announcement_id": announced.notification_id,
         "event_id": event.key,
         "address_id": address.id,
         "request_id": kept.id,
@@ -150,6 +156,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "preview_schedule": whole,
         "replace_schedule": whole,
         "change_schedule": {"channels": whole["channels"]},
+        "look_now_at": {"job": {"kind": "sample"}},
         "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,

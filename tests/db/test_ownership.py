@@ -25,6 +25,7 @@ OPEN = {
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
     "events:leave": "whoever has the message: its link is signed",
+    "jobs:stop": "whoever has the message: its link is signed",
     "events:receive": "other services post to it: the address is the secret",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "account_login": "to sign in",

@@ -35,7 +35,7 @@ class Command(BaseCommand):
         zone, now = _zone(found), fire.read_clock().now
         begin = now - timedelta(days=_DAYS) if since is None else _instant(since, zone)
         self.stdout.write(f"{found.title}: {found.when}")
-        self.stdout.write(f"It is {found.state}. Times are those of {zone.key}.\n\n")
+        self.stdout.write(f"It is {found.state}. Times are those of {_clock(found, zone)}.\n\n")
         for slot in _all(found, begin, now):
             self._write(slot, zone)
         coming = history.coming(found, now)
@@ -46,6 +46,9 @@ class Command(BaseCommand):
     def _write(self, slot: ExplainedSlot, zone: ZoneInfo) -> None:
         late = "" if slot.late is None or slot.late < history.PUNCTUAL else f", {durations.said(slot.late)} late"
         said = [_sentence(cause, zone) for cause in slot.causes] + [f"{slot.note}."] * bool(slot.note)
+        if slot.look is not None:
+            at = "" if slot.look.at is None else f" {_local(slot.look.at, zone)}."
+            said.insert(0, f"{slot.look.text}{at}")
         line = f"{_local(slot.slot, zone)}  {slot.outcome}{late}"
         self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
 
@@ -64,6 +67,10 @@ def _zone(schedule: Schedule) -> ZoneInfo:
         return civil.zone(schedule.time_zone)
     except InvalidRule:
         return ZoneInfo("UTC")
+
+
+def _clock(schedule: Schedule, zone: ZoneInfo) -> str:
+    return "each reader’s clock" if schedule.local_time else zone.key
 
 
 def _instant(written: str, zone: ZoneInfo) -> datetime:

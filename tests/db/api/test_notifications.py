@@ -212,7 +212,8 @@ def test_a_batch_counts_what_is_its_callers(api: Api, ada: User, inbox: Channel)
     take(Delivery.objects.get(channel=chat).id)
     shown = api.get(f"/batches/{batch}").json()
     counts = {"pending": 1, "processing": 1, "completed": 1, "failed": 1, "dropped": 0, "total": 4, "percent": 50.0}
-    assert shown == {"id": batch} | counts
+    of_audiences = dict.fromkeys(("title", "audience", "state", "size", "told", "started", "ended"))
+    assert shown == {"id": batch} | counts | of_audiences
     assert api.post(f"/batches/{batch}/cancel").json() == shown | {"pending": 0, "dropped": 1, "percent": 75.0}
     assert Api(make_user()).get(f"/batches/{batch}").status_code == 404
 

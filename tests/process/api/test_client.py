@@ -207,6 +207,7 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert run("publish", "order.paid", "--data", '{"order_id": 7}', "--id", event, "--json") == {"id": event}
     make_rule(ada, name="Orders")
     assert "Orders: order.*; on" in run("rules")
+    assert run("batches") == "No batches.\n"
     assert "channels: 2" in run(
         *("send", "Later", "--at", (timezone.now() + timedelta(days=1)).isoformat(), "--body", "Soon.", "--urgent"),
         *("--channel", "Inbox", "--channel", str(other.id)),

@@ -17,6 +17,7 @@ import pytest
 from django.utils import timezone
 
 from events.models import Event, InboundRequest, Subscription, Topic
+from jobs.models import Batch
 from people import tokens
 from people.models import User
 from schedules.firing import fire
@@ -35,7 +36,7 @@ allow-x00 = false
 [[operations]]
 include-operation-id = [
     "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "quick_add_schedule",
-    "snooze_schedule", "send_message",
+    "snooze_schedule", "look_now_at", "send_message",
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
@@ -47,7 +48,8 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 
 SHORT = """
 [[operations]]
 include-operation-id = [
-    "replace_schedule", "change_schedule", "preview_schedule", "replace_rule", "change_rule", "preview_rule"
+    "replace_schedule", "change_schedule", "preview_schedule", "look_now_at",
+    "replace_rule", "change_rule", "preview_rule"
 ]
 phases.coverage.enabled = false
 """
@@ -68,6 +70,8 @@ def make_rows(person: User) -> dict[str, Any]:
     addresses = [make_address(person, token=uuid4().hex) for _ in range(10)]
     topics = [Topic.objects.create(user=person, slug=f"t{number}", name="Topic") for number in range(10)]
     event = make_event(person)
+    for one in sent[:5]:
+        Batch.objects.create(id=one.notification.batch_id, user=person, audience="topic", message={"title": "News"})
     rows: dict[str, list[Any]] = {
         "schedule_id": [make_schedule(person, [inbox], now) for _ in range(20)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],

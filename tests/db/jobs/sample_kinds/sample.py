@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django import forms
+
 from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.base import KEEP, Ask, Found, JobKind, Nothing, Say
 from work.reasons import Codes, Reason
@@ -13,28 +15,38 @@ from work.reasons import Codes, Reason
 class Code(Codes):
     LOOKED = "sample-looked", "looked at the sample: {value}"
     AWAY = "sample-away", "The sample is away."
+    NO_VALUE = "sample-without-value", "Its question has no value."
+
+
+class SampleForm(forms.Form):
+    value = forms.CharField(max_length=20, error_messages={"required": "Enter a value, such as seven."})
+    changes = forms.BooleanField(label="Only if it changed", required=False)
 
 
 class Sample(JobKind):
     name = "sample"
     label = "Sample"
     about = "Says what its payload says."
+    form = SampleForm
+    example: ClassVar = {"value": "seven"}
     placeholders: ClassVar = {"value": "7"}
     title, body = "It is {value}", "The sample is {value}."
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        return str(payload["value"])
+        return str(payload.get("value", "nothing"))
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
-        match ask.payload["value"]:
+        match ask.payload.get("value"):
             case "later":
                 return Later(Reason(Code.AWAY))
             case "refused":
                 return Refused(Reason(Code.AWAY), disconnect=True)
             case "bug":
                 raise ZeroDivisionError
-            case value:
+            case str(value):
                 return Found(value)
+            case _:
+                return Refused(Reason(Code.NO_VALUE))
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         looked = Reason(Code.LOOKED, value=value)

@@ -1,0 +1,145 @@
+"""What a schedule looks at, in bodies and answers: checked by the job section of the form that the pages use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+from uuid import UUID
+
+from django import forms
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.fields import Body, Instant, limits, written
+from api.problems import FieldError, invalid
+from jobs import kinds
+from jobs.looks import Look
+from jobs.models.job import OnError
+from schedules.models import Schedule
+from schedules.web.job_form import PREFIX, JobForm, initial_of
+
+_EXAMPLE: Any = {
+    "kind": "web_value",
+    "payload": {"url": "https://example.org/price"},
+    "connection_id": None,
+    "on_error": "daily",
+    "errors_allowed": 3,
+}
+# Fields of the form, by what they are called in a body.
+_PATHS = {
+    "job_kind": "kind",
+    "connection": "connection_id",
+    "on_error": "on_error",
+    "errors_allowed": "errors_allowed",
+    f"{PREFIX}-__all__": "payload",
+}
+
+
+class JobBody(Body):
+    """`GET /job-kinds` lists the kinds, and the fields of the `payload` of each."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    kind: str = Field(min_length=1, max_length=40)
+    payload: dict[str, Any] = Field({}, description="What is not given gets its default.")
+    connection_id: str | None = Field(None, description="Where the kind looks through a connection.")
+    on_error: str = Field(
+        "daily",
+        description="If it cannot look: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",
+        json_schema_extra={"enum": [*OnError.values]},
+    )
+    errors_allowed: int = Field(
+        3, description="For `after`.", json_schema_extra=limits(JobForm.base_fields["errors_allowed"])
+    )
+
+
+class LookDocument(BaseModel):
+    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits."""
+
+    kind: str
+    outcome: Literal["waiting", "spread", "looking", "retrying", "spoke", "silent", "failed", "dropped"]
+    code: str
+    text: str
+    at: Instant | None
+    notification_id: UUID | None
+
+
+def fields(job: JobBody | None) -> dict[str, Any]:
+    """As a browser would send them. Raises a 422 problem for a payload that no browser could send."""
+    if job is None:
+        return {"job_kind": ""}
+    kind = kinds.find(job.kind)
+    found = {
+        "job_kind": job.kind,
+        "job_shown": job.kind,
+        "connection": job.connection_id,
+        "on_error": job.on_error,
+        "errors_allowed": job.errors_allowed,
+    }
+    return found if kind is None else found | _question(kind.form.base_fields, job.payload)
+
+
+def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
+    wrong = [
+        FieldError(f"job.payload.{name}", "There is no such field. Remove it, or correct its name.")
+        for name in payload.keys() - known.keys()
+    ]
+    typed = {}
+    for name, field in known.items():
+        value = payload.get(name)
+        typed[f"{PREFIX}-{name}"] = _initial(field) if name not in payload else value
+        if value is not None and (problem := _unfit(field, value)):
+            wrong.append(FieldError(f"job.payload.{name}", problem))
+    if wrong:
+        raise invalid(*wrong)
+    return typed
+
+
+def _initial(field: forms.Field) -> Any:
+    return field.initial() if callable(field.initial) else field.initial
+
+
+def _unfit(field: forms.Field, value: Any) -> str:
+    """Why a form would take this value for another one; "" if it would not."""
+    if isinstance(field, forms.BooleanField):
+        return "" if isinstance(value, bool) else "Give true or false."
+    if isinstance(field, forms.MultipleChoiceField):
+        return "" if isinstance(value, list) else "Give a list."
+    if isinstance(field, forms.JSONField):
+        return ""
+    fits = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return "" if fits else "Give a text or a number."
+
+
+def path(name: str) -> str | None:
+    """Where a field of the form is in a body; None if it is none of this section."""
+    if name in _PATHS:
+        return f"job.{_PATHS[name]}"
+    return f"job.payload.{name.removeprefix(f'{PREFIX}-')}" if name.startswith(f"{PREFIX}-") else None
+
+
+def document(schedule: Schedule) -> dict[str, Any] | None:
+    """As a body would say it."""
+    if not schedule.job_kind:
+        return None
+    kind = kinds.find(schedule.job_kind)
+    payload = schedule.job_payload or {}
+    return {
+        "kind": schedule.job_kind,
+        "payload": payload if kind is None else initial_of(kind, payload),
+        "connection_id": schedule.connection_id and str(schedule.connection_id),
+        "on_error": schedule.on_error,
+        "errors_allowed": schedule.errors_allowed,
+    }
+
+
+def look_document(look: Look | None) -> dict[str, Any] | None:
+    if look is None:
+        return None
+    return {
+        "kind": look.kind,
+        "outcome": look.outcome,
+        "code": look.reason_code,
+        "text": look.text,
+        "at": written(look.at),
+        "notification_id": look.notification_id and str(look.notification_id),
+    }

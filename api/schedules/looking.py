@@ -1,0 +1,152 @@
+"""JobKinds of job, and what they find at this moment."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from uuid import UUID
+
+from django import forms
+from django.http import HttpResponse
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.problems import Problem, conflict
+from api.schedules import body as bodies
+from api.schedules.access import own
+from api.schedules.body import LookBody
+from jobs import kinds
+from jobs.kinds.base import JobKind
+from jobs.look_now import Looked
+from jobs.reasons import Code
+from jobs.recording import queue_of
+from schedules import look_now
+from schedules.firing import fire
+from schedules.models import Schedule
+
+router = Router(tags=["jobs"], auth=Bearer("schedules"))
+kinds_router = Router(tags=["jobs"], auth=Bearer("schedules"))
+
+_TYPES: list[tuple[type[forms.Field], str]] = [
+    (forms.BooleanField, "boolean"),
+    (forms.MultipleChoiceField, "choices"),
+    (forms.ChoiceField, "choice"),
+    (forms.IntegerField, "number"),
+    (forms.JSONField, "json"),
+]
+
+
+class JobKindField(BaseModel):
+    """A field of a payload. `choices` are its values, where it has them."""
+
+    name: str
+    label: str
+    help: str
+    type: Literal["boolean", "choices", "choice", "number", "json", "text"]
+    required: bool
+    default: Any
+    choices: list[str] | None
+
+
+class JobKindDocument(BaseModel):
+    """A kind of job. `placeholders` are what title and body may name, with examples; `title` and `body` its texts."""
+
+    name: str
+    label: str
+    about: str
+    queue: str
+    connection: str = Field(description="The kind of connection that it looks through; empty: none.")
+    needs_connection: bool
+    speaks: bool = Field(description="Whether it may say something, so that its schedule needs channels.")
+    placeholders: dict[str, str]
+    title: str
+    body: str
+    fields: list[JobKindField]
+
+
+class JobKinds(BaseModel):
+    items: list[JobKindDocument]
+
+
+class LookedDocument(BaseModel):
+    """`code` and `text` are what it found, or why it could not look; `title` and `body` what it would say."""
+
+    outcome: Literal["spoke", "silent", "failed"]
+    code: str
+    text: str
+    title: str | None
+    body: str | None
+
+
+@kinds_router.get("", response=JobKinds, summary="List the kinds of job")
+def list_job_kinds(request: ApiRequest) -> HttpResponse:
+    """What a schedule can look at before it speaks."""
+    return answer({"items": [_kind(kind) for kind in kinds.all()]})
+
+
+@router.post("/look", response=LookedDocument, summary="Look now")
+def look_now_at(request: ApiRequest, body: LookBody) -> HttpResponse:
+    """Says what a job finds at this moment, and what it would say. Sends nothing and stores nothing."""
+    user = request.auth.user
+    asked = bodies.typed_schedule(body, user, fire.read_clock().now)
+    return _looked(look_now.look_now(user, asked))
+
+
+@router.post("/{uuid:schedule_id}/look", response=LookedDocument, summary="Look now, as a schedule does")
+def look_now_as(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Says what its job finds at this moment, as one that knows what its looks have found so far. Stores nothing."""
+    schedule: Schedule = own(request, schedule_id)
+    if not schedule.job_kind:
+        raise conflict("This schedule looks at nothing. Give it a job first.")
+    return _looked(look_now.look_now(request.auth.user, schedule, schedule))
+
+
+def _looked(looked: Looked) -> HttpResponse:
+    if looked.reason.code == Code.TOO_OFTEN:
+        raise Problem(
+            429, "too-many-looks", "Nothing was looked at.", str(looked.reason), headers={"Retry-After": "60"}
+        )
+    return answer(
+        {
+            "outcome": looked.outcome,
+            "code": looked.reason.code,
+            "text": looked.said,
+            "title": looked.text and looked.text.subject,
+            "body": looked.text and looked.text.body,
+        }
+    )
+
+
+def _kind(kind: JobKind) -> dict[str, Any]:
+    return {
+        "name": kind.name,
+        "label": kind.label,
+        "about": kind.about,
+        "queue": queue_of(kind.name),
+        "connection": kind.connection,
+        "needs_connection": bool(kind.connection) and kind.needs_connection,
+        "speaks": kind.speaks,
+        "placeholders": dict(kind.placeholders),
+        "title": kind.title,
+        "body": kind.body,
+        "fields": [_field(name, field) for name, field in kind.form.base_fields.items()],
+    }
+
+
+def _values(field: forms.Field) -> list[str] | None:
+    choices: Any = getattr(field, "choices", None)
+    return None if choices is None else [str(value) for value, _ in choices]
+
+
+def _field(name: str, field: forms.Field) -> dict[str, Any]:
+    initial = field.initial() if callable(field.initial) else field.initial
+    return {
+        "name": name,
+        "label": str(field.label or name.replace("_", " ").capitalize()),
+        "help": str(field.help_text),
+        "type": next((named for kind, named in _TYPES if isinstance(field, kind)), "text"),
+        "required": field.required,
+        "default": False if initial is None and isinstance(field, forms.BooleanField) else initial,
+        "choices": _values(field),
+    }

@@ -1,0 +1,50 @@
+"""The admin's page of the kinds of job, with their queues and what waits."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_safe
+
+from common.admin import columns
+from common.postgres import query
+from jobs import kinds
+from jobs.recording import queue_of
+
+_COUNTED = 10_000
+
+# By the partial indexes of what waits and of dead letters.
+_COUNTS = """
+SELECT kind, queue, count(*) FILTER (WHERE waits) AS waiting, count(*) FILTER (WHERE NOT waits) AS dead FROM (
+       (SELECT kind, queue, true AS waits FROM jobs_job WHERE state = 'pending' AND wake_at IS NOT NULL LIMIT %(most)s)
+       UNION ALL
+       (SELECT kind, queue, false FROM jobs_job WHERE state IN ('dead', 'unknown') LIMIT %(most)s)
+) counted GROUP BY kind, queue
+"""
+
+
+def may_see(request: HttpRequest) -> bool:
+    return any(request.user.has_perm(f"jobs.{verb}_job") for verb in ("view", "change"))
+
+
+@require_safe
+def screen(request: HttpRequest) -> HttpResponse:
+    """Also kinds and queues that only stored jobs still name."""
+    if not may_see(request):
+        raise PermissionDenied
+    counts = {(row.kind, row.queue): row for row in query(_COUNTS, {"most": _COUNTED})}
+    known = {(kind.name, queue_of(kind.name)): kind.connection or columns.NONE for kind in kinds.all()}
+    rows = []
+    for name, queue in [*known, *sorted(counts.keys() - known.keys())]:
+        count = counts.get((name, queue))
+        waiting, dead = (0, 0) if count is None else (count.waiting, count.dead)
+        connection = known.get((name, queue), "not available here" if kinds.find(name) is None else columns.NONE)
+        rows.append([kinds.label(name), name, queue, connection, f"{waiting:,}", f"{dead:,}"])
+    context = admin.site.each_context(request) | {
+        "title": "Kinds of job",
+        "table": {"headers": ["Kind", "Name", "Queue", "Connection", "Waiting", "Dead letters"], "rows": rows},
+        "most": f"{_COUNTED:,}",
+    }
+    return TemplateResponse(request, "admin/jobs/kinds.html", context)

@@ -1,0 +1,26 @@
+"""Template tags for announcements, on pages of apps below this one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from jobs import leavers
+from jobs.models import Batch
+from notifications.models import Notification
+
+register = template.Library()
+
+
+@register.inclusion_tag("jobs/_announcement.html", takes_context=True)
+def announcement(context: dict[str, Any], notification: Notification) -> dict[str, Any]:
+    """Who is told: stop it, or get it again. Who caused it: its reminder and its batch."""
+    if notification.origin != Notification.Origin.ANNOUNCEMENT or notification.origin_id is None:
+        return {}
+    return {
+        "notification": notification,
+        "has_left": leavers.has_left(notification.user_id, notification.origin_id),
+        "is_owner": Batch.objects.filter(id=notification.batch_id, user=notification.user_id).exists(),
+        "csrf_token": context.get("csrf_token"),
+    }

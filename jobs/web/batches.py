@@ -1,0 +1,112 @@
+"""The batches that one has caused: how far each has come, cancel it, and replay what failed."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from common import paging
+from common.request_limiter import limit_page
+from jobs import audiences, batches
+from jobs.models import Batch
+from notifications.models import Notification
+from people.models import User
+from people.requests import PersonRequest
+from work.dead_letters import Who
+
+
+@login_required
+@require_safe
+def batch_list(request: PersonRequest) -> HttpResponse:
+    """All, or with `?of=<id>` those of one reminder or topic."""
+    rows = Batch.objects.for_user(request.user).with_counts().select_related("user")
+    origin = _uuid(request.GET.get("of", ""))
+    page = paging.page(rows if origin is None else rows.filter(origin_id=origin), request.GET)
+    names = audiences.named(request.user) if page.rows else {}
+    context = {"page": page, "rows": [_told(row, names) for row in page.rows], "narrowed": origin is not None}
+    return render(request, "jobs/batch_list.html", context)
+
+
+@login_required
+@require_safe
+def batch(request: PersonRequest, batch_id: UUID) -> HttpResponse:
+    batches.count_again(_own(request.user, batch_id))
+    return render(request, "jobs/batch.html", _context(request, batch_id))
+
+
+@login_required
+@require_safe
+def progress(request: PersonRequest, batch_id: UUID) -> HttpResponse:
+    """The part of the page that asks for itself while something waits."""
+    return limit_page(
+        f"progress:{request.user.pk}",
+        lambda: render(request, "jobs/_progress.html", _context(request, batch_id)),
+    )
+
+
+@login_required
+@require_POST
+def cancel(request: PersonRequest, batch_id: UUID) -> HttpResponse:
+    found = _own(request.user, batch_id)
+    if batches.shown(found).pending or batches.ended_at(found) is None:
+        batches.cancel(found)
+        messages.success(request, "Cancelled. What has not gone out is not sent.")
+    else:
+        messages.info(request, "Nothing is waiting any more, so nothing was cancelled.")
+    return redirect("jobs:batch", found.id)
+
+
+@login_required
+@require_POST
+def replay(request: PersonRequest, batch_id: UUID) -> HttpResponse:
+    found = _own(request.user, batch_id)
+    if batches.hides_deliveries(found):
+        messages.error(request, "Only staff can replay what failed for others.")
+    elif count := batches.replay(found, Who(request.user.pk, request.user.email)):
+        messages.success(request, f"Doing {count:,} again, oldest first.")
+    else:
+        messages.info(request, "Nothing can be done again: nothing failed, or it is too old, or its channel is gone.")
+    return redirect("jobs:batch", found.id)
+
+
+def _own(user: User, batch_id: UUID) -> Batch:
+    found: Batch = get_object_or_404(Batch.objects.for_user(user).with_counts().select_related("user"), id=batch_id)
+    return found
+
+
+def _context(request: PersonRequest, batch_id: UUID) -> dict[str, Any]:
+    found = _own(request.user, batch_id)
+    return _told(found, audiences.named(request.user))
+
+
+def _told(batch: Batch, names: dict[str, str]) -> dict[str, Any]:
+    progress = batches.shown(batch)
+    kind = audiences.AUDIENCES.get(batch.audience)
+    return {
+        "is_announcement": batch.origin == Notification.Origin.ANNOUNCEMENT,
+        "batch": batch,
+        "progress": progress,
+        "audience": names.get(f"{batch.audience}:{batch.audience_key}") or (kind.label if kind else batch.audience),
+        "ended_at": batches.ended_at(batch),
+        "hides_deliveries": batches.hides_deliveries(batch),
+        "bars": [
+            ("completed", progress.completed),
+            ("processing", progress.processing),
+            ("pending", progress.pending),
+            ("failed", progress.failed),
+            ("dropped", progress.dropped),
+        ],
+    }
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,61 @@
+"""Stop the announcements of which a notification is one, by a button or by the link in each message, and undo it.
+
+A GET of the link changes nothing, because programs open the links in emails. Mail services post there for their
+one-click button (RFC 8058).
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from jobs import leavers
+from notifications.links import STOP
+from notifications.models import Notification
+from notifications.web.signed_link import signed_link_view
+from people.requests import PersonRequest
+
+_ACTS = {"stop": leavers.leave, "resume": leavers.come_back}
+
+
+@login_required
+@require_POST
+def by_button(request: PersonRequest, announcement_id: UUID) -> HttpResponse:
+    found = get_object_or_404(_announcements(), id=announcement_id, user=request.user)
+    act = request.POST.get("act", "")
+    _do(found, act)
+    if act == "resume":
+        messages.success(request, "You get these announcements again, from the next one on.")
+    elif act == "stop":
+        messages.success(request, "These announcements are stopped. What was waiting is cancelled.")
+    return redirect("notifications:notification", found.id)
+
+
+@signed_link_view(STOP)
+def by_link(request: HttpRequest, announcement_id: UUID) -> HttpResponse:
+    """It shows nothing about who was told."""
+    found = _announcements().filter(id=announcement_id).first()
+    if found is None or found.origin_id is None:
+        raise Http404
+    if request.method == "POST":
+        if "List-Unsubscribe" not in request.POST:
+            _do(found, request.POST.get("act", ""))
+            return redirect(request.path)
+        _do(found, "stop")
+    context = {"title": found.subject, "has_left": leavers.has_left(found.user_id, found.origin_id)}
+    return render(request, "jobs/stop.html", context)
+
+
+def _announcements() -> QuerySet[Notification]:
+    return Notification.objects.filter(origin=Notification.Origin.ANNOUNCEMENT, origin_id__isnull=False)
+
+
+def _do(notification: Notification, act: str) -> None:
+    if act in _ACTS and notification.origin_id is not None:
+        _ACTS[act](notification.user_id, notification.origin_id)

@@ -1,0 +1,117 @@
+"""The audience section of the form: for whom a reminder is, where its owner may announce, and on whose clock."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, cast
+
+from django import forms
+
+from common.zones import FIRST_ZONE
+from jobs import audiences
+from people.models import User
+from schedules.models import Schedule
+from schedules.rules import words
+from schedules.rules.rule import Rule
+from schedules.web.timing_form import TimingForm
+
+MOST_UNCONFIRMED = 100
+"""A new announcement to more people than this is asked for twice."""
+
+
+class AudienceForm(TimingForm):
+    """`audience` is "kind:key" of `audiences.choices`, empty for the owner alone."""
+
+    audience = forms.ChoiceField(
+        label="For",
+        required=False,
+        help_text="An audience gets it on the channels that each of them uses, in their own quiet hours.",
+        error_messages={"invalid_choice": "There is no such audience for you. Choose from those listed."},
+    )
+    local_time = forms.BooleanField(
+        label="On each reader’s clock",
+        required=False,
+        help_text="At 09:00 in Auckland, at 09:00 in Paris, and so on. The time zone is not used.",
+    )
+    # The audience whose size its author has seen.
+    confirmed = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
+
+    def offer_audiences(self, user: User, schedule: Schedule | None = None) -> None:
+        """Without the right to announce there is no such section, but for what is stored. Call it before validation."""
+        self._stored = "" if schedule is None else audience_of(schedule)
+        self._origin = None if schedule is None else schedule.id
+        self._may = audiences.may_announce(user)
+        if not self._may and not self._stored:
+            for name in ("audience", "local_time", "confirmed"):
+                del self.fields[name]
+            return
+        field = copy(cast(forms.ChoiceField, self.fields["audience"]))
+        field.widget = copy(field.widget)
+        groups = [one for one in audiences.choices(user) if one[1]] if self._may else []
+        listed: list[Any] = [("", "Only me")]
+        for label, options in groups:
+            listed += options if label == options[0][1] else [(label, options)]
+        if self._stored and self._stored not in {value for _, options in groups for value, _ in options}:
+            listed.append((self._stored, "The present one"))
+        field.choices = listed
+        self.fields["audience"] = field
+        if schedule is not None:
+            self.initial.update(audience=self._stored, local_time=schedule.local_time)
+            if schedule.local_time:
+                self.initial["time_zone"] = user.time_zone
+
+    @property
+    def is_for_audience(self) -> bool:
+        """Whether the data names one; also before validation."""
+        return "audience" in self.fields and bool(self.data.get("audience"))
+
+    @property
+    def on_readers_clocks(self) -> bool:
+        return self.is_for_audience and bool(self.cleaned_data.get("local_time"))
+
+    def people(self) -> int | None:
+        """How many it reaches now; None without an audience that its author may tell."""
+        chosen = self.cleaned_data.get("audience")
+        return audiences.count(*_split(chosen), self._origin) if chosen and self._may else None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.is_for_audience and not self._may:
+            self._refuse("audience", "You may not make announcements any more. Choose “Only me”.")
+        if self.on_readers_clocks and cleaned.get("kind") == "interval":
+            self._refuse("local_time", "“Every…” has no time of day. Choose another timing, or untick this.")
+        return cleaned
+
+    def is_confirmed(self) -> bool:
+        """Whether its author knows how many it reaches, or these are few, or are told by it already."""
+        chosen = self.cleaned_data.get("audience", "")
+        if chosen in {"", self._stored, self.cleaned_data.get("confirmed")}:
+            return True
+        people = self.people() or 0
+        if people > MOST_UNCONFIRMED:
+            said = f"This tells {people:,} people. Check the text and the time, then save again to confirm."
+            self.add_error("audience", said)
+        return people <= MOST_UNCONFIRMED
+
+    def audience_draft(self) -> dict[str, Any]:
+        """The fields of a draft that a valid form describes."""
+        if not self.cleaned_data.get("audience"):
+            return {}
+        name, key = _split(self.cleaned_data["audience"])
+        return {"audience": name, "audience_key": key, "local_time": self.on_readers_clocks}
+
+    def describe(self, rule: Rule) -> str:
+        described = super().describe(rule)
+        return words.on_readers_clocks(described, rule.timezone) if self.on_readers_clocks else described
+
+    def _zone(self) -> str:
+        return FIRST_ZONE if self.on_readers_clocks else super()._zone()
+
+
+def audience_of(schedule: Schedule) -> str:
+    return f"{schedule.audience}:{schedule.audience_key}" if schedule.audience else ""
+
+
+def _split(audience: str) -> tuple[str, str]:
+    name, _, key = audience.partition(":")
+    return name, key

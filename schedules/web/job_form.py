@@ -1,0 +1,227 @@
+"""The job section of a form: what a reminder looks at before it speaks, through what, and what follows a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from copy import copy
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from common.edit_form import EditForm
+from jobs import kinds
+from jobs.kinds.base import JobKind
+from jobs.models import Connection
+from jobs.models.job import OnError
+from notifications import text
+from notifications.net import address_checks
+from people.models import User
+from schedules.models import Schedule
+
+PREFIX = "job"
+"""The fields of the kind are named `job-…`."""
+MOST_ERRORS_ALLOWED = 100
+_STORED = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
+_TEXTS = ("title", "body")
+
+
+def _choices() -> list[tuple[str, Any]]:
+    offered = [(kind.name, kind.label) for kind in kinds.all()]
+    return [("", "Always")] + ([("Only after a look at", offered)] if offered else [])
+
+
+class KindField(forms.ChoiceField):
+    """The name of a kind of job, empty for none. A stored kind that is not available stays visible."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            label="Remind me",
+            required=False,
+            choices=_choices,
+            error_messages={"invalid_choice": "There is no kind of job “%(value)s” here. Choose another one."},
+        )
+
+
+class JobForm(EditForm):
+    """`job` is the chosen kind, None for none or an unknown one; `question` is its form, with the names of `PREFIX`.
+
+    `job_shown` of the data names the kind whose fields the page had: those of another one were not filled in.
+    """
+
+    job_kind = KindField()
+    connection = forms.UUIDField(
+        label="Connection",
+        required=False,
+        widget=forms.Select,
+        error_messages={"invalid": "This is not one of your connections. Choose from those listed."},
+    )
+    on_error = forms.ChoiceField(
+        label="If it cannot look",
+        choices=OnError.choices,
+        required=False,
+        initial=OnError.DAILY,
+        widget=forms.RadioSelect,
+        error_messages={"invalid_choice": "Choose “daily”, “after” or “send”."},
+    )
+    errors_allowed = forms.IntegerField(
+        label="Failures in a row",
+        required=False,
+        initial=3,
+        min_value=1,
+        max_value=MOST_ERRORS_ALLOWED,
+        widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
+        error_messages=dict.fromkeys(
+            ("invalid", "min_value", "max_value"),
+            f"Enter a whole number from 1 to {MOST_ERRORS_ALLOWED}, such as 3.",
+        ),
+    )
+
+    job: JobKind | None
+    question: forms.Form | None
+    connections: list[Connection]
+
+    def offer_jobs(self, user: User, schedule: Schedule | None) -> None:
+        """Show the fields of the chosen kind. Call it once channels are offered, before anything is validated."""
+        self._user, self._schedule = user, schedule
+        self.question, self.connections = None, []
+        sent = self.is_bound and "job_kind" in self.data
+        # A form without this section, such as the admin's, keeps what is stored.
+        self._keeps = self.is_bound and not sent
+        stored = "" if schedule is None else schedule.job_kind
+        name = str(self.data["job_kind"]) if sent else stored
+        self.job = kinds.find(name) if name else None
+        if self.job is None:
+            if stored and kinds.find(stored) is None:
+                self._own("job_kind").choices = [*_choices(), (stored, f"{stored} (not available)")]
+            return
+        self._check_texts(self.job)
+        if not self.job.speaks:
+            self._own("channels").required = False
+        if self._keeps:
+            return
+        self._shown = sent and self.data.get("job_shown") == name
+        initial = None
+        if schedule is not None and stored == name:
+            initial = initial_of(self.job, schedule.job_payload)
+            self.initial.update(
+                connection=schedule.connection_id, on_error=schedule.on_error, errors_allowed=schedule.errors_allowed
+            )
+        self.initial["job_kind"] = name
+        self.question = self.job.form(self.data if self._shown else None, prefix=PREFIX, initial=initial)
+        if self.job.connection:
+            self._offer_connections(self.job)
+
+    def full_clean(self) -> None:
+        """The errors of the kind's form are this form's too."""
+        super().full_clean()
+        if self.question is None or not self.question.is_bound:
+            return
+        # Without calling the addresses: that is for “Look now”, and this may be in a transaction.
+        address_checks.are_valid(self._user.pk, self.question, look=False)
+        self.errors.update({f"{PREFIX}-{name}": errors for name, errors in self.question.errors.items()})
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if self._keeps:
+            return cleaned
+        name = cleaned.get("job_kind")
+        if name and self.job is None:
+            self.add_error("job_kind", f"The kind of job “{name}” is not available here. Choose another one.")
+        elif self.job is not None and not self._shown:
+            self.add_error("job_kind", f"Fill in the fields of “{self.job.label}”, then save again.")
+        for one, default in (("on_error", OnError.DAILY), ("errors_allowed", 3)):
+            if one in cleaned and cleaned[one] in (None, ""):
+                cleaned[one] = default
+        return cleaned
+
+    def clean_connection(self) -> Connection | None:
+        typed: UUID | None = self.cleaned_data["connection"]
+        job = self.job
+        if self._keeps or job is None or (typed is None and not (job.connection and job.needs_connection)):
+            return None
+        if typed is None:
+            raise ValidationError("Choose a connection, or add one.")
+        if not job.connection:
+            raise ValidationError(f"“{job.label}” uses no connection. Leave this empty.")
+        if found := next((one for one in self.connections if one.id == typed), None):
+            return found
+        raise ValidationError(f"This is not one of your connections for “{job.label}”. Choose from those listed.")
+
+    def job_draft(self) -> dict[str, Any]:
+        """The fields of a draft that a valid form describes."""
+        if self._keeps and self._schedule is not None:
+            return {name: getattr(self._schedule, name) for name in _STORED}
+        if self.job is None or self.question is None:
+            return {}
+        return {
+            "job_kind": self.job.name,
+            "job_payload": self.job.payload(self.question.cleaned_data),
+            "connection": self.cleaned_data["connection"],
+            "on_error": OnError(self.cleaned_data["on_error"]),
+            "errors_allowed": self.cleaned_data["errors_allowed"],
+        }
+
+    def is_of_job(self, name: str) -> bool:
+        """Whether “Look now” reads this field: it is one of this section, or a text."""
+        return name in JobForm.base_fields or name in _TEXTS or name.startswith(f"{PREFIX}-")
+
+    def job_errors(self) -> list[str]:
+        """The errors of the fields that “Look now” reads, each with the label of its field."""
+        found = []
+        for name in filter(self.is_of_job, self.errors):
+            said = " ".join(map(str, self.errors[name]))
+            form = self.question if name.startswith(f"{PREFIX}-") and self.question is not None else self
+            field = form.fields.get(name.removeprefix(f"{PREFIX}-"))
+            label = "" if field is None else field.label or name.removeprefix(f"{PREFIX}-").capitalize()
+            found.append(f"{label}: {said}" if label else said)
+        return found
+
+    def show_errors_of(self, names: Collection[str]) -> None:
+        """As `EditForm` does; the kind's form shows its own."""
+        super().show_errors_of(names)
+        if self.question is not None and not any(name.startswith(f"{PREFIX}-") for name in names):
+            self.question.errors.clear()
+
+    def suggestions(self) -> dict[str, str]:
+        """Values for what is not filled in: the texts of the chosen kind, also in place of those of another kind."""
+        typed = {name: str(self.data.get(name, "")).replace("\r\n", "\n").strip() for name in _TEXTS}
+        free = [name for name in _TEXTS if typed[name] in {"", *(getattr(kind, name) for kind in kinds.all())}]
+        unset = {name: str(self.fields[name].initial) for name in ("on_error", "errors_allowed")}
+        return {name: getattr(self.job, name, "") for name in free} | {
+            name: value for name, value in unset.items() if not self.data.get(name)
+        }
+
+    def typed_schedule(self) -> Schedule:
+        """What a form without `job_errors` would look at, not saved."""
+        cleaned = self.cleaned_data
+        zone = cleaned.get("time_zone") or self._user.zone.key
+        return Schedule(title=cleaned["title"], body=cleaned["body"], time_zone=zone, **self.job_draft())
+
+    def _offer_connections(self, job: JobKind) -> None:
+        own = Connection.objects.filter(user=self._user, removed_at=None, kind=job.connection)
+        self.connections = list(own.order_by("label", "id"))
+        named = [(str(one.id), f"{one.label} (disabled)" if one.disabled_at else one.label) for one in self.connections]
+        without = [] if job.needs_connection and named else [("", "None yet" if job.needs_connection else "None")]
+        self._own("connection").widget.choices = [*without, *named]
+
+    def _check_texts(self, job: JobKind) -> None:
+        """The texts may name the kind's placeholders."""
+        for name in _TEXTS:
+            self._own(name).check = partial(text.check, more=tuple(job.placeholders))
+
+    def _own(self, name: str) -> Any:
+        """The field, no more shared with the other forms of the class."""
+        self.fields[name] = field = copy(self.fields[name])
+        field.widget = copy(field.widget)
+        return field
+
+
+def initial_of(kind: JobKind, payload: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fields of the kind's form for a stored payload; none for a damaged one."""
+    try:
+        return kind.form_initial(payload or {})
+    except Exception:  # the form then asks for them again
+        return {}

@@ -1,0 +1,62 @@
+"""The job section of the form while it is filled in, and the buttons “Look now”."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_POST
+
+from people.requests import PersonRequest
+from schedules import look_now
+from schedules.firing import fire
+from schedules.models import Schedule
+from schedules.web import quick_add
+from schedules.web.preview import edited
+from schedules.web.reminder_form import ReminderForm
+from schedules.web.reminders import detail_page
+
+
+@login_required
+@require_POST
+def choose(request: PersonRequest) -> HttpResponse:
+    """Show the fields of the chosen kind. What was typed stays."""
+    form, schedule = _form(request)
+    form.show_errors_of(())
+    for name, suggested in form.suggestions().items():
+        form.retype(name, suggested)
+    return _page(request, form, schedule)
+
+
+@login_required
+@require_POST
+def typed(request: PersonRequest) -> HttpResponse:
+    """Look at what is typed."""
+    form, schedule = _form(request)
+    problems = form.job_errors()
+    looked = None
+    if form.job is not None and not problems:
+        looked = look_now.look_now(request.user, form.typed_schedule(), schedule)
+    form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
+    return _page(request, form, schedule, looked=looked, problems=problems)
+
+
+@login_required
+@require_POST
+def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    mine = Schedule.objects.for_user(request.user).select_related("connection")
+    schedule = get_object_or_404(mine, id=schedule_id)
+    looked = look_now.look_now(request.user, schedule, schedule) if schedule.job_kind else None
+    return detail_page(request, schedule, looked)
+
+
+def _page(request: PersonRequest, form: ReminderForm, schedule: Schedule | None, **looked: object) -> HttpResponse:
+    context = {"form": form, "schedule": schedule, "presets": quick_add.PRESETS} | looked
+    return render(request, "schedules/form.html", context)
+
+
+def _form(request: PersonRequest) -> tuple[ReminderForm, Schedule | None]:
+    schedule = edited(request)
+    return ReminderForm(request.POST, user=request.user, now=fire.read_clock().now, schedule=schedule), schedule

@@ -1,0 +1,67 @@
+"""A person makes a reminder that looks first in a real browser, looks now, and sees what became of each look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.installation import Installation
+from demo.receivers import HTTPReceiver, Reply
+from tests.browser.conftest import accessible, fits
+from tests.browser.test_channels import sign_up
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def shop() -> Iterator[HTTPReceiver]:
+    with HTTPReceiver(lambda request: Reply(body=b"<p class=price>89.90 EUR</p>")) as shop:
+        yield shop
+
+
+@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
+def test_a_reminder_that_looks_first_is_tried_made_and_explained(
+    page: Page, site: Installation, shop: HTTPReceiver
+) -> None:
+    assert page.viewport_size is not None
+    sign_up(page, site, f"jobs{page.viewport_size['width']}@example.org")
+    page.goto(f"{site.url}/reminders/new/")
+    page.get_by_label("Category").fill("prices")
+    page.get_by_label("Remind me", exact=True).focus()
+    page.get_by_label("Remind me", exact=True).select_option("web_value")
+    expect(page.get_by_label("Title")).to_have_value("It is {value}")
+    expect(page.get_by_label("Remind me", exact=True)).to_be_focused()
+    page.get_by_role("button", name="Look now").click()
+    looked = page.locator("#looked")
+    expect(looked).to_contain_text("Address: Enter the address to look at")
+    page.get_by_label("Address", exact=True).fill(f"{shop.url}/offers")
+    page.get_by_label("Find", exact=True).fill(".price")
+    page.get_by_label("Remind me when it").select_option("below")
+    page.get_by_label("Value", exact=True).fill("90")
+    page.get_by_label("Text", exact=False).first.fill("Now {value}.")
+    page.get_by_role("button", name="Look now").click()
+    expect(looked).to_contain_text("It would say:")
+    expect(looked).to_contain_text("It is 89.90 EUR")
+    fits(page)
+    accessible(page)
+
+    page.locator("label.segment", has_text="Daily").click()
+    page.get_by_label("Title").press("Enter")
+    expect(page.get_by_role("heading", name="Looks at")).to_be_visible()
+    expect(page.get_by_label("Looks at")).to_contain_text("If it cannot look: stay silent, and tell me once a day.")
+    page.get_by_role("button", name="Look now").click()
+    expect(page.locator("#looked")).to_contain_text("It is 89.90 EUR")
+    page.get_by_role("button", name="Run now").click()
+    for _ in range(60):
+        if "Message sent." in page.content():
+            break
+        page.wait_for_timeout(500)
+        page.reload()
+    expect(page.get_by_label("Last firings")).to_contain_text("Looked at 127.0.0.1")
+    fits(page)
+    page.goto(f"{site.url}/job-kinds/")
+    expect(page.get_by_role("heading", name="Value on the web")).to_be_visible()
+    fits(page)
+    accessible(page)

@@ -1,0 +1,259 @@
+"""Progress in few statements, two who count at once, cancelling and leaving while a worker tells, and replay."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
+
+from common import fault_points
+from jobs import batch_kind, batches, leavers
+from jobs.batches import Progress
+from jobs.models import Batch, Leaver, Part
+from notifications.models import Delivery, Notification
+from people.models import User
+from tests.db.jobs.test_audiences import LONG_AGO, announce, make_reader, tell, told
+from tests.make import make_user, send_now, settle, take
+from work.dead_letters import Who
+from work.models import Intervention
+
+WAITING = 30  # seconds until a test gives up
+
+_MANY = """
+WITH people AS (
+    INSERT INTO people_user (email, name, time_zone, password, is_active, is_staff, is_superuser, date_joined)
+    SELECT 'reader' || n || '@example.org', 'Reader', 'UTC', '', true, false, false, '2026-01-01Z'
+      FROM generate_series(1, 1000) n RETURNING id
+)
+INSERT INTO notifications_channel (id, user_id, provider, label, address, sealed_secrets, on_unknown, verified_at)
+SELECT gen_random_uuid(), id, 'inbox', 'Inbox', '{}', '', '', now() FROM people
+"""
+
+
+@pytest.fixture
+def staff() -> User:
+    return make_user(is_staff=True, date_joined=LONG_AGO.replace(year=2099))
+
+
+def counted(batch: Batch) -> Progress:
+    return batches.progress([batch.id])[batch.id]
+
+
+@pytest.mark.django_db
+def test_the_progress_of_1000_people_is_counted_in_few_statements(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_kind, "PART", 250)
+    with connection.cursor() as cursor:
+        cursor.execute(_MANY)
+    batch = tell(announce(staff))
+    assert (batch.size, Part.objects.count()) == (1000, 4)
+    with CaptureQueriesContext(connection) as captured:
+        batches.count_open()
+        assert counted(batch) == Progress(1000, 0, 0, 0, 0)
+    assert len(captured) == 3
+
+
+@pytest.mark.django_db
+def test_a_batch_that_nobody_has_begun_is_at_0_percent_and_an_empty_one_at_100(staff: User) -> None:
+    batch = announce(staff)
+    assert counted(batch).percent == 0.0
+    tell(batch)
+    assert counted(batch).percent == 100.0
+
+
+@pytest.mark.django_db
+def test_what_failed_is_replayed_oldest_first_with_a_record_and_the_batch_is_open_again(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MOST_REPLAYED", 2)
+    for _ in range(3):
+        make_reader()
+    batch = tell(announce(staff))
+    fail(Delivery.objects.all())
+    batches.count_open()
+    batch.refresh_from_db()
+    assert (counted(batch).failed, batch.ended_at is not None) == (3, True)
+    assert batches.replay(batch, Who(staff.pk, staff.email)) == 2
+    batch.refresh_from_db()
+    assert (counted(batch), batch.ended_at) == (Progress(2, 0, 0, 1, 0), None)
+    assert Intervention.objects.get().count == 2
+    for delivery in Delivery.objects.filter(state="pending"):
+        send_now(delivery.id)
+    batches.count_open()
+    batch.refresh_from_db()
+    assert (counted(batch), batch.ended_at is not None) == (Progress(0, 0, 2, 1, 0), True)
+
+
+@pytest.mark.django_db
+def test_a_batch_that_died_is_told_on_once_it_is_replayed(staff: User) -> None:
+    make_reader()
+    batch = announce(staff)
+    Batch.objects.update(audience="gone")
+    assert tell(batch).state == "dead"
+    Batch.objects.update(audience="everybody")
+    assert batches.replay(batch, Who(staff.pk, staff.email)) == 1
+    assert (tell(batch).state, batch.reached) == ("told", 1)
+
+
+@pytest.mark.django_db
+def test_an_announcement_whose_owner_is_no_staff_any_more_ends_visibly(staff: User) -> None:
+    make_reader()
+    batch = announce(staff)
+    User.objects.filter(pk=staff.pk).update(is_staff=False)
+    assert (tell(batch).state, batch.reason_code) == ("dead", "announced-by-no-staff")
+    assert told() == []
+
+
+@pytest.mark.django_db
+def test_a_damaged_message_ends_its_batch_alone(staff: User) -> None:
+    make_reader()
+    damaged, sound = announce(staff), announce(staff)
+    Batch.objects.filter(id=damaged.id).update(message=["nonsense"])
+    assert tell(sound).state == "told"
+    for _ in range(7):
+        Batch.objects.filter(id=damaged.id).update(available_at=LONG_AGO)
+        if tell(damaged).state == "dead":
+            break
+    assert damaged.state == "dead"
+    assert set(Notification.objects.values_list("batch_id", flat=True)) == {sound.id}
+
+
+@pytest.mark.django_db
+def test_who_leaves_is_told_no_more_and_what_waits_for_them_is_cancelled(staff: User) -> None:
+    stays, leaves = make_reader(), make_reader()
+    batch = tell(announce(staff))
+    leavers.leave(leaves.pk, batch.origin_id)
+    leavers.leave(leaves.pk, batch.origin_id)
+    states = dict(Delivery.objects.values_list("notification__user_id", "state"))
+    assert states == {stays.pk: "pending", leaves.pk: "cancelled"}
+    leavers.come_back(leaves.pk, batch.origin_id)
+    assert not Leaver.objects.exists()
+
+
+def fail(deliveries: Any) -> None:
+    for delivery in deliveries:
+        claim = take(delivery.id)
+        assert claim is not None
+        settle(claim, "dead")
+
+
+class Workers:
+    """Runs functions in threads with connections of their own."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(4)
+
+    def start(self, function: Any, *args: Any) -> Any:
+        def run() -> Any:
+            try:
+                return function(*args)
+            finally:
+                connections.close_all()
+
+        return self._pool.submit(run)
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    found = Workers()
+    yield found
+    found.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_count_at_once_end_a_batch_once(
+    staff: User, workers: Workers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(batch_kind, "PART", 1)
+    for _ in range(4):
+        make_reader()
+    batch = tell(announce(staff))
+    for delivery in Delivery.objects.all():
+        send_now(delivery.id)
+    with caplog.at_level("INFO", "jobs.batches"):
+        for one in [workers.start(batches.count_open) for _ in range(4)]:
+            one.result(WAITING)
+        batches.count_open()
+    assert counted(batch) == Progress(0, 0, 4, 0, 0)
+    said = [record.getMessage() for record in caplog.records if record.name == "jobs.batches"]
+    assert said == [f"Batch {batch.id} ended: 4 of 4 people were reached"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", ["cancel", "leave"])
+def test_cancelling_and_leaving_while_a_worker_tells_reaches_what_it_has_recorded(
+    staff: User, workers: Workers, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    """The worker stands still after its first part, while another connection acts."""
+    monkeypatch.setattr(batch_kind, "PART", 1)
+    first, second = make_reader(), make_reader()
+    batch = announce(staff)
+    recorded, acted = threading.Event(), threading.Event()
+
+    def stop(point: str) -> None:
+        if point == "chunk-told" and not recorded.is_set():
+            recorded.set()
+            assert acted.wait(WAITING)
+
+    monkeypatch.setattr(fault_points, "reach", stop)
+    telling = workers.start(tell, batch)
+    assert recorded.wait(WAITING)
+    if act == "cancel":
+        batches.cancel(batch)
+    else:
+        leavers.leave(first.pk, batch.origin_id)
+        leavers.leave(second.pk, batch.origin_id)
+    acted.set()
+    telling.result(WAITING)
+    assert told() == [first.pk]
+    if act == "cancel":
+        assert tell(batch).state == "cancelled"
+        batches.cancel_parts()
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"cancelled"}
+    batches.count_open()
+    batch.refresh_from_db()
+    assert batch.ended_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_leaves_during_the_statement_that_tells_them_is_cancelled_after_it(
+    staff: User, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The part holds the batch's lock, so that leaving waits for it and finds what it has recorded."""
+    reader = make_reader()
+    batch = announce(staff)
+    locked, leaving = threading.Event(), threading.Event()
+    telling_of = batch_kind.postgres.query
+
+    def slow(statement: str, values: Any, *args: Any) -> Any:
+        rows = telling_of(statement, values, *args)
+        if "INSERT INTO notifications_notification" in statement:
+            locked.set()
+            assert leaving.wait(WAITING)
+            _until_somebody_waits()
+        return rows
+
+    monkeypatch.setattr(batch_kind.postgres, "query", slow)
+    telling = workers.start(tell, batch)
+    assert locked.wait(WAITING)
+    left = workers.start(leavers.leave, reader.pk, batch.origin_id)
+    leaving.set()
+    telling.result(WAITING)
+    left.result(WAITING)
+    assert [one.state for one in Delivery.objects.all()] == ["cancelled"]
+
+
+def _until_somebody_waits() -> None:
+    with connection.cursor() as cursor:
+        for _ in range(1_000):
+            cursor.execute("SELECT pg_sleep(0.01), count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[1]:
+                return
+    raise AssertionError("Nobody waits for the batch.")

@@ -1,0 +1,279 @@
+"""The job section of the form: choosing a kind, its fields, its connection, what is stored, and Look now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from jobs.models import Connection, Job, Memory, Result
+from jobs.models.job import OnError
+from notifications.models import Channel, Notification
+from people.models import User
+from schedules import editing
+from schedules.firing import fire
+from schedules.models import Schedule
+from tests.db.schedules.web.typed import typed
+from tests.make import NINE, NOON, make_channel, make_job_schedule, make_user, signed_in
+
+pytestmark = pytest.mark.usefixtures("sample_kinds")
+
+
+@pytest.fixture
+def inbox(ada: User) -> Channel:
+    return make_channel(ada)
+
+
+def sample(*channels: Channel, **overrides: Any) -> dict[str, Any]:
+    """A reminder that looks at the sample."""
+    fields = {"job_kind": "sample", "job_shown": "sample", "job-value": "seven", "title": "It is {value}"}
+    return typed(*channels, **(fields | overrides))
+
+
+def linked(*channels: Channel, **overrides: Any) -> dict[str, Any]:
+    """One that looks through a connection."""
+    return sample(*channels, **({"job_kind": "linked", "job_shown": "linked"} | overrides))
+
+
+def connect(user: User, **fields: Any) -> Connection:
+    return Connection.objects.create(**({"user": user, "kind": "sample", "label": "Mine"} | fields))
+
+
+def errors_of(answer: Any) -> set[str]:
+    return set(answer.context["form"].errors)
+
+
+def test_a_kind_and_its_question_are_stored(browser: Client, ada: User, inbox: Channel) -> None:
+    browser.post("/reminders/new/", sample(inbox, on_error="after", errors_allowed="5"))
+    made = Schedule.objects.get()
+    assert (made.job_kind, made.job_payload) == ("sample", {"value": "seven", "changes": False})
+    assert (made.on_error, made.errors_allowed, made.connection_id) == (OnError.AFTER, 5, None)
+
+
+def test_always_stores_no_job(browser: Client, inbox: Channel) -> None:
+    browser.post("/reminders/new/", typed(inbox, job_kind=""))
+    assert (Schedule.objects.get().job_kind, Schedule.objects.get().job_payload) == ("", None)
+
+
+def test_choosing_a_kind_shows_its_fields_and_texts_and_stores_nothing(browser: Client, inbox: Channel) -> None:
+    answer = browser.post("/reminders/job/", typed(inbox, job_kind="sample", title="", body="", time="10:30"))
+    form = answer.context["form"]
+    assert (form["title"].value(), form["body"].value()) == ("It is {value}", "The sample is {value}.")
+    assert (form.question["changes"].value(), form["time"].value(), errors_of(answer)) == (None, "10:30", set())
+    assert not Schedule.objects.exists()
+
+
+def test_texts_that_were_typed_stay_and_suggested_ones_go_with_their_kind(browser: Client, inbox: Channel) -> None:
+    chosen = browser.post("/reminders/job/", typed(inbox, job_kind="sample", title="Mine", body="My text"))
+    assert (chosen.context["form"]["title"].value(), chosen.context["form"]["body"].value()) == ("Mine", "My text")
+    dropped = browser.post("/reminders/job/", typed(inbox, job_kind="", title="It is {value}", body="Mine"))
+    assert (dropped.context["form"]["title"].value(), dropped.context["form"]["body"].value()) == ("", "Mine")
+
+
+def test_a_kind_whose_fields_were_not_shown_is_not_saved(browser: Client, inbox: Channel) -> None:
+    answer = browser.post("/reminders/new/", sample(inbox, job_shown="", **{"job-value": None}))
+    assert errors_of(answer) == {"job_kind"}
+    assert answer.context["form"].question is not None
+    assert not Schedule.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"job-value": ""}, "job-value"),
+        ({"job_kind": "gone", "job_shown": "gone", "title": "T"}, "job_kind"),
+        ({"title": "It is {valu}"}, "title"),
+        ({"body": "{nothing}"}, "body"),
+        ({"on_error": "never"}, "on_error"),
+        ({"errors_allowed": "0"}, "errors_allowed"),
+        ({"connection": "x"}, "connection"),
+        ({"connection": "01890a5d-ac96-774b-bcce-b302099a8057"}, "connection"),
+    ],
+)
+def test_errors_name_their_field(browser: Client, inbox: Channel, wrong: dict[str, Any], field: str) -> None:
+    assert errors_of(browser.post("/reminders/new/", sample(inbox, **wrong))) == {field}
+    assert not Schedule.objects.exists()
+
+
+def test_a_reminder_without_a_job_does_not_know_the_placeholders_of_a_kind(browser: Client, inbox: Channel) -> None:
+    assert errors_of(browser.post("/reminders/new/", typed(inbox, title="It is {value}"))) == {"title"}
+
+
+def test_a_connection_is_stored_and_needed(browser: Client, ada: User, inbox: Channel) -> None:
+    assert errors_of(browser.post("/reminders/new/", linked(inbox))) == {"connection"}
+    mine = connect(ada)
+    browser.post("/reminders/new/", linked(inbox, connection=str(mine.id)))
+    assert Schedule.objects.get().connection == mine
+
+
+def test_only_ones_own_connections_of_that_kind_are_taken(browser: Client, ada: User, inbox: Channel) -> None:
+    others = [connect(make_user()), connect(ada, kind="other"), connect(ada, removed_at=NOON)]
+    for other in others:
+        assert errors_of(browser.post("/reminders/new/", linked(inbox, connection=str(other.id)))) == {"connection"}
+    offered = browser.post("/reminders/job/", linked(inbox)).context["form"]["connection"]
+    assert not any(str(other.id) in str(offered) for other in others)
+
+
+def test_a_kind_that_never_speaks_needs_no_channel(browser: Client) -> None:
+    browser.post("/reminders/new/", sample(job_kind="silent", job_shown="silent"))
+    assert Schedule.objects.get().job_kind == "silent"
+    assert errors_of(browser.post("/reminders/new/", sample())) == {"channels"}
+
+
+def test_editing_shows_what_is_stored_and_keeps_it(browser: Client, ada: User, inbox: Channel) -> None:
+    schedule = make_job_schedule(ada, "linked", {"value": "seven", "changes": True}, channels=[inbox])
+    Schedule.objects.update(connection=connect(ada), on_error=OnError.SEND)
+    form = browser.get(f"/reminders/{schedule.id}/edit/").context["form"]
+    assert (form["job_kind"].value(), form.question["value"].value()) == ("linked", "seven")
+    assert (form.question["changes"].value(), form["on_error"].value()) == (True, "send")
+    before = Schedule.objects.values("job_kind", "job_payload", "connection", "on_error").get()
+    sent = linked(inbox, version="1", on_error="send", connection=str(before["connection"]))
+    assert browser.post(f"/reminders/{schedule.id}/edit/", sent | {"job-changes": "on"}).status_code == 302
+    assert Schedule.objects.values("job_kind", "job_payload", "connection", "on_error").get() == before
+
+
+def test_a_form_without_the_section_keeps_the_job(operator: Client, ada: User, inbox: Channel) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven"}, channels=[inbox])
+    path = f"/admin/schedules/schedule/{schedule.id}/edit/"
+    answer = operator.post(path, typed(inbox, title="Now {value}", version="1"))
+    schedule.refresh_from_db()
+    assert (answer.status_code, schedule.title) == (302, "Now {value}")
+    assert (schedule.job_kind, schedule.job_payload) == ("sample", {"value": "seven"})
+
+
+def test_a_stored_kind_that_is_gone_is_shown_and_not_saved_again(browser: Client, ada: User, inbox: Channel) -> None:
+    schedule = make_job_schedule(ada, "gone", channels=[inbox], title="T")
+    assert b"gone (not available)" in browser.get(f"/reminders/{schedule.id}/edit/").content
+    assert browser.get(f"/reminders/{schedule.id}/").status_code == 200
+    answer = browser.post(f"/reminders/{schedule.id}/edit/", typed(inbox, job_kind="gone", version="1"))
+    assert errors_of(answer) == {"job_kind"}
+
+
+def test_a_conflict_shows_both_questions(browser: Client, ada: User, inbox: Channel) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven"}, channels=[inbox])
+    editing.pause(schedule.id, NOON)
+    answer = browser.post(f"/reminders/{schedule.id}/edit/", sample(inbox, version="1", **{"job-value": "eight"}))
+    assert (answer.status_code, ("Looks at", "seven", "eight") in answer.context["differences"]) == (409, True)
+
+
+def test_a_copy_looks_at_the_same(browser: Client, ada: User) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven"})
+    browser.post(f"/reminders/{schedule.id}/duplicate/")
+    copy = Schedule.objects.exclude(id=schedule.id).get()
+    assert (copy.job_kind, copy.job_payload) == ("sample", {"value": "seven"})
+
+
+def test_another_question_forgets_what_was_found_and_other_words_do_not(
+    browser: Client, ada: User, inbox: Channel
+) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven", "changes": False}, channels=[inbox])
+    Memory.objects.create(origin_id=schedule.id, user=ada, state="seven", failures=2)
+    browser.post(f"/reminders/{schedule.id}/edit/", sample(inbox, version="1", title="Now {value}"))
+    assert Memory.objects.get().state == "seven"
+    browser.post(f"/reminders/{schedule.id}/edit/", sample(inbox, version="2", **{"job-value": "eight"}))
+    assert (Memory.objects.get().state, Memory.objects.get().failures) == (None, 0)
+
+
+def test_pausing_cancels_what_has_not_looked_yet(ada: User) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven"})
+    fire.fire_due(NINE)
+    editing.pause(schedule.id, NINE)
+    assert (Job.objects.get().state, Job.objects.get().reason_code) == ("cancelled", "paused")
+
+
+# Look now
+
+
+def look(browser: Client, fields: dict[str, Any], **named: Any) -> Any:
+    return browser.post("/reminders/look/", fields, **named).context
+
+
+def test_look_now_shows_what_it_would_say_and_stores_nothing(browser: Client, inbox: Channel) -> None:
+    looked = look(browser, sample(inbox, body="{name}: {value}"))["looked"]
+    assert (looked.outcome, looked.reason.code) == ("spoke", "sample-looked")
+    assert (looked.text.subject, looked.text.body) == ("It is seven", "Ada: seven")
+    for model in (Schedule, Job, Memory, Result, Notification):
+        assert not model.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome", "code"),
+    [
+        ("nothing", "silent", "sample-looked"),
+        ("later", "failed", "sample-away"),
+        ("refused", "failed", "sample-away"),
+        ("bug", "failed", "fault"),
+    ],
+)
+def test_look_now_says_why_nothing_would_be_said(
+    browser: Client, inbox: Channel, value: str, outcome: str, code: str
+) -> None:
+    looked = look(browser, sample(inbox, **{"job-value": value}))["looked"]
+    assert (looked.outcome, looked.reason.code, looked.text) == (outcome, code, None)
+
+
+def test_look_now_needs_only_the_question_and_the_texts(browser: Client) -> None:
+    context = look(browser, sample(kind=None, time_zone=None))
+    assert (context["looked"].outcome, context["form"].errors) == ("spoke", {})
+    context = look(browser, sample(**{"job-value": ""}))
+    assert (context["looked"], len(context["problems"])) == (None, 1)
+
+
+def test_look_now_of_a_stored_reminder_knows_what_its_looks_found(browser: Client, ada: User, inbox: Channel) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven", "changes": True}, channels=[inbox])
+    Memory.objects.create(origin_id=schedule.id, user=ada, state="seven")
+    path = f"/reminders/{schedule.id}/look/"
+    assert browser.post(path).context["looked"].outcome == "silent"
+    sent = sample(inbox, **{"job-changes": "on"})
+    edited = browser.post(f"/reminders/look/?of={schedule.id}", sent)
+    assert edited.context["looked"].outcome == "silent"
+    other = browser.post(f"/reminders/look/?of={schedule.id}", sent | {"job-value": "eight"})
+    assert other.context["looked"].outcome == "spoke"
+    assert (Memory.objects.get().state, Memory.objects.get().version) == ("seven", 1)
+
+
+def test_look_now_of_somebody_elses_reminder_knows_nothing_of_it(ada: User, inbox: Channel) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven", "changes": True}, channels=[inbox])
+    Memory.objects.create(origin_id=schedule.id, user=ada, state="seven")
+    context = signed_in().post(f"/reminders/look/?of={schedule.id}", sample(**{"job-changes": "on"})).context
+    assert (context["looked"].outcome, context["schedule"]) == ("spoke", None)
+
+
+def test_look_now_is_limited(browser: Client, inbox: Channel) -> None:
+    outcomes = [look(browser, sample(inbox))["looked"] for _ in range(11)]
+    assert [one.outcome for one in outcomes] == ["spoke"] * 10 + ["failed"]
+    assert outcomes[-1].reason.code == "looked-too-often"
+
+
+def test_look_now_through_a_disabled_or_unreadable_connection_says_so(
+    browser: Client, ada: User, inbox: Channel
+) -> None:
+    disabled = connect(ada, disabled_at=NOON, failing_code="sample-away")
+    unreadable = connect(ada, sealed_secrets="broken")
+    codes = [
+        look(browser, linked(inbox, connection=str(one.id)))["looked"].reason.code for one in (disabled, unreadable)
+    ]
+    assert codes == ["connection-disabled", "connection-unreadable"]
+
+
+def test_the_form_of_a_kind_takes_one_statement_more_with_connections(
+    browser: Client, ada: User, inbox: Channel, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    schedule = make_job_schedule(ada, "linked", {"value": "seven"}, channels=[inbox])
+    for _ in range(5):
+        connect(ada)
+    with django_assert_num_queries(9):
+        browser.get(f"/reminders/{schedule.id}/edit/")
+
+
+def test_lists_and_pages_show_what_is_looked_at(browser: Client, ada: User) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven"})
+    for path in ("/reminders/", f"/reminders/{schedule.id}/"):
+        assert b"ooks at seven" in browser.get(path).content
+
+
+def test_the_page_of_kinds_lists_every_kind_with_its_queue(browser: Client) -> None:
+    page = browser.get("/job-kinds/").content.decode()
+    assert all(word in page for word in ("Sample", "Linked sample", "<code>jobs</code>", "{value}"))
