@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.db.models.functions import Now
 
-from jobs import kinds, looking
+from jobs import kinds, looking, reminders
 from jobs.kind import JOB
 from jobs.kinds.base import Ask, Source
 from jobs.models import Job, Memory
@@ -19,7 +20,10 @@ from jobs.models.job import OnError
 from notifications.models import Notification
 from schedules.firing import fire
 from tests.make import NINE, look, make_job_schedule, make_user
-from work import manual, recovery
+from work import claim, manual, recovery, runner
+from work.answers import Retryable
+from work.reasons import NO_REASON
+from work.runner import TryAgain
 
 pytestmark = pytest.mark.django_db
 
@@ -107,3 +111,22 @@ def test_a_connection_with_another_secret_asks_its_source_again() -> None:
     ask = Ask(user_id=1, origin_id=None, zone=ZoneInfo("UTC"), slot=NINE, now=NINE, payload={}, source=source)
     edited = replace(ask, source=replace(source, version=2))
     assert looking._key(kind, ask) == looking._key(kind, replace(ask)) != looking._key(kind, edited)
+
+
+def test_a_look_that_waits_ends_with_its_question() -> None:
+    job = fired({"value": "later"})
+    look(job)
+    reminders.forget(job.origin_id or uuid4())
+    assert (look(job).state, job.reason_code) == ("cancelled", "job-of-other-question")
+
+
+def test_a_look_that_becomes_stale_because_its_reminder_was_stopped_is_not_told() -> None:
+    job = fired({"value": "later"})
+    claimed = claim.claim(JOB, job.id, "worker")
+    assert claimed is not None
+    reminders.withdraw(job.origin_id or uuid4(), NO_REASON)
+    with suppress(TryAgain):
+        runner.finish(JOB, claimed, Retryable(NO_REASON))
+    Job.objects.update(expires_at=NINE)  # within one transaction the clock stands still
+    assert recovery.expire(JOB, 10) == 1
+    assert (JOB.rescue(), said()) == (0, [])
