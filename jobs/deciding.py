@@ -12,12 +12,14 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid5
 
+from django.db.models import F
+
 from common import fault_points
 from common.postgres import change
-from jobs import words
+from jobs import kinds, words
 from jobs.claim import Claim
 from jobs.kinds.base import KEEP, Nothing, Say
-from jobs.models import Connection
+from jobs.models import Batch, Connection, Job
 from jobs.models.connection import ConnectionQuerySet
 from jobs.models.job import OnError
 from jobs.reasons import Code
@@ -84,23 +86,35 @@ def failed(claim: Claim, reason: Reason, *, disconnect: bool = False) -> Done | 
     """
     if claim.failing.on_error == OnError.SEND:
         said = Reason(Code.SENT_ANYWAY, why=reason)
-        return Done(said, partial(_fail, claim, reason, disconnect, Say(said)))
-    return Failed(reason, partial(_fail, claim, reason, disconnect, None))
+        return Done(said, partial(fail, claim, reason, disconnect=disconnect))
+    return Failed(reason, partial(fail, claim, reason, disconnect=disconnect))
 
 
-def _fail(claim: Claim, reason: Reason, disconnect: bool, anyway: Say | None) -> None:
+def fail(claim: Claim, reason: Reason, *, disconnect: bool = False, sends: bool = True) -> None:
+    """Write that no try is left: the failure, and what its person wants then. Without `sends`, it is stale."""
     failing = claim.failing
-    wakes = [] if anyway is None else _say(claim, anyway)
+    is_sent = sends and failing.on_error == OnError.SEND
+    wakes = _say(claim, _anyway(claim, reason)) if is_sent else []
     told_at = failing.told_at
-    if anyway is None and _is_to_tell(claim):
+    if not is_sent and _is_to_tell(claim):
         told_at = claim.claimed_at
         text_ = words.failed(claim.send_as.title, reason, failing.failures + 1, _page(claim))
         wakes += owner_notices.record([_notice(claim, f"failed {told_at:%Y-%m-%d}", text_)], claim.claimed_at)
     since = failing.since or claim.claimed_at
     _remember(claim, KEEP, failures=failing.failures + 1, since=since, told_at=told_at)
     _connection(claim).note_failure(reason, disconnect)
+    Job.objects.filter(id=claim.id).update(failures_noted=F("replays") + 1)
     publish_after_commit(wakes)
     fault_points.reach("recorded")
+
+
+def _anyway(claim: Claim, reason: Reason) -> Say:
+    """The reminder's own texts, without what a look would have found, and why."""
+    kind = kinds.find(claim.handler)
+    unknown = dict.fromkeys(kind.placeholders if kind else (), words.UNKNOWN)
+    body = f"{claim.send_as.body}\n\n{{problem}}"
+    said = Reason(Code.SENT_ANYWAY, why=reason)
+    return Say(said, unknown | {"problem": words.sent_anyway(reason)}, body=body)
 
 
 def _connection(claim: Claim) -> ConnectionQuerySet:
@@ -111,8 +125,10 @@ def _connection(claim: Claim) -> ConnectionQuerySet:
 
 
 def _is_to_tell(claim: Claim) -> bool:
-    """Whether the person hears of this failure now."""
+    """Whether the person hears of this failure now. Those of an audience hear of their own connections only."""
     failing = claim.failing
+    if claim.source is None and _is_for_audience(claim):
+        return False
     if failing.on_error == OnError.AFTER and failing.failures + 1 < failing.allowed:
         return False
     return failing.told_at is None or claim.claimed_at - failing.told_at >= _AGAIN_AFTER
@@ -200,4 +216,9 @@ def _notice(claim: Claim, cause: str, said: tuple[str, str]) -> Notice:
 
 
 def _page(claim: Claim) -> str:
-    return words.page_of(claim.origin_id)
+    return words.page_of(None if _is_for_audience(claim) else claim.origin_id)
+
+
+def _is_for_audience(claim: Claim) -> bool:
+    """Whether its reminder is somebody else's, so that its person cannot open it."""
+    return Batch.objects.filter(id=claim.batch_id).exists()

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from jobs import deciding, kinds, looking
+from jobs import deciding, failures, kinds, limits, looking
 from jobs.claim import Claim, Failing
 from jobs.fetch import Later
 from jobs.kinds.base import Found, JobKind, Source
@@ -91,11 +91,13 @@ class LookKind(Kind[Claim]):
             missing = claim.unusable or Reason(Code.NO_CONNECTION)
         if missing or claim.unusable:
             return deciding.failed(claim, missing or claim.unusable or Reason(Code.NO_CONNECTION))
-        return partial(self._look, claim, kind)
+        return limits.limited(claim) or partial(self._look, claim, kind)
 
     def _look(self, claim: Claim, kind: JobKind) -> Answer:
-        ask = claim.ask()
-        match looking.look(kind, ask):
+        with limits.counted(claim):
+            ask = claim.ask()
+            found = looking.look(kind, ask)
+        match found:
             case Found(value):
                 return deciding.decided(claim, kind.decide(ask, value))
             case Later(reason, retry_after):
@@ -111,6 +113,9 @@ class LookKind(Kind[Claim]):
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         return True  # a look changes nothing, and what it decides commits with the settlement, or not at all
+
+    def rescue(self) -> int:
+        return failures.note_missed(self)
 
 
 def _source(row: Any) -> tuple[Source | None, Reason | None]:

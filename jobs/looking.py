@@ -43,8 +43,9 @@ def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool =
 
 
 def _key(kind: JobKind, ask: Ask) -> str:
-    """Another connection may see another answer, even to the same question."""
-    asked = [kind.name, str(ask.source.id) if ask.source else "", kind.question(ask)]
+    """Another connection, or one with another secret, may see another answer to the same question."""
+    through = f"{ask.source.id} {ask.source.version}" if ask.source else ""
+    asked = [kind.name, through, kind.question(ask)]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -27,6 +27,11 @@ class Code(Codes):
     TOO_OFTEN = "looked-too-often", "You looked {most} times within a minute, which is the limit. Wait a minute."
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"
+    # Nobody wants it any more.
+    OTHER_QUESTION = "job-of-other-question", "Its reminder was changed, and looks at something else now."
+    # It waits for its turn.
+    PERSON_BUSY = "looks-of-person", "{amount} other looks of yours are under way; this one follows."
+    WORKER_BUSY = "looks-of-worker", "Many looks at slow sources are under way; this one follows."
     # A batch waits, or is not told.
     MORE_TO_TELL = "more-people", "{told} of {size} people are told; the others follow."
     OTHERS_FIRST = "batches-first", "Other batches are being told to many people; this one follows."

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from jobs import kinds
 from jobs.kinds.base import Ask
 from jobs.models import Job, Memory
+from jobs.reasons import Code
 from work import manual
 from work.reasons import Reason
 
@@ -38,12 +39,13 @@ def question(name: str, payload: Mapping[str, Any] | None, connection_id: UUID |
 def withdraw(origin_id: UUID, reason: Reason) -> None:
     """pending -> cancelled for the jobs of a reminder. One that looks now may speak; if it fails, it is not retried."""
     jobs = Job.objects.filter(origin_id=origin_id)
-    jobs.filter(state=Job.words.working).update(expires_at=Now())
+    jobs.filter(state=Job.words.working).update(expires_at=Now(), failures_noted=F("replays") + 1)
     manual.cancel(Job, jobs.filter(state="pending").values_list("id", flat=True), reason)
 
 
 def forget(origin_id: UUID) -> None:
-    """Forget what the looks of a reminder have found: it asks another question now."""
+    """Forget what the looks of a reminder have found, and those that wait: it asks another question now."""
+    withdraw(origin_id, Reason(Code.OTHER_QUESTION))
     Memory.objects.filter(origin_id=origin_id).update(
         state=None, version=F("version") + 1, failures=0, failing_since=None, told_at=None
     )

@@ -19,6 +19,15 @@ def failed(title: str, reason: Reason, failures: int, page: str) -> tuple[str, s
     )
 
 
+UNKNOWN = "unknown"
+"""Stands for what a look would have found."""
+
+
+def sent_anyway(reason: Reason) -> str:
+    """What a reminder says besides that was sent although it could not look."""
+    return f"Carillon could not look, and sends this anyway, as you wished. {reason}"
+
+
 def works_again(title: str, page: str) -> tuple[str, str]:
     """The subject and body of the notice that a reminder can look again."""
     return f"“{title}” works again"[:200], f"It looks as it should: {page}"

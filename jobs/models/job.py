@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
 from jobs.models.connection import Connection
-from work.models import Attempt, Words, Work
+from work.models import DEAD_LETTERS, Attempt, Words, Work
 
 if TYPE_CHECKING:
     from people.models import User
@@ -38,7 +38,7 @@ class Job(Work):
     `batch_id` is the id of its cause (an occurrence), unique with the person: one decision a slot. `origin_id` is the
     id of its reminder. `message` is how its notification will be sent if it speaks, as its reminder had it when it
     was due; see `recording`. Once decided, the reason is the evidence, and `notification_id` what was said, if
-    anything.
+    anything. `failures_noted` is above `replays` once its failure has been noted, see `deciding`.
     """
 
     words = WORDS
@@ -59,6 +59,7 @@ class Job(Work):
     # With AFTER: how many failures in a row.
     errors_allowed = models.PositiveSmallIntegerField(default=3)
     notification_id = models.UUIDField(null=True, editable=False)
+    failures_noted = models.PositiveSmallIntegerField(db_default=0, editable=False)
 
     objects: ClassVar[models.Manager[Job]] = JobQuerySet.as_manager()
 
@@ -66,6 +67,13 @@ class Job(Work):
         indexes = [
             *WORDS.indexes(),
             models.Index(fields=["user", "-id"], name="job_of_person"),
+            # rescue: what failed without its worker
+            models.Index(
+                fields=["settled_at"],
+                condition=(Q(state__in=DEAD_LETTERS) | Q(state="expired", tries__gt=0))
+                & Q(failures_noted__lte=F("replays")),
+                name="job_failure_to_note",
+            ),
             models.Index(fields=["origin_id", "-id"], condition=Q(origin_id__isnull=False), name="job_of_origin"),
         ]
         constraints = [

@@ -42,6 +42,10 @@ _NAMESPACES = {
 _ROOTS = {"rss", "feed", "RDF"}
 _DATES = ("published", "pubDate", "issued", "date", "updated", "modified")
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
+# Halves of an emoji, as careless programs write them; the parser raises UnicodeError for them.
+_HALF = re.compile(
+    r"&#(?:x0*d[89a-f][0-9a-f]{2}|0*(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]));", re.I
+)
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 
 
@@ -68,7 +72,7 @@ def read(text: str, url: str) -> Feed:
     """Return the feed, whose relative links begin at `url`. Raises NotAFeed."""
     if "<!ENTITY" in text:
         raise NotAFeed("It declares entities.")
-    reader, raw = _Reader(), text.lstrip().encode()
+    reader, raw = _Reader(), _HALF.sub("\N{REPLACEMENT CHARACTER}", text.lstrip()).encode()
     parser = etree.XMLParser(
         target=reader, encoding="utf-8", resolve_entities=False, no_network=True, recover=True, remove_comments=True
     )
@@ -79,7 +83,7 @@ def read(text: str, url: str) -> Feed:
             if time.monotonic() > ends:
                 raise NotAFeed(f"It takes longer than {SECONDS:g} s to read.")
         parser.close()
-    except etree.LxmlError:
+    except (etree.LxmlError, UnicodeError):
         pass  # what came before it counts
     if not reader.is_feed:
         raise NotAFeed("It is neither RSS nor Atom.")

@@ -17,8 +17,8 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('django_celery_beat', '0019_alter_periodictasks_options'),
-        ('jobs', '0002_initial'),
-        ('notifications', '0002_initial'),
+        ('jobs', '0001_initial'),
+        ('notifications', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

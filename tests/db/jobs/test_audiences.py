@@ -83,6 +83,13 @@ def test_who_has_connected_a_source_looks_through_their_own_connection(staff: Us
     assert told() == [connected.pk]
 
 
+def test_readers_are_not_told_of_a_look_that_fails_without_a_connection_of_theirs(staff: User) -> None:
+    [make_reader() for _ in range(2)]
+    tell(announce(staff, job_kind="sample", job_payload={"value": "refused"}))
+    assert [look(job).state for job in Job.objects.all()] == ["dead", "dead"]
+    assert told() == []
+
+
 def test_an_empty_audience_is_recorded_and_ends_there(staff: User) -> None:
     batch = tell(announce(staff))
     assert (batch.state, batch.size, Notification.objects.count()) == ("told", 0, 0)

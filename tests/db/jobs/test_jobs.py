@@ -96,7 +96,7 @@ def test_a_failure_is_told_after_as_many_as_wanted() -> None:
 def test_what_cannot_look_is_sent_anyway_where_wanted() -> None:
     _, job = fired({"value": "refused"}, on_error=OnError.SEND)
     assert (look(job).state, job.reason_code) == ("decided", "sent-anyway")
-    assert said() == ["It is {value}"]
+    assert said() == ["It is unknown"]
 
 
 def test_a_refused_secret_disables_the_connection() -> None:

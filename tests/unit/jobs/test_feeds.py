@@ -75,6 +75,16 @@ STRANGE = ["", "hello", "<!doctype html><p>x", "<html><body/></html>", '{"a": 1}
 OUTSIDE = '<!DOCTYPE rss [<!ENTITY a SYSTEM "file:///etc/passwd">]><rss><item><title>&a;</title></item></rss>'
 
 
+@pytest.mark.parametrize("half", ["&#xD83D;", "&#xde00;", "&#55357;", "&#57343;"])
+def test_half_of_an_emoji_spoils_no_other_entry(half: str) -> None:
+    feed = read(f"<rss><item><title>a{half}b</title></item><item><title>whole</title></item></rss>", URL)
+    assert [entry.title for entry in feed.entries] == ["a\N{REPLACEMENT CHARACTER}b", "whole"]
+
+
+def test_a_reference_that_the_parser_cannot_read_ends_the_feed_there() -> None:
+    assert len(read("<rss><item><title>a</title></item><item><title>b&#xD800 c</title></item></rss>", URL).entries) < 3
+
+
 @pytest.mark.parametrize("text", [*STRANGE, OUTSIDE])
 def test_what_is_no_feed_or_declares_entities_is_refused(text: str) -> None:
     with pytest.raises(NotAFeed) as refused:

@@ -1,0 +1,132 @@
+"""A look that fails is told, however its job ended."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db.models.functions import Now
+
+from jobs import kinds, looking, reminders
+from jobs.kind import JOB
+from jobs.kinds.base import Ask, Source
+from jobs.models import Job, Memory
+from jobs.models.job import OnError
+from notifications.models import Notification
+from schedules.firing import fire
+from tests.make import NINE, look, make_job_schedule, make_user
+from work import claim, manual, recovery, runner
+from work.answers import Retryable
+from work.reasons import NO_REASON
+from work.runner import TryAgain
+
+pytestmark = pytest.mark.django_db
+
+
+def fired(payload: dict[str, Any], **overrides: Any) -> Job:
+    schedule = make_job_schedule(make_user(), payload=payload, **overrides)
+    fire.fire_due(NINE)
+    return Job.objects.get(origin_id=schedule.id)
+
+
+def said() -> list[str]:
+    return list(Notification.objects.order_by("id").values_list("subject", flat=True))
+
+
+CANNOT_LOOK = "“It is {value}” cannot look"
+
+
+def test_a_bug_of_a_kind_is_told_once() -> None:
+    job = fired({"value": "bug"})
+    assert [look(job).state for _ in range(3)] == ["pending", "pending", "dead"]
+    assert [JOB.rescue(), JOB.rescue()] == [1, 0]
+    assert (said(), Memory.objects.get().failures) == ([CANNOT_LOOK], 1)
+
+
+def test_a_bug_of_a_kind_sends_anyway_where_wanted() -> None:
+    job = fired({"value": "bug"}, on_error=OnError.SEND)
+    [look(job) for _ in range(3)]
+    assert [JOB.rescue(), JOB.rescue()] == [1, 0]
+    assert said() == ["It is unknown"]
+
+
+def test_a_worker_that_is_lost_at_the_last_try_is_told() -> None:
+    job = fired({"value": "seven"})
+    Job.objects.filter(id=job.id).update(
+        state="looking", tries=3, lease_token=uuid4(), lease_until=Now() - timedelta(seconds=1)
+    )
+    assert recovery.recover(JOB, 10)["dead"] == 1
+    assert (JOB.rescue(), said()) == (1, [CANNOT_LOOK])
+
+
+def test_a_look_that_becomes_stale_between_its_tries_is_told_and_not_sent() -> None:
+    job = fired({"value": "later"}, on_error=OnError.SEND)
+    assert look(job).state == "pending"
+    Job.objects.filter(id=job.id).update(expires_at=NINE)
+    assert recovery.expire(JOB, 10) == 1
+    assert (JOB.rescue(), JOB.rescue(), said()) == (1, 0, [CANNOT_LOOK])
+    assert "The sample is away." in Notification.objects.get().body
+
+
+def test_what_became_stale_before_it_was_tried_has_not_failed() -> None:
+    job = fired({"value": "seven"})
+    Job.objects.filter(id=job.id).update(expires_at=NINE)
+    assert recovery.expire(JOB, 10) == 1
+    assert (JOB.rescue(), said()) == (0, [])
+
+
+def test_a_damaged_job_is_told_and_holds_up_no_other() -> None:
+    damaged, bug = fired({"value": "seven"}), fired({"value": "bug"})
+    Job.objects.filter(id=damaged.id).update(message={"title": 1})
+    look(damaged)
+    [look(bug) for _ in range(3)]
+    assert [JOB.rescue(), JOB.rescue()] == [2, 0]
+    assert said() == ["“sample” cannot look", CANNOT_LOOK]
+
+
+def test_a_replay_that_fails_again_is_counted_again() -> None:
+    job = fired({"value": "refused"})
+    look(job)
+    manual.replay(Job, [job.id])
+    assert (look(job).state, JOB.rescue()) == ("dead", 0)
+    assert Memory.objects.get().failures == 2
+
+
+def test_what_is_sent_anyway_names_no_value_and_says_why() -> None:
+    look(fired({"value": "refused"}, on_error=OnError.SEND))
+    notification = Notification.objects.get()
+    assert notification.subject == "It is unknown"
+    assert "The sample is away." in notification.body and "{" not in notification.body
+
+
+def test_a_connection_with_another_secret_asks_its_source_again() -> None:
+    kind = kinds.find("sample")
+    assert kind is not None
+    source = Source(id=uuid4(), label="", address={}, secrets={})
+    ask = Ask(user_id=1, origin_id=None, zone=ZoneInfo("UTC"), slot=NINE, now=NINE, payload={}, source=source)
+    edited = replace(ask, source=replace(source, version=2))
+    assert looking._key(kind, ask) == looking._key(kind, replace(ask)) != looking._key(kind, edited)
+
+
+def test_a_look_that_waits_ends_with_its_question() -> None:
+    job = fired({"value": "later"})
+    look(job)
+    reminders.forget(job.origin_id or uuid4())
+    assert (look(job).state, job.reason_code) == ("cancelled", "job-of-other-question")
+
+
+def test_a_look_that_becomes_stale_because_its_reminder_was_stopped_is_not_told() -> None:
+    job = fired({"value": "later"})
+    claimed = claim.claim(JOB, job.id, "worker")
+    assert claimed is not None
+    reminders.withdraw(job.origin_id or uuid4(), NO_REASON)
+    with suppress(TryAgain):
+        runner.finish(JOB, claimed, Retryable(NO_REASON))
+    Job.objects.update(expires_at=NINE)  # within one transaction the clock stands still
+    assert recovery.expire(JOB, 10) == 1
+    assert (JOB.rescue(), said()) == (0, [])

@@ -1,0 +1,58 @@
+"""Looks at slow sources hold up neither other people nor other work."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from jobs import limits, looking
+from jobs.models import Job
+from people.models import User
+from schedules.firing import fire
+from tests.make import NINE, look, make_channel, make_job_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def two_jobs(*people: User) -> list[Job]:
+    channels = {person: make_channel(person) for person in set(people)}
+    for person in people:
+        make_job_schedule(person, payload={"value": "nothing"}, channels=[channels[person]])
+    fire.fire_due(NINE)
+    return list(Job.objects.order_by("id"))
+
+
+@pytest.fixture
+def look_during(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Look at the first job, and while it looks at the second one."""
+    plain = looking.look
+
+    def look_both(first: Job, second: Job) -> None:
+        def meanwhile(*args: Any) -> Any:
+            monkeypatch.setattr(looking, "look", plain)
+            look(second)
+            return plain(*args)
+
+        monkeypatch.setattr(looking, "look", meanwhile)
+        look(first)
+
+    return look_both
+
+
+def test_a_person_has_so_many_looks_at_once(monkeypatch: pytest.MonkeyPatch, look_during: Any) -> None:
+    monkeypatch.setattr(limits, "OF_A_PERSON", 1)
+    person = make_user()
+    first, second = two_jobs(person, person)
+    look_during(first, second)
+    assert (first.state, second.state, second.reason_code) == ("decided", "pending", "looks-of-person")
+    assert look(second).state == "decided"
+
+
+def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, look_during: Any) -> None:
+    monkeypatch.setattr(limits._Worker, "threads", threading.BoundedSemaphore(1))
+    first, second = two_jobs(make_user(), make_user())
+    look_during(first, second)
+    assert (first.state, second.state, second.reason_code) == ("decided", "pending", "looks-of-worker")
+    assert look(second).state == "decided"
