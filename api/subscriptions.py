@@ -19,7 +19,7 @@ from events import subscriptions
 from events.models import Subscription, Topic
 from events.subscriptions import ChannelsForm
 
-router = Router(tags=["topics"], auth=Bearer("events"))
+router = Router(tags=["subscriptions"], auth=Bearer("events"))
 
 _CHANNEL = "01890a5d-ac96-774b-bcce-b302099a8057"
 _OPEN: dict[str, Any] = {

@@ -26,7 +26,7 @@ from api.notifications import send as notifications
 from api.openapi import Api
 from api.rules import collection as rules
 from api.rules import preview as rule_preview
-from api.schedules import actions, collection, history, looking
+from api.schedules import actions, collection, history, looking, quick_add
 
 api = Api(
     title="Carillon",
@@ -46,7 +46,7 @@ calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 api.add_router("/changes", changes.router)
 api.add_router("/status-webhooks", status_webhooks.router)
-for router in (history.router, looking.router, collection.router, actions.router):
+for router in (history.router, looking.router, quick_add.router, collection.router, actions.router):
     api.add_router("/schedules", router)
 api.add_router("/job-kinds", looking.kinds_router)
 for router in (channels.router, channel_actions.router):

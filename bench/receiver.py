@@ -62,7 +62,7 @@ def _as_github(head: bytes, body: bytes) -> bytes:
     github = GitHub({login: dict.fromkeys(days[number:], 3) for number, login in enumerate(ACCOUNTS)})
     reply = github.answer(Received(now, method, path, headers, body, ("", 0)))
     assert isinstance(reply, Reply)  # these accounts have no trouble
-    told = reply.headers | {"Content-Length": len(reply.body)}
+    told = {**reply.headers, "Content-Length": str(len(reply.body))}
     lines = [f"HTTP/1.1 {reply.status} OK", *(f"{name}: {value}" for name, value in told.items())]
     return "\r\n".join([*lines, "", ""]).encode() + reply.body
 

@@ -150,6 +150,17 @@ def secret(name: str, default: str | None = None) -> str:
     return value or default or ""
 
 
+def vapid_key(value: str) -> str:
+    """A value of VAPID_PRIVATE_KEY: 32 bytes in base64url, or empty."""
+    try:
+        valid = not value or len(urlsafe_b64decode(value + "=" * (-len(value) % 4))) == 32
+    except ValueError:
+        valid = False
+    if not valid:
+        raise Misconfigured("VAPID_PRIVATE_KEY", "is not 32 bytes in base64url", f"{'A' * 42}E")
+    return value
+
+
 def encryption_keys(value: str) -> list[str]:
     """A value of ENCRYPTION_KEYS: at least one Fernet key, comma-separated."""
     found = _split_list(value)

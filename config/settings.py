@@ -49,6 +49,9 @@ ENCRYPTION_KEYS = env.encryption_keys(
 # Old keys verify links in messages that were already sent.
 SECRET_KEY_FALLBACKS = [key for key in env.secret("SECRET_KEY_FALLBACKS", "").split(",") if key]
 
+# What push services know this installation by; empty: a key made from SECRET_KEY.
+VAPID_PRIVATE_KEY = env.vapid_key(env.secret("VAPID_PRIVATE_KEY", ""))
+
 _https = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
@@ -71,6 +74,18 @@ SERVICE_URLS = {
     "slack": env.url("SLACK_URL", "https://hooks.slack.com").rstrip("/"),
     "github": env.url("GITHUB_URL", "https://api.github.com").rstrip("/"),
 }
+
+# Hosts of the push services that browsers may name; with a dot in front, every host below it.
+PUSH_SERVICES = env.listing(
+    "PUSH_SERVICES",
+    [
+        "fcm.googleapis.com",  # Chrome, Edge on Android, and those that are built on Chrome
+        "jmt17.google.com",
+        "updates.push.services.mozilla.com",
+        ".push.apple.com",
+        ".notify.windows.com",  # Edge
+    ],
+)
 
 # Rate limits for services that document none; 0: no limit.
 EMAILS_PER_MINUTE = env.integer("EMAILS_PER_MINUTE", 0)
@@ -148,6 +163,7 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Served from the source folders, without collectstatic.
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 
 # --- People ----------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"
@@ -176,7 +192,6 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 # With https and a mail server, an address must be confirmed first. Then sign-up does not reveal who has an account.
 _email_url = env.secret("EMAIL_URL", "")
-WRITES_MAILS = not _email_url  # to files, instead of sending them
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if _https and _email_url else "optional"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL

@@ -17,7 +17,7 @@ from common.postgres import change
 from jobs import words
 from jobs.claim import Claim
 from jobs.kinds.base import KEEP, Nothing, Say
-from jobs.models import Connection, Job
+from jobs.models import Connection
 from jobs.models.connection import ConnectionQuerySet
 from jobs.models.job import OnError
 from jobs.reasons import Code
@@ -159,6 +159,9 @@ def compose(send_as: SendAs, slot: datetime, said: Say) -> text.Text:
     )
 
 
+_SAID = "UPDATE jobs_job SET notification_id = %s WHERE id = %s"
+
+
 def _say(claim: Claim, said: Say) -> list[Any]:
     as_, composed = claim.send_as, compose(claim.send_as, claim.slot, said)
     new = NewNotification(
@@ -180,7 +183,7 @@ def _say(claim: Claim, said: Say) -> list[Any]:
         data=as_.data,
     )
     wakes = outbox.record([new])
-    Job.objects.filter(id=claim.id).update(notification_id=new.notification_id)
+    change(_SAID, [new.notification_id, claim.id])
     return wakes
 
 

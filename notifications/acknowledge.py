@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from common.uuid7 import uuid7
-from notifications.deliveries import outbox
+from notifications.deliveries import outbox, shown
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from work.manual import cancel
@@ -68,6 +68,8 @@ def _answer(notification_id: UUID, code: Code, until: datetime | None = None) ->
     )
     waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)
     cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
+    if first:
+        shown.close_after_commit(notification_id)
     return first == 1
 
 

@@ -19,7 +19,8 @@ class Message:
     `key` is the delivery's id and the idempotency key: the same at every try and replay. `slot` is the UTC instant at
     which the message was due; None if nothing scheduled it. `unsubscribe_url` opens a page that stops messages like it
     and, with https, takes a POST (RFC 8058). `answer_url` opens the page on which the reader acknowledges or snoozes;
-    empty if the message needs no answer. `correlation_id` is the same for all that one cause sent; `schedule_id`,
+    empty if the message needs no answer. `open_url` shows the notification to its person, who must be signed in.
+    `correlation_id` is the same for all that one cause sent; `schedule_id`,
     `category` and `data` are those of its schedule, if it has one.
     """
 
@@ -30,10 +31,23 @@ class Message:
     slot: datetime | None = None
     unsubscribe_url: str = field(default="", repr=False)
     answer_url: str = field(default="", repr=False)
+    open_url: str = ""
     correlation_id: UUID | None = None
     schedule_id: UUID | None = None
     category: str = ""
     data: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Its links, each with the text of its button, in the order in which readers need them."""
+        snooze = f"{self.answer_url}#snooze" if self.answer_url else ""
+        found = (
+            ("Done", self.answer_url),
+            ("Snooze", snooze),
+            ("Open", self.open_url),
+            ("Stop these messages", self.unsubscribe_url),
+        )
+        return [(label, url) for label, url in found if url]
 
 
 @dataclass(frozen=True, slots=True)

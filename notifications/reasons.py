@@ -36,6 +36,11 @@ class Code(Codes):
         "{service} does not accept the webhook's token. Copy its URL again, and change the channel.",
     )
     WEBHOOK_REMOVED = "webhook-removed", "The webhook was removed in {service}."
+    SUBSCRIPTION_ENDED = (
+        "subscription-ended",
+        "The browser takes no more messages: its notifications were turned off, or its data was cleared. Open Carillon"
+        " there and press “Ring in this browser”.",
+    )
     WORKSPACE_GONE = "workspace-gone", "The workspace no longer exists."
     CHAT_DELETED = "chat-deleted", "The webhook's channel was deleted in {service}."
     CHAT_ARCHIVED = "chat-archived", "The webhook's channel was archived in {service}."
@@ -73,8 +78,11 @@ class Code(Codes):
     BROKEN = "broken-connection", "The connection to {service} broke."
     NOT_HTTP = "not-http", "{service}'s answer is not HTTP."
     PROXY = "proxy", "The outgoing proxy refused the connection: it answered {answer}."
-    PRIVATE = "private-network", "The address leads into a private network. Carillon does not connect to private networks."
-    FORBIDDEN = "forbidden-address", "Carillon does not post to this address: it is not a public web address."
+    PRIVATE = (
+        "private-network",
+        "The address leads into a private network. Carillon does not connect to one.",
+    )
+    FORBIDDEN = "forbidden-address", "Carillon does not connect to this address: it is not a public web address."
     # A program pulled it.
     PULLED = "pulled", "Programs pull this queue; no worker sends to it."
     RETURNED = "returned", "The program returned it for another try."

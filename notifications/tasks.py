@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from celery import shared_task
 from django.utils import timezone
 
 from notifications import change_feed, owner_notices, status_webhooks
+from notifications.deliveries import shown
 from notifications.deliveries.kind import DELIVERY
 from work.tasks import task_of
 
@@ -15,6 +18,11 @@ deliver = task_of(DELIVERY)
 @shared_task(name="notifications.tell_owners")
 def tell_owners() -> int:
     return owner_notices.tell_owners(timezone.now())
+
+
+@shared_task(name=shown.CLOSE, ignore_result=True)
+def close_shown(notification_id: str) -> None:
+    shown.close(UUID(notification_id))
 
 
 @shared_task(name="notifications.send_changes", ignore_result=True)

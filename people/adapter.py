@@ -61,7 +61,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """
         if message_template == _SAYS_SENT and (
             getattr(request, "mail_held_back", False)
-            or (settings.WRITES_MAILS and request.path == reverse("account_signup"))
+            or (settings.EMAIL_BACKEND.endswith("filebased.EmailBackend") and request.path == reverse("account_signup"))
             or (settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not request.user.is_authenticated)
         ):
             return

@@ -43,7 +43,7 @@ document.addEventListener("click", async (event) => {
   if (days) {
     const wanted = days.dataset.days.split(" ");
     for (const box of days.form.querySelectorAll("input[name=days]")) box.checked = wanted.includes(box.value);
-    days.form.dispatchEvent(new CustomEvent("days-set", { bubbles: true }));
+    days.form.dispatchEvent(new Event("filled"));
   }
   const copy = event.target.closest("[data-copy]");
   if (copy) {
@@ -58,11 +58,12 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// The preview changes field errors; keep the ARIA attributes in step.
-document.addEventListener("htmx:oobAfterSwap", (event) => {
-  const { id } = event.detail.target;
-  const field = document.getElementById(id.replace(/^error-/, "id_"));
-  if (!id.startsWith("error-") || !field?.matches("input, select, textarea")) return;
+const inputOf = (name) => document.getElementById(`id_${name}`);
+
+// Keep the ARIA attributes of a field in step with its error.
+const describe = (name) => {
+  const field = inputOf(name);
+  if (!field?.matches("input, select, textarea")) return;
   const help = document.getElementById(`${field.id}_helptext`);
   const error = document.getElementById(`${field.id}_error`);
   field.toggleAttribute("aria-invalid", false);
@@ -70,4 +71,36 @@ document.addEventListener("htmx:oobAfterSwap", (event) => {
   const described = [help, error].filter(Boolean).map((element) => element.id).join(" ");
   if (described) field.setAttribute("aria-describedby", described);
   else field.removeAttribute("aria-describedby");
+};
+
+// The preview changes field errors.
+document.addEventListener("htmx:oobAfterSwap", (event) => {
+  const { id } = event.detail.target;
+  if (id.startsWith("error-")) describe(id.replace("error-", ""));
+});
+
+// A field that is being corrected is no longer marked; the preview or the server marks it again.
+const unmark = (name) => {
+  const errors = document.getElementById(`error-${name}`);
+  if (!errors?.firstElementChild) return;
+  errors.replaceChildren();
+  describe(name);
+};
+document.addEventListener("input", ({ target }) => unmark(target.name));
+
+// Fill the form with what quick add has understood.
+document.addEventListener("htmx:afterSwap", ({ target }) => {
+  const understood = target.querySelector("[data-fill]");
+  const form = document.getElementById("reminder");
+  if (!understood || !form) return;
+  for (const [name, value] of Object.entries(JSON.parse(understood.dataset.fill))) {
+    for (const field of form.querySelectorAll(`[name="${name}"]`)) {
+      if (field.matches("[type=radio], [type=checkbox]")) field.checked = [value].flat().includes(field.value);
+      else field.value = value;
+      const details = field.closest("details");
+      if (details && value) details.open = true;
+    }
+    unmark(name);
+  }
+  form.dispatchEvent(new Event("filled"));
 });

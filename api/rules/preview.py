@@ -91,8 +91,7 @@ def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
     found = preview.outcome(
         draft.type_pattern, draft.source, conditions, draft.title, draft.body, _envelope(body, user)
     )
-    escalates = draft.in_order and draft.escalate_after is not None
-    reading = text_preview.read(user, found.said, draft.channels, None, escalates)
+    reading = text_preview.read(user, found.said, draft.channels, None)
     return answer(
         {
             "rings": found.rings,

@@ -115,12 +115,11 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
         runs = Slots(timetable, draft.max_count).upcoming(now, count, work)
     except InvalidRule as error:
         raise bodies.refused(str(error), "timing") from None
-    escalates = draft.in_order and draft.escalate_after is not None
     name = user.get_short_name()
     job = kinds.find(draft.job_kind)
     more = {} if job is None else job.placeholders
     said = text.compose(draft.title, draft.body, name=name, slot=runs[0], time_zone=draft.time_zone, more=more)
-    reading = text_preview.read(user, said, draft.channels, runs[0], escalates)
+    reading = text_preview.read(user, said, draft.channels, runs[0])
     return answer(
         {
             "description": timetable.rule.describe(),

@@ -1,4 +1,4 @@
-"""Kinds of job, and what they find at this moment."""
+"""JobKinds of job, and what they find at this moment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TYPES: list[tuple[type[forms.Field], str]] = [
 ]
 
 
-class KindField(BaseModel):
+class JobKindField(BaseModel):
     """A field of a payload. `choices` are its values, where it has them."""
 
     name: str
@@ -49,7 +49,7 @@ class KindField(BaseModel):
     choices: list[str] | None
 
 
-class KindDocument(BaseModel):
+class JobKindDocument(BaseModel):
     """A kind of job. `placeholders` are what title and body may name, with examples; `title` and `body` its texts."""
 
     name: str
@@ -62,11 +62,11 @@ class KindDocument(BaseModel):
     placeholders: dict[str, str]
     title: str
     body: str
-    fields: list[KindField]
+    fields: list[JobKindField]
 
 
-class Kinds(BaseModel):
-    items: list[KindDocument]
+class JobKinds(BaseModel):
+    items: list[JobKindDocument]
 
 
 class LookedDocument(BaseModel):
@@ -79,7 +79,7 @@ class LookedDocument(BaseModel):
     body: str | None
 
 
-@kinds_router.get("", response=Kinds, summary="List the kinds of job")
+@kinds_router.get("", response=JobKinds, summary="List the kinds of job")
 def list_job_kinds(request: ApiRequest) -> HttpResponse:
     """What a schedule can look at before it speaks."""
     return answer({"items": [_kind(kind) for kind in kinds.all()]})

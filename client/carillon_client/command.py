@@ -51,9 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     login.add_argument("url", help="such as https://carillon.example.org")
 
     remind = command("remind", _remind, "Make a reminder.")
-    remind.add_argument("title")
+    remind.add_argument("title", help="without --every, --cron and --once also when: “dentist tomorrow 9:00”")
     remind.add_argument("--body", default="")
-    when = remind.add_mutually_exclusive_group(required=True)
+    when = remind.add_mutually_exclusive_group()
     when.add_argument("--every", metavar="WHEN", help="“sunday 18:00”, “day 09:00”, “30 minutes”, “month 1 09:00”")
     when.add_argument("--cron", metavar="EXPRESSION", help="“0 9 * * mon-fri”")
     when.add_argument("--once", metavar="TIME", help="“2026-03-15 09:00”")
@@ -117,25 +117,39 @@ def _login(options: argparse.Namespace) -> None:
 
 
 def _remind(options: argparse.Namespace) -> None:
-    fields: ScheduleFields = {
-        "title": options.title,
-        "body": options.body,
-        "timing": _timing(options),
-        "category": options.category,
-        "urgent": options.urgent,
-    }
-    if options.zone:
-        fields["time_zone"] = options.zone
+    fields: ScheduleFields = {"body": options.body, "category": options.category, "urgent": options.urgent}
+    when = _timing(options)
+    if when is not None:
+        fields |= {"title": options.title, "timing": when}
+        if options.zone:
+            fields["time_zone"] = options.zone
     with _client() as client:
         fields["channels"] = _channels(client, options.channel)
+        if when is None:
+            fields |= _read_line(client, options)
         made = client.schedules.create(key=options.key, **fields)
     _print(options, made, [_line(made)])
 
 
-def _timing(options: argparse.Namespace) -> dict[str, Any]:
+def _read_line(client: Client, options: argparse.Namespace) -> ScheduleFields:
+    found = client.schedules.quick_add(options.title, options.zone)
+    return {
+        "title": found["title"],
+        "timing": found["timing"],
+        "time_zone": found["time_zone"],
+        "starts_at": found["starts_at"],
+        "ends_at": found["ends_at"],
+        "max_count": found["max_count"],
+    }
+
+
+def _timing(options: argparse.Namespace) -> dict[str, Any] | None:
+    """None if the title says it."""
     if options.every is not None:
         return timing.every(options.every)
-    return timing.once(options.once) if options.once is not None else {"cron": {"expression": options.cron}}
+    if options.once is not None:
+        return timing.once(options.once)
+    return None if options.cron is None else {"cron": {"expression": options.cron}}
 
 
 def _reminders(options: argparse.Namespace) -> None:

@@ -68,6 +68,17 @@ class Schedule(TypedDict):
     updated: str
 
 
+class QuickDraft(TypedDict):
+    title: str
+    timing: Timing
+    time_zone: str
+    starts_at: str | None
+    ends_at: str | None
+    max_count: int | None
+    description: str
+    next_run: str | None
+
+
 class Occurrence(TypedDict):
     id: str
     slot: str

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Unpack, cast
 
 from carillon_client.connection import Connection
-from carillon_client.documents import Occurrence, Preview, Schedule, ScheduleFields, Slot
+from carillon_client.documents import Occurrence, Preview, QuickDraft, Schedule, ScheduleFields, Slot
 
 
 class Schedules:
@@ -35,6 +35,10 @@ class Schedules:
     def preview(self, count: int = 10, **fields: Unpack[ScheduleFields]) -> Preview:
         """When it would fire, and with which text. Nothing is saved."""
         return cast(Preview, self._connection.post("/schedules/preview", fields, count=count))
+
+    def quick_add(self, text: str, time_zone: str | None = None) -> QuickDraft:
+        """What one line means, such as “water the plants every Sunday 18:00”. Nothing is saved: see `create`."""
+        return cast(QuickDraft, self._connection.post("/schedules/quick-add", {"text": text, "time_zone": time_zone}))
 
     def read(self, schedule_id: str) -> Schedule:
         return cast(Schedule, self._connection.get(f"/schedules/{schedule_id}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from django import template
 from django.utils import timezone
@@ -49,6 +50,12 @@ def relative(when: datetime) -> str:
 
 
 @register.filter
+def relative_time(when: datetime) -> SafeString:
+    """As `relative`, in a `<time>` that a script keeps true while the page is open."""
+    return format_html('<time datetime="{}" data-relative>{}</time>', when.isoformat(), relative(when))
+
+
+@register.filter
 def lasting(length: timedelta) -> str:
     """ "1 h 30 min"."""
     return durations.said(length)
@@ -59,5 +66,12 @@ def _counted(count: int, unit: str) -> str:
 
 
 @register.simple_tag
-def zones_offered() -> list[str]:
-    return zones.offered()
+def zones_offered() -> list[tuple[str, str]]:
+    """The zones to offer, each with its offset from UTC now."""
+    return zones.offsets(timezone.now().replace(minute=0, second=0, microsecond=0))
+
+
+@register.filter
+def offset(instant: datetime, zone: ZoneInfo) -> str:
+    """ "UTC+05:30"."""
+    return zones.offset(zone, instant)

@@ -11,7 +11,7 @@ from demo.receivers.http import Received, Reply
 
 OPEN, PROTECTED, LIMITED = "ada-planted-open", "ada-planted-protected", "ada-planted-limited"
 TOKEN = "tk_planted00planted00planted"
-FIELDS = {"topic", "message", "title", "tags", "priority", "click", "markdown", "sequence_id"}
+FIELDS = {"topic", "message", "title", "tags", "priority", "click", "markdown", "sequence_id", "actions"}
 
 
 def answer(request: Received) -> Reply:
@@ -33,6 +33,8 @@ def answer(request: Received) -> Reply:
         return _error(400, 40007, "invalid priority parameter")
     if len(document.get("title", "").encode()) > 1024:
         return _error(400, 40057, "invalid request: title too large")
+    if len(document.get("actions", [])) > 3:
+        return _error(400, 40018, "invalid request: actions invalid; only 3 actions allowed")
     message = {"id": "hwQ2YpKdmg", "time": 1767225600, "event": "message", **document}
     if len(document.get("message", "").encode()) > 4096:
         message["attachment"] = {"name": "attachment.txt"}

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 from demo.receivers.http import Received, Reply
 
 TOKEN = "123456:planted-planted-planted-planted-x"
-FIELDS = {"chat_id", "text", "link_preview_options", "parse_mode", "entities", "disable_notification"}
+FIELDS = {"chat_id", "text", "link_preview_options", "parse_mode", "entities", "disable_notification", "reply_markup"}
 
 
 def answer(request: Received) -> Reply:
@@ -32,6 +33,11 @@ def answer(request: Received) -> Reply:
         return _error(400, "Bad Request: message text is empty")
     if len(text.encode("utf-16-le")) // 2 > 4096:
         return _error(400, "Bad Request: message is too long")
+    for row in document.get("reply_markup", {}).get("inline_keyboard", []):
+        for button in row:
+            if "." not in (urlsplit(button["url"]).hostname or ""):
+                why = f"inline keyboard button URL '{button['url']}' is invalid: Wrong HTTP URL"
+                return _error(400, f"Bad Request: {why}")
     match chat:
         case "403":
             return _error(403, "Forbidden: bot was blocked by the user")

@@ -155,8 +155,7 @@ def _reading(user: User, form: RuleForm, said: Text) -> text_preview.Reading | N
     cleaned = form.cleaned_data
     if not cleaned.get("title"):
         return None
-    escalates = form.in_order() and bool(cleaned.get("escalate_after"))
-    return text_preview.read(user, said, cleaned.get("channels", []), None, escalates)
+    return text_preview.read(user, said, cleaned.get("channels", []), None)
 
 
 def _placeholders(envelope: dict[str, Any]) -> list[tuple[str, str]]:

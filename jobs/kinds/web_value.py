@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from django import forms
-
 from jobs.fetch import Fetch, Later, Refused, Unfit
-from jobs.kinds.address_kind import AddressForm, AddressKind, host_of
+from jobs.kinds.address_kind import AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
+from jobs.kinds.web_value_form import CONDITIONS, HOW, NUMERIC, STATES, WITH_LIMIT, WebValueForm
 from jobs.reading import extract
 from jobs.reading.numbers import number, shown
 from jobs.reasons import Code as Jobs
@@ -19,21 +18,7 @@ from notifications.net.http import NotSent, Unanswered
 from notifications.text import fit
 from work.reasons import FORMATS, Codes, Reason
 
-_HOW = {"json": "JSON", "html": "A web page", "text": "Text"}
-_CONDITIONS = {
-    "changed": "changes",
-    "above": "goes above",
-    "below": "goes below",
-    "by": "rises or falls by at least",
-    "equals": "is exactly",
-    "contains": "contains",
-    "unreachable": "cannot be reached",
-}
-_NUMERIC = ("above", "below", "by")
-_WITH_LIMIT = (*_NUMERIC, "equals", "contains")
-# Those that hold or do not hold; the others compare with the look before.
-_STATES = ("above", "below", "equals", "contains", "unreachable")
-_IS = {"above": "above", "below": "below", "equals": "exactly", "contains": "with"}
+_IS = {"above": "above", "below": "below", "equals": "exactly", "contains": "containing"}
 _NOT_ASKED = (Jobs.UNREADABLE_PAYLOAD, Jobs.OTHER_HOST)
 _ANSWERED = (Jobs.TOO_LARGE, Jobs.COMPRESSED)
 _LONGEST_WORD = 1_000
@@ -50,7 +35,7 @@ class Code(Codes):
     CHANGED = "web-changed", "looked at {host}: {value}, before: {previous}"
     MOVED = "web-moved", "looked at {host}: {value}, that is {change} since {previous}"
     MOVED_LITTLE = "web-moved-little", "looked at {host}: {value}, only {change} since {previous}"
-    HOLDS = "web-holds", "looked at {host}: {value}, that is {condition:watched} {limit}"
+    HOLDS = "web-holds", "looked at {host}: {value}, now {condition:watched} {limit}"
     STILL_HOLDS = "web-still-holds", "looked at {host}: {value}, still {condition:watched} {limit}"
     DOES_NOT_HOLD = "web-does-not-hold", "looked at {host}: {value}, not {condition:watched} {limit}"
     UNREACHABLE = "web-unreachable", "looked at {host}, which cannot be reached. {why}"
@@ -80,92 +65,19 @@ class Watch:
         if not all(isinstance(value, str) for value in texts.values()):
             raise ValueError("a value is no text.")
         watch = cls(always=payload.get("always") is True, **texts)
-        if watch.condition not in _CONDITIONS:
+        if watch.condition not in CONDITIONS:
             raise ValueError("its condition is not known.")
         if watch.condition == "unreachable":
             return watch
-        if watch.how not in _HOW:
+        if watch.how not in HOW:
             raise ValueError("how to read the page is not known.")
-        if watch.condition in _NUMERIC and watch.number is None:
+        if watch.condition in NUMERIC and watch.number is None:
             raise ValueError("its limit is no number.")
         return watch
 
     @property
     def number(self) -> Decimal | None:
         return number(self.limit, self.mark)
-
-
-class WebValueForm(AddressForm):
-    condition = forms.ChoiceField(
-        label="Remind me when it",
-        choices=_CONDITIONS.items,
-        initial="changed",
-        error_messages=dict.fromkeys(("required", "invalid_choice"), f"Choose one of {', '.join(_CONDITIONS)}."),
-    )
-    limit = forms.CharField(
-        label="Value",
-        required=False,
-        max_length=200,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "100"}),
-        help_text="A number; for “rises or falls by at least” also a percentage, such as 5 %. Otherwise a text.",
-        error_messages={"max_length": "A value has at most %(limit_value)d characters."},
-    )
-    always = forms.BooleanField(
-        label="Every time",
-        required=False,
-        help_text="Also if it was so at the look before. Otherwise you hear of it once, until it was not so.",
-    )
-    how = forms.ChoiceField(
-        label="Read as",
-        choices=_HOW.items,
-        initial="html",
-        required=False,
-        error_messages={"invalid_choice": f"Choose one of {', '.join(_HOW)}."},
-    )
-    expression = forms.CharField(
-        label="Find",
-        required=False,
-        max_length=500,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": ".price"}),
-        help_text=(
-            "For a web page a CSS selector, such as .price or meta[itemprop=price]::attr(content); body for all its"
-            " text. For JSON a JMESPath expression, such as offers[0].price. For text a pattern, such as Price: (.+)"
-        ),
-        error_messages={"max_length": "This has at most %(limit_value)d characters."},
-    )
-    mark = forms.ChoiceField(
-        label="Numbers are written",
-        required=False,
-        choices=[("", "Guess"), (".", "1,234.56"), (",", "1.234,56")],
-        help_text="Look now shows how a number was read.",
-        error_messages={"invalid_choice": "Choose “.” or “,” as the decimal mark, or none to guess it."},
-    )
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
-        condition = cleaned.get("condition", "")
-        if condition in _WITH_LIMIT and "limit" in cleaned:
-            self._check_limit(condition, cleaned["limit"], cleaned.get("mark", ""))
-        if condition and condition != "unreachable" and "expression" in cleaned:
-            self._check_expression(cleaned.get("how") or "html", cleaned["expression"])
-        return cleaned
-
-    def _check_limit(self, condition: str, limit: str, mark: str) -> None:
-        if not limit:
-            self.add_error("limit", "Enter the value to compare with.")
-        elif condition in _NUMERIC and number(limit, mark) is None:
-            self.add_error("limit", "Enter a number, such as 100 or 99.90.")
-        elif condition == "by" and (number(limit, mark) or 0) <= 0:
-            self.add_error("limit", "Enter a number above zero, such as 10 or 5 %.")
-
-    def _check_expression(self, how: str, expression: str) -> None:
-        if not expression:
-            self.add_error("expression", "Enter where the value is, such as .price for a web page.")
-            return
-        try:
-            extract.check(how, expression)
-        except extract.Invalid as error:
-            self.add_error("expression", str(error))
 
 
 class WebValue(AddressKind):
@@ -182,7 +94,7 @@ class WebValue(AddressKind):
         "url": "https://example.org/offers",
     }
     title = "It is {value}"
-    body = "Before: {previous}. Change: {change}.\n{url}"
+    body = "Before: {previous}\n{url}"
 
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         """Only what its condition needs."""
@@ -190,23 +102,23 @@ class WebValue(AddressKind):
         stored = {"url": cleaned["url"], "condition": condition}
         if condition != "unreachable":
             stored |= {"how": cleaned.get("how") or "html", "expression": cleaned["expression"]}
-        if condition in _WITH_LIMIT:
+        if condition in WITH_LIMIT:
             stored["limit"] = cleaned["limit"]
-        if condition in _NUMERIC and cleaned.get("mark"):
+        if condition in NUMERIC and cleaned.get("mark"):
             stored["mark"] = cleaned["mark"]
-        if condition in _STATES and cleaned.get("always"):
+        if condition in STATES and cleaned.get("always"):
             stored["always"] = True
         return stored
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        said = _CONDITIONS.get(str(payload.get("condition")), "")
+        said = CONDITIONS.get(str(payload.get("condition")), "")
         return " ".join(filter(None, (host_of(payload), said, str(payload.get("limit") or ""))))[:200]
 
     def question(self, ask: Ask) -> Any:
         """Reminders with other limits share an answer; a number is wanted or not."""
         asked = {name: ask.payload.get(name) for name in ("url", "how", "expression", "mark")}
         condition = ask.payload.get("condition")
-        return asked | {"number": condition in _NUMERIC, "unreachable": condition == "unreachable"}
+        return asked | {"number": condition in NUMERIC, "unreachable": condition == "unreachable"}
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """The value as `{"text", "number"}`, or `{"down": reason}` where the question is whether it can be reached."""
@@ -224,7 +136,7 @@ class WebValue(AddressKind):
         if text is None:
             return Refused(Reason(Code.NOT_FOUND, host=host, expression=watch.expression[:_LONGEST_EVIDENCE]))
         found = number(text, watch.mark)
-        if found is None and watch.condition in _NUMERIC:
+        if found is None and watch.condition in NUMERIC:
             return Refused(Reason(Code.NO_NUMBER, host=host, value=_short(text)))
         return Found({"text": text, "number": None if found is None else shown(found)})
 
@@ -248,7 +160,7 @@ class WebValue(AddressKind):
         watch = Watch.read(ask.payload)
         if watch.condition == "unreachable":
             return _decide_reachable(ask, watch, value["down"])
-        if watch.condition in _STATES:
+        if watch.condition in STATES:
             return _decide_state(ask, watch, value)
         return _decide_change(ask, watch, value)
 
@@ -323,15 +235,15 @@ def _words(ask: Ask, value: Mapping[str, Any], base: Mapping[str, Any] | None) -
     return {
         "value": _short(value["text"], _LONGEST_WORD),
         "previous": "nothing yet" if base is None else _short(base["text"], _LONGEST_WORD),
-        "change": "" if base is None else _change(value, base),
+        "change": "nothing yet" if base is None else _change(value, base),
         "url": ask.payload["url"],
     }
 
 
 def _change(value: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """ "-10 (-10.01 %)"; "" between texts that are no numbers."""
+    """By how much it rose or fell: "-10 (-10.01 %)"."""
     if value["number"] is None or base["number"] is None:
-        return ""
+        return "not a number"
     before = Decimal(base["number"])
     change = Decimal(value["number"]) - before
     percent = f" ({change * 100 / abs(before):+.2f} %)" if before else ""

@@ -30,8 +30,10 @@ class Refused(Exception):
 
 
 def is_proven(user: User, kind: str, address: object) -> bool:
-    """Whether no code is needed: an inbox, a queue, or an email address that the person confirmed for their account."""
-    if kind == "inbox" or kind in providers.pulled():
+    """Whether no code is needed: an inbox, a queue, the browser at hand, or an email address that the person confirmed
+    for their account.
+    """
+    if kind == "inbox" or kind in providers.pulled() or providers.get(kind).from_browser:
         return True
     own = EmailAddress.objects.filter(user=user, verified=True, email__iexact=str(address))
     return kind == "email" and bool(own.exists())

@@ -6,9 +6,12 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from uuid import UUID
+
+from django.conf import settings
+from django.urls import reverse
 
 from common import encryption
 from common.postgres import persist
@@ -19,7 +22,7 @@ from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.links import ANSWER, LEAVE, UNSUBSCRIBE
 from notifications.message import Delivered, Destination, Message, Rejected
-from notifications.models import Attempt, Channel, Delivery
+from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.reasons import Code
 from people import codes, quiet
 from people.models import display_name
@@ -89,7 +92,7 @@ class DeliveryKind(Kind[Claim]):
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
-       CASE WHEN n.escalate_after IS NOT NULL THEN n.id END AS escalating_id,
+       n.id AS notification_id, n.origin,
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
             WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
        coalesce(c.link_id, c.id) AS link_id, c.address, c.sealed_secrets, c.disabled_code, c.disabled_params,
@@ -128,7 +131,8 @@ class DeliveryKind(Kind[Claim]):
                 recipient=display_name(row.name, row.email),
                 slot=row.slot,
                 unsubscribe_url=_unsubscribe_url(row),
-                answer_url="" if row.escalating_id is None else ANSWER.address(row.escalating_id),
+                answer_url=ANSWER.address(row.notification_id) if row.origin in Notification.ANSWERABLE else "",
+                open_url=_open_url(row),
                 correlation_id=row.correlation_id,
                 schedule_id=row.schedule_id,
                 category=row.category,
@@ -259,6 +263,18 @@ def _body(row: Any) -> str:
         return body
     revealed = codes.reveal(body, row.channel_id, row.nonce)
     return f"{revealed}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(row.link_id)}"
+
+
+def _open_url(row: Any) -> str:
+    """The notification's page. None for a code, whose reader may be a stranger, or for a program."""
+    if row.origin in (Notification.Origin.CODE, Notification.Origin.STATUS):
+        return ""
+    return f"{settings.BASE_URL}{_history()}{row.notification_id}/"
+
+
+@cache
+def _history() -> str:
+    return reverse("notifications:history")
 
 
 def _unsubscribe_url(row: Any) -> str:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common.postgres import column, query
+from common.postgres import column, execute, query
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
@@ -111,28 +111,27 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
     ]
     keys = ("keys", "notifications", "channels", "providers", "available", "expires", "codes", "params")
     columns = [column(values) for values in zip(*sent, strict=True)] or ["{}"] * len(keys)
-    rows = query(
-        _RECORD,
-        {
-            "ids": column(key for key, _ in new),
-            "batches": column(one.batch_id for _, one in new),
-            "correlations": column(one.correlation_id for _, one in new),
-            "users": column(one.user_id for _, one in new),
-            "origins": column(str(one.origin) for _, one in new),
-            "origin_ids": column(one.origin_id for _, one in new),
-            "slots": column(one.slot for _, one in new),
-            "subjects": column(one.subject for _, one in new),
-            "bodies": column(one.body for _, one in new),
-            "urgent": column(one.urgent for _, one in new),
-            "categories": column(one.category for _, one in new),
-            "data": column(one.data for _, one in new),
-            "orders": column(_order(one) for _, one in new),
-            "escalations": column(one.escalate_after for _, one in new),
-            "first": column(_wait(one, one.channels[0][1])[0] if one.in_order else None for _, one in new),
-            **dict(zip(keys, columns, strict=True)),
-            **parameters(),
-        },
-    )
+    values = {
+        "ids": column(key for key, _ in new),
+        "batches": column(one.batch_id for _, one in new),
+        "correlations": column(one.correlation_id for _, one in new),
+        "users": column(one.user_id for _, one in new),
+        "origins": column(str(one.origin) for _, one in new),
+        "origin_ids": column(one.origin_id for _, one in new),
+        "slots": column(one.slot for _, one in new),
+        "subjects": column(one.subject for _, one in new),
+        "bodies": column(one.body for _, one in new),
+        "urgent": column(one.urgent for _, one in new),
+        "categories": column(one.category for _, one in new),
+        "data": column(one.data for _, one in new),
+        "orders": column(_order(one) for _, one in new),
+        "escalations": column(one.escalate_after for _, one in new),
+        "first": column(_wait(one, one.channels[0][1])[0] if one.in_order else None for _, one in new),
+        **dict(zip(keys, columns, strict=True)),
+        **parameters(),
+    }
+    # One alone, such as that of a job, is planned once a connection: planning takes as long as inserting it.
+    rows = execute(_RECORD, values).fetchall() if len(new) == 1 else query(_RECORD, values)
     return due_of(rows, {key: one.user_id for key, one in new})
 
 

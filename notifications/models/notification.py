@@ -63,6 +63,9 @@ class Notification(models.Model):
     # Sent to try a channel or to verify it.
     OF_CHANNELS = (Origin.TEST, Origin.CODE)
 
+    # What its person can be done with, or have again later.
+    ANSWERABLE = (Origin.SCHEDULE, Origin.EVENT)
+
     class Outcome(models.TextChoices):
         OPEN = "open", "open"
         FULL = "full", "full"
@@ -125,6 +128,10 @@ class Notification(models.Model):
 
     def __str__(self) -> str:
         return self.subject
+
+    @property
+    def is_answerable(self) -> bool:
+        return self.origin in self.ANSWERABLE
 
     @property
     def chain(self) -> UUID:

@@ -57,7 +57,7 @@ class Rendered:
 
 def render(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Rendered:
     """Return the message within `limits`. Its links end the body and are never cut."""
-    links = {"Acknowledge or snooze": message.answer_url, "Unsubscribe": message.unsubscribe_url}
+    links = {"Done or snooze": message.answer_url, "Stop these messages": message.unsubscribe_url}
     footer = "\n".join(f"{label}: {url}" for label, url in links.items() if url)
     if limits.joined:
         joined = "\n\n".join(filter(None, (message.subject, message.body)))
@@ -141,6 +141,9 @@ class Provider(HasForm):
 
     is_pulled: ClassVar[bool] = False
     """Whether its owner's programs pull its deliveries over the API. No worker sends them."""
+
+    from_browser: ClassVar[bool] = False
+    """Whether a script fills in the form from the person's own browser, so that nothing is left to prove or to type."""
 
     unsubscribes: ClassVar[bool] = False
     """Whether each of its messages has an `unsubscribe_url`, because their reader may not be the channel's owner.

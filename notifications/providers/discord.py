@@ -51,7 +51,8 @@ class Discord(IncomingWebhook):
     icon = "discord"
     position = 40
     recognises_repeats = False
-    # Of an embed's title and description; together they stay under the 6,000 of a whole embed.
+    separate_answer_url = True
+    # Of an embed's title and description; with the links they stay under the 6,000 of all embeds.
     limits = Limits(subject=256, body=4096, measure=utf16)
     # A webhook's X-RateLimit headers; the documentation names no numbers.
     rates = (Rate("discord-webhook", 5, 2.0, "channel"),)
@@ -72,10 +73,14 @@ class Discord(IncomingWebhook):
             return post.damaged("webhook")
         rendered = self.render(message, destination)
         embed = {"title": rendered.subject.text, "description": rendered.body.text}
+        links = " · ".join(f"[{label}]({url})" for label, url in message.links)
         return post.post_json(
             f"{settings.SERVICE_URLS['discord']}/api/webhooks/{webhook}?wait=true",
             {
-                "embeds": [{name: text for name, text in embed.items() if text.strip()}],
+                "embeds": [
+                    {name: text for name, text in embed.items() if text.strip()},
+                    *([{"description": links}] if links else []),
+                ],
                 "allowed_mentions": {"parse": []},
             },
             self.deadline,

@@ -131,8 +131,9 @@ def _compose(message: Message, address: str) -> mail.EmailMultiAlternatives:
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
     # Django leaves out an empty text, and spam filters distrust HTML alone.
     body, headers = message.body or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
-    if message.answer_url:
-        body = f"{body}\n\nAcknowledge or snooze: {message.answer_url}\n"
+    links = {"Done or snooze": message.answer_url, "Open": message.open_url}
+    if lines := "".join(f"{label}: {url}\n" for label, url in links.items() if url):
+        body = f"{body}\n\n{lines}"
     if url := message.unsubscribe_url:
         if url not in body:
             body = f"{body}\n\n-- \nStop these messages: {url}\n"

@@ -24,6 +24,8 @@ PUBLIC = "https://ntfy.sh"
 _TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TOKEN = re.compile(r"tk_[A-Za-z0-9]{20,60}")
 _PRIORITIES = {"1": "lowest: no sound", "2": "low", "3": "normal", "4": "high", "5": "highest: keeps ringing"}
+# What the answer page takes for these links.
+_ANSWERS = {"Done": "acknowledge", "Snooze": "10-minutes"}
 
 
 class NtfyForm(forms.Form):
@@ -82,6 +84,7 @@ class Ntfy(Provider):
     icon = "ntfy"
     position = 60
     recognises_repeats = False
+    separate_answer_url = True
     # A longer body would arrive as an attached file.
     limits = Limits(subject=1024, body=4096, measure=utf8)
     option_fields = frozenset({"priority"})
@@ -119,11 +122,33 @@ class Ntfy(Provider):
                 "message": rendered.body.text if rendered.body.text.strip() else rendered.subject.text,
                 "priority": priority,
                 "sequence_id": str(message.key),
+                **_buttons(message),
             },
             self.deadline,
             _judge,
             {"Authorization": f"Bearer {token}"} if token else {},
         )
+
+
+def _buttons(message: Message) -> dict[str, Any]:
+    """Return the links as buttons, of which ntfy shows three. “Done” and “Snooze” act without opening a page."""
+    links = message.links if len(message.links) <= 3 else [one for one in message.links if one[0] != "Open"]
+    actions = [
+        {
+            "action": "http",
+            "label": label,
+            "url": message.answer_url,
+            "method": "POST",
+            "headers": {"Content-Type": "application/x-www-form-urlencoded"},
+            "body": f"answer={_ANSWERS[label]}",
+            "clear": True,
+        }
+        if label in _ANSWERS
+        else {"action": "view", "label": label, "url": url}
+        for label, url in links
+    ]
+    found = {"actions": actions, "click": message.open_url}
+    return {name: value for name, value in found.items() if value}
 
 
 def _judge(response: Response) -> Answer:

@@ -14,7 +14,7 @@ from django.conf import settings
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.http import Response
-from notifications.providers.base import Limits, PatternField, Provider, Rate
+from notifications.providers.base import Limits, PatternField, Provider, Rate, render
 from notifications.reasons import Code
 from notifications.text import utf16
 from work.answers import Answer
@@ -55,6 +55,7 @@ class Telegram(Provider):
     icon = "telegram"
     position = 30
     recognises_repeats = False
+    separate_answer_url = True
     limits = Limits(body=4096, measure=utf16, joined=True)
     # https://core.telegram.org/bots/faq, "My bot is hitting limits"
     rates = (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
@@ -72,7 +73,7 @@ class Telegram(Provider):
         return re.sub(r"(?<!\w)@(?=\w)", "@\N{WORD JOINER}", text)
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Send, and send once more if the group has become a supergroup with another id."""
+        """Send, and send once more if the group has become a supergroup with another id, or without the buttons."""
         token, chat = destination.secrets.get("token", ""), str(destination.address.get("chat", ""))
         if not (_TOKEN.fullmatch(token) and _CHAT.fullmatch(chat)):
             return post.damaged("bot token or chat")
@@ -80,16 +81,31 @@ class Telegram(Provider):
         # Without parse_mode the text is shown as it is. A preview would make Telegram fetch the links in the text.
         document = {"text": self.render(message, destination).body.text, "link_preview_options": {"is_disabled": True}}
         expires = time.monotonic() + self.deadline
+        if message.links:
+            document["reply_markup"] = {"inline_keyboard": _keyboard(message)}
+
+        def send_again(**changed: Any) -> Answer:
+            left = max(0.0, expires - time.monotonic())
+            return post.post_json(url, {"chat_id": chat, **document, **changed}, left, _judge)
 
         def judge_first(response: Response) -> Answer:
-            moved_to = _new_chat(response)
-            if moved_to is None:
-                return _judge(response)
-            left = max(0.0, expires - time.monotonic())
-            answer = post.post_json(url, {"chat_id": moved_to, **document}, left, _judge)
-            return replace(answer, moved_to={"chat": moved_to}) if isinstance(answer, Delivered) else answer
+            if moved_to := _new_chat(response):
+                answer = send_again(chat_id=moved_to)
+                return replace(answer, moved_to={"chat": moved_to}) if isinstance(answer, Delivered) else answer
+            if response.status == 400 and "button" in _description(response).lower():
+                # It takes no address without a public name, such as that of a machine at home.
+                del document["reply_markup"]
+                return send_again(text=render(message, self.limits, self.escape).body.text)
+            return _judge(response)
 
         return post.post_json(url, {"chat_id": chat, **document}, self.deadline, judge_first)
+
+
+def _keyboard(message: Message) -> list[list[dict[str, str]]]:
+    """Return the links as rows of buttons, the one that stops messages last and alone."""
+    buttons = [{"text": label, "url": url} for label, url in message.links]
+    rows = (buttons[:-1], buttons[-1:]) if message.unsubscribe_url else (buttons,)
+    return [row for row in rows if row]
 
 
 def _new_chat(response: Response) -> str | None:
@@ -102,13 +118,17 @@ def _parameters(response: Response) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _description(response: Response) -> str:
+    return str(post.json_object(response).get("description", ""))
+
+
 def _judge(response: Response) -> Answer:
     """https://core.telegram.org/bots/api#making-requests: descriptions are for people and may change."""
     if response.status == 200:
         return Delivered()
     if answer := post.retry_later("Telegram", response, _parameters(response).get("retry_after")):
         return answer
-    description = str(post.json_object(response).get("description", ""))
+    description = _description(response)
     if response.status in (401, 404):
         return Rejected(Reason(Code.BOT_TOKEN))
     if response.status == 403:

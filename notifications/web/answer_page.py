@@ -44,7 +44,7 @@ def by_link(request: HttpRequest, notification_id: UUID) -> HttpResponse:
 @require_POST
 def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     found = get_object_or_404(
-        Notification.objects.for_user(request.user).filter(origin=Notification.Origin.SCHEDULE), id=notification_id
+        Notification.objects.for_user(request.user).filter(origin__in=Notification.ANSWERABLE), id=notification_id
     )
     _act(request, found, timezone.now())
     return redirect("notifications:notification", found.id)
@@ -53,7 +53,7 @@ def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
 def _act(request: HttpRequest, found: Notification, now: datetime) -> None:
     answer = request.POST.get("answer", "")
     if answer == "acknowledge":
-        done, text = acknowledge.acknowledge(found.id), f"“{found.subject}” is acknowledged."
+        done, text = acknowledge.acknowledge(found.id), f"“{found.subject}” is done."
     elif answer in _LENGTHS or answer == "tomorrow":
         until = now + _LENGTHS[answer] if answer in _LENGTHS else _tomorrow(now, found.user)
         done = acknowledge.snooze(found.id, until)

@@ -26,7 +26,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         provider = providers.get(channel.provider)
     except providers.UnknownProvider as error:
         raise Http404(str(error)) from None
-    if not provider.form.base_fields:
+    if provider.from_browser or not provider.form.base_fields:
         return redirect("notifications:channel", channel.id)
     posted = request.POST if request.method == "POST" else None
     stored = changes.readable_destination(channel)

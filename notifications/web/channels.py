@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from notifications.deliveries import pull
 from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel
 from notifications.net import address_checks
+from notifications.providers import web_push
 from notifications.providers.base import Provider
 from notifications.web import channel_check, signing_secret
 from people.requests import PersonRequest
@@ -44,6 +46,7 @@ def channel_list(request: PersonRequest) -> HttpResponse:
             "rows": [{"channel": channel, "last": last} for channel, last in own if _matches(channel, search)],
             "search": search,
             "offer_email": not own_address,
+            "push": _push(channel for channel, _ in own),
             "offer_inbox": all(channel.provider != "inbox" for channel, _ in own),
             "notices": [notice for provider in providers.all() if (notice := provider.notice())],
         },
@@ -153,8 +156,16 @@ def _matches(channel: Channel, search: str) -> bool:
     return search.casefold() in shown.casefold()
 
 
+def _push(own: Iterable[Channel]) -> dict[str, Any]:
+    """What `_ring.html` needs: the key for new subscriptions, and the digests of those that work."""
+    ringing = [one for one in own if one.provider == web_push.WebPush.kind and one.disabled_at is None]
+    return {"key": web_push.public_key(), "known": [channel.address.get("digest", "") for channel in ringing]}
+
+
 def _add_page(request: PersonRequest, provider: Provider, details: Form, label: LabelForm) -> HttpResponse:
-    context = {"provider": provider, "details": details, "label": label}
+    context: dict[str, Any] = {"provider": provider, "details": details, "label": label}
+    if provider.from_browser:
+        context["push"] = _push(Channel.objects.for_user(request.user))
     return render(request, "notifications/channel_add.html", context)
 
 

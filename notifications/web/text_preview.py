@@ -37,12 +37,9 @@ class Reading:
     lengths: list[Length]
 
 
-def read(user: User, said: Text, channels: Sequence[Channel], slot: datetime | None, escalates: bool) -> Reading:
-    """How a text reads, and how long it is on these channels.
-
-    Each provider counts what it would really send; where it `escalates`, with the address at which it is acknowledged.
-    """
-    answer = ANSWER.address(UUID(int=0)) if escalates else ""  # as long as that of any other id
+def read(user: User, said: Text, channels: Sequence[Channel], slot: datetime | None) -> Reading:
+    """How a text reads, and how long it is on these channels. Each provider counts what it would really send."""
+    answer = ANSWER.address(UUID(int=0))  # as long as that of any other id
     message = Message(UUID(int=0), said.subject, said.body, user.get_short_name(), slot, answer_url=answer)
     return Reading(
         said.subject, said.body, [_length(message, channel) for channel in channels if providers.find(channel.provider)]

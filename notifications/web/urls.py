@@ -8,6 +8,7 @@ from notifications.web import (
     dead_letter,
     history,
     inbox,
+    live,
     signing_secret,
     unsubscribe,
 )
@@ -36,8 +37,10 @@ urlpatterns = [
     path("history/deliveries/<uuid:delivery_id>/fixed/", dead_letter.act, {"what": "fixed"}, name="fixed"),
     path("history/<uuid:notification_id>/cancel/", history.cancel, name="notification-cancel"),
     path("inbox/", inbox.inbox, name="inbox"),
+    path("inbox/state/", live.state, name="state"),
     path("inbox/read/", inbox.read_all, name="inbox-read"),
     path("inbox/<uuid:delivery_id>/", inbox.message, name="message"),
+    path("service-worker.js", live.service_worker, name="service-worker"),
     # No sign-in: the signature in the link is the permission.
     path("answer/<str:token>/", answer_page.by_link, name="answer"),
     path("unsubscribe/<str:token>/", unsubscribe.by_link, name="unsubscribe"),

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from calendar import isleap, monthrange
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from functools import cached_property
 from itertools import groupby
@@ -53,6 +53,14 @@ class CalendarRule:
             work.spend(1)
             if due > begin and due not in self.excluded:
                 yield due
+
+    def explicit(self) -> CalendarRule:
+        """The same rule, with the days that follow from DTSTART written out."""
+        if self.frequency == "WEEKLY":
+            return replace(self, days=tuple(sorted(self._weekdays)))
+        if self.frequency == "YEARLY":
+            return replace(self, month_days=self._month_days, months=self._year_months)
+        return replace(self, month_days=self._month_days)
 
     def _by_day(self, begin: datetime, work: Work) -> Iterator[datetime]:
         first = max(begin.date(), self.start.date())

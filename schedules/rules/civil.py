@@ -7,13 +7,15 @@ whose minute or hour starts with a star differs (`Cron.is_elapsed`).
 from __future__ import annotations
 
 import difflib
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from common import zones
 from common.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over
+from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
 
 __all__ = [
@@ -29,6 +31,16 @@ LAST_INSTANT = LAST.replace(tzinfo=UTC)
 # An earlier year is a typing error.
 _EARLIEST = datetime(1900, 1, 1)  # noqa: DTZ001 - civil
 REACH = f"choose a date from the year {_EARLIEST.year} to {LAST.year - 1}"
+_OFFSET = re.compile(r"(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
+# One for each offset that many people live in; which one it is depends on the season.
+_CITIES = (
+    "Pacific/Honolulu", "America/Anchorage", "America/Los_Angeles", "America/Denver", "America/Chicago",
+    "America/New_York", "America/Caracas", "America/Halifax", "America/St_Johns", "America/Sao_Paulo",
+    "Atlantic/Azores", "Europe/London", "Europe/Berlin", "Europe/Athens", "Africa/Lagos", "Africa/Johannesburg",
+    "Europe/Istanbul", "Asia/Tehran", "Asia/Dubai", "Asia/Karachi", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Dhaka",
+    "Asia/Yangon", "Asia/Bangkok", "Asia/Shanghai", "Asia/Tokyo", "Australia/Adelaide", "Australia/Sydney",
+    "Pacific/Noumea", "Pacific/Auckland",
+)  # fmt: skip
 
 
 @cache
@@ -51,6 +63,8 @@ def is_in_reach(moment: datetime) -> bool:
 
 
 def _suggestion(name: str) -> str:
+    if match := _OFFSET.fullmatch(name.strip()):
+        return _cities_at(match[1], int(match[2]), int(match[3] or 0))
     by_lower = {known.lower(): known for known in sorted(zones.known())}
     wanted = name.strip().lower().replace(" ", "_")
     cities = {known.rpartition("/")[2]: known for known in reversed(by_lower)}
@@ -58,3 +72,19 @@ def _suggestion(name: str) -> str:
     if not close:
         return "Use a name of the IANA database, such as Europe/Berlin or UTC."
     return f"Did you mean {by_lower[cities.get(close[0], close[0])]}?"
+
+
+def _cities_at(sign: str, hours: int, minutes: int) -> str:
+    """What to choose instead of an offset."""
+    now = datetime.now(UTC)
+    offset = timedelta(hours=hours, minutes=minutes) * (1 if sign == "+" else -1)
+    said = f"UTC{sign}{hours:02}:{minutes:02}"
+    cities = [city for city in _CITIES if _zone(city).utcoffset(now) == offset]
+    # In these names the sign is the other way round.
+    fixed = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}"
+    choices = [f"{words.listed(cities, 'or')}, where it is {said} now"] if cities else []
+    if not minutes and fixed in zones.known():
+        choices.append(f"{fixed}, which is always {said}")
+    if not choices:
+        return "Use the name of a city, such as Europe/Berlin."
+    return f"Choose {'; or '.join(choices)}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from schedules.rules import civil, fields, rrule_text, words
+from schedules.rules import civil, fields, repetition, rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
@@ -52,6 +52,8 @@ class RRule(CivilRule):
 
     def describe(self) -> str:
         rule = self.calendar_rule
+        if (repeats := repetition.of(rule)) is not None:
+            return f"{repeats.describe()}, {words.zone_time(self.timezone)}, from {words.day(rule.start)}"
         unit = _UNITS[rule.frequency]
         often = f"Every {unit}" if rule.interval == 1 else f"Every {rule.interval} {unit}s"
         start = f"{words.day(rule.start)} {words.clock(rule.start)} {words.zone_time(self.timezone)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from typing import Any
 
@@ -15,10 +15,10 @@ from schedules.rules.invalid import InvalidRule, Work
 EXAMPLE = (
     "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."
 )
-_PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])", re.IGNORECASE)
+_PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])|\s(?=FREQ=)", re.IGNORECASE)
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?", re.ASCII)
-_WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-_BYDAY = re.compile(rf"([+-]?\d{{1,2}})?({'|'.join(_WEEKDAYS)})", re.ASCII)
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_BYDAY = re.compile(rf"([+-]?\d{{1,2}})?({'|'.join(WEEKDAYS)})", re.ASCII)
 _FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY")
 _LONGEST_INTERVAL = 1_000
 _LONGEST_COUNT = 10_000
@@ -32,6 +32,23 @@ _LISTS: dict[str, tuple[str, int, bool, tuple[str, ...]]] = {
     "BYSETPOS": ("positions", 366, True, ("MINUTELY",)),
 }
 _PARTS = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_LISTS)
+# An RRULE may be written without its name.
+_BARE = tuple(f"{part}=" for part in _PARTS)
+_MORNING = time(9)
+
+
+def with_start(text: str, now: datetime) -> str:
+    """`text` with a DTSTART after the civil time `now`, if it has none: the next 09:00, or the next full hour if the
+    rule itself names hours."""
+    upper = text.upper()
+    if "DTSTART" in upper or "FREQ=" not in upper:
+        return text
+    start = datetime.combine(now, _MORNING)
+    if "BYHOUR" in upper or "FREQ=HOURLY" in upper or "FREQ=MINUTELY" in upper:
+        start = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    elif start <= now:
+        start += timedelta(days=1)
+    return f"DTSTART:{start:%Y%m%dT%H%M%S}\n{text.strip()}"
 
 
 def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
@@ -44,6 +61,8 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
     for line in _PROPERTY.split(re.sub(r"\r?\n[ \t]", "", text)):
         if not (line := line.strip(" \t\r\n;")):
             continue
+        if line.upper().startswith(_BARE):
+            line = f"RRULE:{line}"
         head, colon, value = line.partition(":")
         name, _, parameters = head.partition(";")
         name, value = name.upper(), value.strip()
@@ -98,7 +117,7 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
     if "COUNT" in given and "UNTIL" in given:
         raise _wrong("COUNT and UNTIL exclude each other: keep one.")
     week_start = given.pop("WKST", "MO")
-    if week_start not in _WEEKDAYS:
+    if week_start not in WEEKDAYS:
         raise _wrong("WKST must be a day such as MO.")
     until = _civil(given.pop("UNTIL"), timezone, time.max) if "UNTIL" in given else civil.LAST
     count = _number("COUNT", given.pop("COUNT"), 1, _LONGEST_COUNT) if "COUNT" in given else None
@@ -108,7 +127,7 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
     if "positions" in lists and not days and len(lists) == 1:
         raise _wrong("BYSETPOS needs another BY part to choose from, such as BYDAY=MO,TU,WE,TH,FR.")
     rule = CalendarRule(
-        start, frequency, interval, days=days, week_start=_WEEKDAYS.index(week_start), until=until, **lists
+        start, frequency, interval, days=days, week_start=WEEKDAYS.index(week_start), until=until, **lists
     )
     if count is None:
         return rule
@@ -174,7 +193,7 @@ def _by_day(value: str, frequency: str) -> tuple[tuple[int, int], ...]:
             raise _wrong(
                 f"BYDAY has “{written[:20]}”: a number, from 1 to 53, goes with FREQ=MONTHLY and YEARLY alone."
             )
-        days.append((n, _WEEKDAYS.index(match[2])))
+        days.append((n, WEEKDAYS.index(match[2])))
     return tuple(sorted(set(days)))
 
 

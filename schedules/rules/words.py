@@ -41,7 +41,7 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str], conjunction: str = "and") -> str:
     """ "a", "a and b", "a, b and c"."""
     *most, last = items
-    return f"{', '.join(most)} and {last}" if most else last
+    return f"{', '.join(most)} {conjunction} {last}" if most else last

@@ -15,6 +15,7 @@ from people.user_lock import with_user_lock
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.web import quick_add
 from schedules.web.reminder_form import ReminderForm
 
 
@@ -22,7 +23,9 @@ from schedules.web.reminder_form import ReminderForm
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
-    form = ReminderForm(request.POST if request.method == "POST" else None, user=request.user, now=now)
+    reading = quick_add.read(request.GET["quick"], request.user.time_zone, now) if "quick" in request.GET else None
+    posted = request.POST if request.method == "POST" else None
+    form = ReminderForm(posted, user=request.user, now=now, filled=reading.fields if reading else None)
     if (made := _already_made(request)) is not None:
         return redirect("schedules:detail", made.id)
     if form.is_valid():
@@ -33,7 +36,8 @@ def new(request: PersonRequest) -> HttpResponse:
             return redirect("schedules:detail", form.cleaned_data["made_as"])
         messages.success(request, f"“{schedule.title}” is created.")
         return redirect("schedules:detail", schedule.id)
-    return render(request, "schedules/form.html", {"form": form})
+    context = {"form": form, "reading": reading, "presets": quick_add.PRESETS}
+    return render(request, "schedules/form.html", context)
 
 
 def _already_made(request: PersonRequest) -> Schedule | None:
@@ -57,5 +61,5 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         if differences is None:
             messages.success(request, f"“{form.cleaned_data['title']}” is saved.")
             return redirect("schedules:detail", schedule.id)
-    context = {"form": form, "schedule": schedule, "differences": differences}
+    context = {"form": form, "schedule": schedule, "differences": differences, "presets": quick_add.PRESETS}
     return render(request, "schedules/form.html", context, status=409 if differences else 200)

@@ -13,6 +13,7 @@ from people.requests import PersonRequest
 from schedules import look_now
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.web import quick_add
 from schedules.web.preview import edited
 from schedules.web.reminder_form import ReminderForm
 from schedules.web.reminders import detail_page
@@ -26,7 +27,7 @@ def choose(request: PersonRequest) -> HttpResponse:
     form.show_errors_of(())
     for name, suggested in form.suggestions().items():
         form.retype(name, suggested)
-    return render(request, "schedules/form.html", {"form": form, "schedule": schedule})
+    return _page(request, form, schedule)
 
 
 @login_required
@@ -39,8 +40,7 @@ def typed(request: PersonRequest) -> HttpResponse:
     if form.job is not None and not problems:
         looked = look_now.look_now(request.user, form.typed_schedule(), schedule)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
-    context = {"form": form, "schedule": schedule, "looked": looked, "problems": problems}
-    return render(request, "schedules/form.html", context)
+    return _page(request, form, schedule, looked=looked, problems=problems)
 
 
 @login_required
@@ -50,6 +50,11 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(mine, id=schedule_id)
     looked = look_now.look_now(request.user, schedule, schedule) if schedule.job_kind else None
     return detail_page(request, schedule, looked)
+
+
+def _page(request: PersonRequest, form: ReminderForm, schedule: Schedule | None, **looked: object) -> HttpResponse:
+    context = {"form": form, "schedule": schedule, "presets": quick_add.PRESETS} | looked
+    return render(request, "schedules/form.html", context)
 
 
 def _form(request: PersonRequest) -> tuple[ReminderForm, Schedule | None]:

@@ -65,7 +65,6 @@ def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -
         return None
     chosen = set(typed.getlist("channels"))
     there = [channel for channel in Channel.objects.for_user(request.user) if str(channel.id) in chosen]
-    escalates = bool(typed.get("one_by_one") and typed.get("escalate_after", "").strip())
     zone = form.timetable.rule.timezone if form.timetable and coming else request.user.zone.key
     slot = coming[0] if coming else form.now
     # What is longer than a reminder may be is left off.
@@ -73,7 +72,7 @@ def _reading(request: PersonRequest, form: TimingForm, coming: list[datetime]) -
     job = kinds.find(typed.get("job_kind", ""))
     more = {} if job is None else job.placeholders
     said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone, more=more)
-    return text_preview.read(request.user, said, there, slot, escalates)
+    return text_preview.read(request.user, said, there, slot)
 
 
 def edited(request: PersonRequest) -> Schedule | None:
@@ -105,8 +104,12 @@ def _saved(schedule: Schedule, work: Work) -> list[datetime]:
 
 
 def _errors_to_show(form: TimingForm) -> dict[str, str]:
-    """The error, or "", of each timing field with a value; an empty field keeps the error that the page shows."""
-    return {name: " ".join(map(str, form.errors.get(name, []))) for name in form.fields if form.data.get(name)}
+    """The error, or "", of each timing field with a value; an empty one keeps what the page shows.
+
+    Except for the time zone: no form begins without one.
+    """
+    shown = [name for name in form.fields if form.data.get(name) or name == "time_zone"]
+    return {name: " ".join(map(str, form.errors.get(name, []))) for name in shown}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from schedules.models import Schedule
 from schedules.web.differences import differences
 from schedules.web.job_form import JobForm
 from schedules.web.late_form import LateForm
-from schedules.web.timing_form import TimingForm, typed
+from schedules.web.timing_form import TimingForm, first_values, typed
 
 # Fields that a form, a draft and a schedule hold alike.
 _PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spread", "stale_after")
@@ -45,13 +45,23 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, TimingForm):
     )
 
     def __init__(
-        self, data: Mapping[str, Any] | None = None, *, user: User, now: datetime, schedule: Schedule | None = None
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        user: User,
+        now: datetime,
+        schedule: Schedule | None = None,
+        filled: Mapping[str, Any] | None = None,
     ) -> None:
+        """`filled` are values of a new form, as from quick add."""
         attached = None
         if schedule is None:
             initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
+            if user.time_zone:
+                initial |= first_values(user.zone, now)
+            initial |= filled or {}
         else:
-            initial = typed(schedule) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
+            initial = typed(schedule, now) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
             attached = list(schedule.channels.values_list("id", flat=True))
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
         self.is_new = schedule is None

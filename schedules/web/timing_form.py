@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.http import QueryDict
 
 from schedules import rules
 from schedules.models import Schedule
-from schedules.rules import InvalidRule, Timetable, Work, civil, words
+from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text
 from schedules.slots import Slots, left, settled
+from schedules.web import repeat_form
 from schedules.web.dates_field import DatesField
+from schedules.web.repeat_form import RepeatForm, number
 
 KINDS = [
     ("once", "Once"),
@@ -22,12 +25,11 @@ KINDS = [
     ("daily", "Daily"),
     ("weekly", "Weekly"),
     ("monthly", "Monthly"),
+    ("yearly", "Yearly"),
     ("cron", "Cron"),
     ("rrule", "Advanced"),
 ]
 _UNITS = [("minutes", "minutes"), ("hours", "hours"), ("days", "days")]
-_SHORT = [("last", "its last day instead"), ("skip", "nothing in that month")]
-_DAYS_OF_MONTH = [*((str(day), words.ordinal(day)) for day in range(1, 32)), ("last", "last day")]
 
 # Rule parameters with another name on the form.
 _FIELD = {"timezone": "time_zone", "starts": "starts_at", "ends": "ends_at"}
@@ -46,7 +48,7 @@ def _moment(label: str, help_text: str = "") -> forms.CharField:
     return forms.CharField(label=label, required=False, widget=widget, help_text=help_text)
 
 
-class TimingForm(forms.Form):
+class TimingForm(RepeatForm):
     """Accept any text, so that only `schedules.rules` validates and writes the messages.
 
     `now` is aware. `timetable` is set after a successful `is_valid()`.
@@ -58,8 +60,10 @@ class TimingForm(forms.Form):
         initial="once",
         widget=forms.RadioSelect,
         error_messages={
-            "required": "Choose one timing: Once, Every…, Daily, Weekly, Monthly, Cron or Advanced.",
-            "invalid_choice": "There is no such timing. Choose Once, Every…, Daily, Weekly, Monthly, Cron or Advanced.",
+            "required": "Choose one timing: Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced.",
+            "invalid_choice": (
+                "There is no such timing. Choose Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
+            ),
         },
     )
     at = _moment("Date and time")
@@ -69,27 +73,14 @@ class TimingForm(forms.Form):
         initial="1",
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
     )
-    unit = forms.CharField(label="Unit", required=False, initial="hours", widget=forms.Select(choices=_UNITS))
+    unit = forms.CharField(
+        label="Unit",
+        required=False,
+        initial="hours",
+        widget=forms.Select(choices=_UNITS),
+        help_text="For weeks, months or years: Weekly, Monthly or Yearly.",
+    )
     anchor = _moment("Counting from", "Empty: from now.")
-    days = forms.MultipleChoiceField(
-        label="Days",
-        choices=[(str(number), name) for number, name in enumerate(words.DAYS)],
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={"invalid_choice": "“%(value)s” is no day of the week. Choose from Monday to Sunday."},
-    )
-    day = forms.CharField(
-        label="Day of the month", required=False, initial="1", widget=forms.Select(choices=_DAYS_OF_MONTH)
-    )
-    short = forms.CharField(
-        label="In a shorter month", required=False, initial="last", widget=forms.Select(choices=_SHORT)
-    )
-    time = forms.CharField(
-        label="Time",
-        required=False,
-        initial="09:00",
-        widget=forms.TimeInput(attrs={"type": "time", "autocomplete": "off"}),
-    )
     expression = forms.CharField(
         label="Cron expression",
         required=False,
@@ -102,11 +93,11 @@ class TimingForm(forms.Form):
         widget=forms.Textarea(
             attrs={
                 "rows": 3,
-                "placeholder": "DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2",
+                "placeholder": "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH",
                 "spellcheck": "false",
             }
         ),
-        help_text="DTSTART and RRULE, as calendars write them (RFC 5545).",
+        help_text="RRULE as calendars write it (RFC 5545). Without DTSTART it counts from now.",
     )
     time_zone = forms.CharField(
         label="Time zone",
@@ -174,6 +165,8 @@ class TimingForm(forms.Form):
     def refuse(self, error: InvalidRule) -> None:
         """Show the rule's error at the matching field."""
         name = _FIELD.get(error.field, error.field)
+        if name == "expression" and self.cleaned_data.get("kind") == "rrule":
+            name = "rule"  # @daily and the like
         self._refuse(name if name in self.fields else "kind", str(error))
 
     def _refuse(self, name: str, message: str) -> None:
@@ -194,7 +187,8 @@ class TimingForm(forms.Form):
             self._refuse(*missing)
             return None
         try:
-            rule = rules.parse(cleaned["kind"], self._parameters(cleaned), zone)
+            kind, parameters = self._parameters(cleaned, zone)
+            rule = rules.parse(kind, parameters, zone)
             timetable = Timetable(
                 rule, cleaned["starts_at"], cleaned["ends_at"], frozenset(cleaned.get("excluded") or [])
             )
@@ -215,17 +209,29 @@ class TimingForm(forms.Form):
             return None
         return once.next_after(civil.FIRST_INSTANT)
 
-    def _parameters(self, cleaned: dict[str, Any]) -> dict[str, Any]:
+    def _parameters(self, cleaned: dict[str, Any], zone: str) -> tuple[str, dict[str, Any]]:
+        """Kind and data of the rule."""
         kind = cleaned["kind"]
+        shown = civil.local(civil.zone(zone), self.now)
+        if repeat_form.is_calendar_rule(cleaned):
+            anchor = cleaned["anchor"] and civil.local(civil.zone(zone), cleaned["anchor"])
+            return "rrule", {"rule": repeat_form.calendar_rule(cleaned, shown, anchor)}
+        if kind == "rrule":
+            written = cleaned["rule"].strip()
+            return (
+                ("cron", {"expression": written})
+                if written.startswith("@")
+                else (kind, {"rule": rrule_text.with_start(written, shown)})
+            )
         values = {name: cleaned.get(name) for name in rules.KINDS[kind].parameters}
         if kind == "interval":
-            values["every"] = _number(cleaned.get("every", ""))
+            values["every"] = number(cleaned.get("every", ""))
             values["anchor"] = (cleaned["anchor"] or self.now.replace(second=0, microsecond=0)).isoformat()
         elif kind == "weekly":
             values["days"] = [int(day) for day in cleaned.get("days", [])]
         elif kind == "monthly":
-            values["day"], values["short"] = _number(cleaned.get("day", "")), cleaned.get("short") or "last"
-        return values
+            values["day"], values["short"] = number(cleaned.get("day", "")), cleaned.get("short") or "last"
+        return kind, values
 
     def _refuse_what_never_fires(self, timetable: Timetable) -> None:
         most = self.cleaned_data.get("max_count")
@@ -247,23 +253,30 @@ class TimingForm(forms.Form):
             self._refuse("rule", "This rule has ended. Choose a later end, or none.")
 
 
-def typed(schedule: Schedule) -> dict[str, Any]:
+def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:
+    """Where a new form begins: today, and a full hour, 15 to 75 minutes ahead."""
+    today = civil.local(zone, now)
+    ahead = civil.local(zone, now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
+    return {
+        "at": ahead.isoformat(timespec="minutes"),
+        "days": [str(today.weekday())],
+        "day": str(today.day),
+        "month": str(today.month),
+    }
+
+
+def typed(schedule: Schedule, now: datetime) -> dict[str, Any]:
     """The form's initial values for `schedule`; for an invalid rule, without its parameters and window."""
     readable = ("kind", "time_zone", "max_count", "excluded")
     try:
-        zone = schedule.timetable().rule.zone
+        rule = schedule.timetable().rule
     except InvalidRule:
         return {name: getattr(schedule, name) for name in readable}
-    values: dict[str, Any] = schedule.rule | {name: getattr(schedule, name) for name in readable}
+    values: dict[str, Any] = {name: getattr(schedule, name) for name in readable} | schedule.rule
     moments = {"starts_at": schedule.starts_at, "ends_at": schedule.ends_at}
     if schedule.kind == "interval":
         moments["anchor"] = datetime.fromisoformat(schedule.rule["anchor"])
     for name, moment in moments.items():
         if moment is not None:
-            values[name] = civil.local(zone, moment).isoformat()
-    return values
-
-
-def _number(text: str) -> int | str:
-    """The typed whole number, or the text itself, which the rule then refuses."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
+            values[name] = civil.local(rule.zone, moment).isoformat()
+    return values | repeat_form.typed(rule, civil.local(rule.zone, now))

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from schedules.web import actions, edit, explain, look, preview, reminders
+from schedules.web import actions, edit, explain, look, preview, quick_add, reminders
 
 app_name = "schedules"
 urlpatterns = [
@@ -9,6 +9,7 @@ urlpatterns = [
     path("reminders/preview/", preview.preview, name="preview"),
     path("reminders/job/", look.choose, name="job"),
     path("reminders/look/", look.typed, name="look-typed"),
+    path("reminders/quick/", quick_add.understand, name="quick"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", edit.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/look/", look.of_reminder, name="look"),

@@ -63,7 +63,7 @@ def others() -> Iterator[list[Service]]:
 def site(executable: str, post: SMTPReceiver, others: list[Service]) -> Iterator[Installation]:
     """One set of processes for all tests of this lane; none where there is no browser."""
     leading = {name: url for service in others for name, url in service.settings.items()}
-    with Installation("test_browser", EMAIL_URL=post.url, **leading) as site:
+    with Installation("test_browser", EMAIL_URL=post.url, PUSH_SERVICES="127.0.0.1", **leading) as site:
         site.start(site.web, site.worker, site.beat)
         yield site
 

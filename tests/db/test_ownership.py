@@ -20,6 +20,7 @@ OPEN = {
     "health-clock": "likewise",
     "health-queues": "monitors look here",
     "api-reference": "how to use the API; it shows nothing of anybody",
+    "notifications:service-worker": "a script of the pages",
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",

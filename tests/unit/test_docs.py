@@ -6,8 +6,12 @@ import re
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
-# The example of docs/adding-a-provider.md, which its reader writes.
-EXAMPLES = {"notifications/providers/pigeon.py", "tests/unit/notifications/providers/test_pigeon.py"}
+# The examples of docs/adding-a-provider.md and docs/adding-a-job-kind.md, which their readers write.
+EXAMPLES = {
+    "jobs/kinds/tides.py",
+    "notifications/providers/pigeon.py",
+    "tests/unit/notifications/providers/test_pigeon.py",
+}
 FOLDERS = (
     "api|bench|client|common|config|demo|events|jobs|notifications|people|schedules|script|static|templates|tests|work"
 )

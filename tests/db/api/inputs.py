@@ -99,8 +99,10 @@ TAKEN: list[dict[str, Any]] = [
             "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29",
             "RRULE:FREQ=DAILY\nEXDATE:20270105T090000",
             "RRULE:FREQ=HOURLY;BYHOUR=8,12",
+            "FREQ=DAILY",
         )
     ],
+    *[rrule(rule, start="") for rule in ("RRULE:FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO", "freq=daily;byhour=18", "@daily")],
     *[{"time_zone": zone} for zone in ("UTC", "Asia/Kathmandu", "America/New_York", "Asia/Calcutta", "Etc/GMT+5")],
     {"starts_at": "2026-07-01T00:00"},
     {"ends_at": "2026-07-01T00:00"},
@@ -203,7 +205,6 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
             "EXDATE:20260105T090000\n" * 400,
         )
     ],
-    ("timing.rrule.rule", rrule("RRULE:FREQ=DAILY", start="")),
     ("timing.rrule.rule", rrule("RRULE:FREQ=DAILY", start="DTSTART:99991231T235900\n")),
     *[
         ("time_zone", {"time_zone": zone})

@@ -14,7 +14,7 @@ from jobs.models import Job, Memory, Result
 from notifications.models import Notification
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NINE, look, make_job_schedule, make_user
+from tests.make import NINE, look, make_connection, make_job_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -132,3 +132,19 @@ def test_what_was_unreachable_is_not_taken_for_the_answer_that_is_known(shop: HT
         evidence.append(on_day(day, schedule).reason_code)
     assert evidence == ["web-reachable", "web-unreachable", "web-reachable", "web-unreachable"]
     assert len(said()) == 2
+
+
+def test_a_connection_lends_its_headers_and_no_row_shows_them(shop: HTTPReceiver) -> None:
+    schedule = watching(shop)
+    secrets = {"X-Key": "planted-9f2"}
+    Schedule.objects.update(
+        connection=make_connection(schedule.user, "address", address={"url": shop.origin + "/"}, secrets=secrets)
+    )
+    shop.answers.append(Reply(200, {"ETag": '"1"'}, b"<b class=price>90</b>"))
+    shop.answer = Reply(401)
+    assert [on_day(day, schedule).reason_code for day in range(3)] == [
+        *("web-holds", "source-refused", "connection-disabled")
+    ]
+    assert [request.headers.get("X-Key") for request in shop.requests] == ["planted-9f2"] * 2
+    rows = [*Job.objects.values_list(), *Memory.objects.values_list(), *Result.objects.values_list()]
+    assert "planted" not in str([*rows, *Notification.objects.values_list()])

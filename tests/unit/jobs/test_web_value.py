@@ -17,6 +17,7 @@ from jobs.reasons import Code as Jobs
 from notifications.net.http import NotSent
 from tests.network import closed_port
 
+TEXT, FIRST = "not a number", "nothing yet"
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KIND = WebValue()
 
@@ -39,7 +40,7 @@ def watch(condition: str, **more: Any) -> dict[str, Any]:
 
 
 def told(payload: dict[str, Any], *pages: str, receiver: HTTPReceiver) -> list[str]:
-    """What is said at each of these looks: the change, "yes" where there is none, "" where it stays silent."""
+    """The change that is said at each of these looks; "" where it stays silent."""
     said, memory = [], None
     payload = payload | {"url": receiver.url}
     for page in pages:
@@ -49,7 +50,7 @@ def told(payload: dict[str, Any], *pages: str, receiver: HTTPReceiver) -> list[s
         found = KIND.look(ask(payload, memory), Fetch(5))
         assert isinstance(found, Found), found
         decision = KIND.decide(ask(payload, memory), found.value)
-        said.append((decision.words["change"] or "yes") if isinstance(decision, Say) else "")
+        said.append(decision.words["change"] if isinstance(decision, Say) else "")
         memory = memory if decision.memory is KEEP else decision.memory
     return said
 
@@ -57,19 +58,19 @@ def told(payload: dict[str, Any], *pages: str, receiver: HTTPReceiver) -> list[s
 @pytest.mark.parametrize(
     ("payload", "pages", "said"),
     [
-        (watch("changed"), ["a", "a", "b", "b"], ["", "", "yes", ""]),
+        (watch("changed"), ["a", "a", "b", "b"], ["", "", TEXT, ""]),
         # A page that alternates: each change once.
-        (watch("changed"), ["a", "b", "a", "b"], ["", "yes", "yes", "yes"]),
+        (watch("changed"), ["a", "b", "a", "b"], ["", TEXT, TEXT, TEXT]),
         (watch("changed"), ["10", "12", "9"], ["", "+2 (+20.00 %)", "-3 (-25.00 %)"]),
         (watch("below", limit="9"), ["12 €", "8 €", "7", "9", "8"], ["", "-4 (-33.33 %)", "", "", "-1 (-11.11 %)"]),
-        (watch("below", limit="100"), ["90"], ["yes"]),
+        (watch("below", limit="100"), ["90"], [FIRST]),
         (watch("above", limit="1.000,5", mark=","), ["1.000,50", "1.000,6"], ["", "+0.1 (+0.01 %)"]),
-        (watch("above", limit="5", always=True), ["6", "7", "5"], ["yes", "+1 (+16.67 %)", ""]),
+        (watch("above", limit="5", always=True), ["6", "7", "5"], [FIRST, "+1 (+16.67 %)", ""]),
         (watch("by", limit="10"), ["100", "109", "110", "101", "100"], ["", "", "+10 (+10.00 %)", "", "-10 (-9.09 %)"]),
         (watch("by", limit="10 %"), ["50", "54", "55", "49.5"], ["", "", "+5 (+10.00 %)", "-5.5 (-10.00 %)"]),
         (watch("by", limit="10 %"), ["0", "0", "0.1"], ["", "", "+0.1"]),
-        (watch("equals", limit="sold  out"), ["open", "Sold out", "sold out", "open"], ["", "yes", "", ""]),
-        (watch("contains", limit="Ticket"), ["none", "2 tickets", "1 ticket"], ["", "yes", ""]),
+        (watch("equals", limit="sold  out"), ["open", "Sold out", "sold out", "open"], ["", TEXT, "", ""]),
+        (watch("contains", limit="Ticket"), ["none", "2 tickets", "1 ticket"], ["", TEXT, ""]),
         (watch("unreachable"), ["up", "500", "500", "up", "500"], ["", "http", "", "", "http"]),
         (watch("unreachable", always=True), ["500", "500"], ["http", "http"]),
     ],
@@ -87,7 +88,7 @@ def test_its_words_and_its_evidence_show_the_value_as_it_was_read() -> None:
         {"text": "89,90 €", "number": "89.9"},
     )
     assert isinstance(decision, Say)
-    assert str(decision.reason) == "looked at example.org: 89,90 € (read as 89.9), that is below 100"
+    assert str(decision.reason) == "looked at example.org: 89,90 € (read as 89.9), now below 100"
     assert decision.words == {
         "value": "89,90 €",
         "previous": "120 €",

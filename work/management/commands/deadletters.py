@@ -120,7 +120,9 @@ class Command(BaseCommand):
         self._tell(done, "discarded.")
 
     def _confirm(self, what: str, chosen: list[Which], yes: bool) -> None:
-        count, said = sum(which.rows().count() for which in chosen), chosen[0]
+        count, said = sum(which.rows().count() for which in chosen), str(chosen[0])
+        if len(chosen) > 1:  # each kind has another word for who runs it
+            said = said.replace(f"the {chosen[0].kind.handler_name} ", "")
         if count == 0:
             raise CommandError(f"No dead letters match: {said}.")
         if yes:

@@ -67,7 +67,7 @@ def service(kind: str) -> Iterator[Service]:
             )
 
 
-KINDS = [provider.kind for provider in providers.all() if provider.kind not in ("inbox", "queue")]
+KINDS = [provider.kind for provider in providers.all() if provider.kind not in ("inbox", "queue", "web_push")]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -82,7 +82,7 @@ def test_nobody_to_ask_means_nothing_is_done_without_yes(dead: list[Delivery], m
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["replay", "--provider", "pigeon", "--yes"], "No dead letters match: of the provider pigeon"),
+        (["replay", "--provider", "pigeon", "--yes"], "No dead letters match: of pigeon"),
         (["replay", "--id", str(uuid4()), "--yes"], "No dead letters match"),
         (["discard", "--reason", " ", "--yes"], "Say why"),
         (["discard", "--yes"], "--reason"),

@@ -81,7 +81,7 @@ def test_a_near_turn_is_published_at_once_and_a_far_one_by_rescue_in_time(
     assert near.wake_at - near.available_at == timedelta(seconds=wakes.CLAIM_WITHIN)
     assert far.wake_at < far.available_at
     Delivery.objects.filter(id=far.id).update(wake_at=NOON)
-    [(_, delivery_id, wait, person_id, _)] = wakes.take_due(DELIVERY, 10)
+    [(_, delivery_id, wait, person_id, *_)] = wakes.take_due(DELIVERY, 10)
     assert (delivery_id, person_id) == (far.id, ada.id)
     assert 0 < wait < 12
     far.refresh_from_db()

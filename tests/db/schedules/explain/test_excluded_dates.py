@@ -128,7 +128,7 @@ def test_what_is_no_date_or_leaves_nothing_is_said_at_the_field(
 def test_the_preview_passes_over_them(browser: Client) -> None:
     fields = {"time_zone": "UTC", "kind": "rrule", "rule": "DTSTART:29990101T090000\nRRULE:FREQ=DAILY;COUNT=3"}
     shown = browser.post("/reminders/preview/", fields | {"excluded": "2999-01-02"}).content.decode()
-    assert shown.count("<time ") == 2
+    assert shown.count("<li><time ") == 2
 
 
 def test_an_edit_shows_them_as_they_are(browser: Client, ada: User) -> None:

@@ -20,11 +20,11 @@ def preview(browser: Client, **fields: Any) -> str:
 def test_the_next_five_firings_are_shown_with_the_rule_in_words(browser: Client) -> None:
     shown = preview(browser, kind="weekly", time="09:00", days=["0", "1", "2", "3", "4"])
     assert "Every weekday at 09:00, Berlin time" in shown
-    assert shown.count("<time ") == 5
+    assert shown.count("<li><time ") == 5
 
 
 def test_a_maximum_cuts_the_list_short(browser: Client) -> None:
-    assert preview(browser, kind="daily", time="09:00", max_count="2").count("<time ") == 2
+    assert preview(browser, kind="daily", time="09:00", max_count="2").count("<li><time ") == 2
 
 
 def test_a_firing_that_a_clock_change_moves_has_a_note(browser: Client) -> None:
@@ -66,7 +66,7 @@ def test_a_preview_whose_slots_cost_too_much_says_so_at_the_rule(
 ) -> None:
     monkeypatch.setattr(Work.__init__, "__defaults__", (200,))
     typed = {"kind": "rrule", "rule": "DTSTART:20260105T090000\nRRULE:FREQ=DAILY;BYMONTH=2", "title": "Water"}
-    assert preview(browser, **typed).count("<time ") == 5
+    assert preview(browser, **typed).count("<li><time ") == 5
     edited = make_schedule(ada, kind="daily", rule={"time": "09:00"})
     shown = browser.post(f"/reminders/preview/?of={edited.id}", {"time_zone": "Europe/Berlin"} | typed)
     assert list(shown.context["form"].errors) == ["rule"]

@@ -6,6 +6,7 @@ ANSWER: how its service answers. destination(origin, **changed): one at a server
 SENT: the path, headers and document of `make_message()`. MEANINGS: a change of the destination, the reply (None: that
 of ANSWER) and what it means. TEXT: texts that the service could take for markup. TEXTS: the fields of the document that
 hold text. check_text(request, message): fails if it is not sent as typed. key_of(request): its key, if there is one.
+read(request): its document, if it is not the JSON of its body.
 
 Every secret contains the word "planted".
 """
@@ -22,8 +23,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from demo.receivers import Reply, Reset
+from demo.receivers import Received, Reply, Reset
 from notifications import providers
+from notifications.change_types import STATUS
 from notifications.message import Delivered, Destination, Rejected
 from notifications.providers.base import Provider
 from notifications.reasons import Code
@@ -39,6 +41,10 @@ REPLIES += [Reply(200, body=b""), Reply(400, body=b"[]"), Reply(404, body=b"\xff
 
 def module_of(provider: Provider) -> ModuleType:
     return import_module(f"tests.unit.notifications.providers.test_{provider.kind}")
+
+
+def document_of(provider: Provider, request: Received) -> Any:
+    return getattr(module_of(provider), "read", lambda request: json.loads(request.body))(request)
 
 
 OVER_HTTP = [provider for provider in PROVIDERS if hasattr(module_of(provider), "destination")]
@@ -90,11 +96,11 @@ def test_every_module_is_found_and_the_nearest_providers_come_first() -> None:
         path.stem for path in Path(providers.__file__).parent.glob("*.py") if "\n    kind = " in path.read_text()
     }
     assert {provider.kind for provider in PROVIDERS} == modules
-    assert [provider.kind for provider in PROVIDERS[:3]] == ["inbox", "email", "webhook"]
+    assert [provider.kind for provider in PROVIDERS[:3]] == ["inbox", "web_push", "email"]
 
 
 def test_an_unknown_kind_raises_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(providers.UnknownProvider, match="inbox, email, webhook"):
+    with pytest.raises(providers.UnknownProvider, match="inbox, web_push, email"):
         providers.get("no-such-kind")
 
 
@@ -103,7 +109,7 @@ def test_a_provider_describes_itself(provider: Provider) -> None:
     assert providers.get(provider.kind) is provider
     assert provider.label
     icons = (Path(providers.__file__).parents[2] / "static" / "icons.svg").read_text()
-    drawn = set(re.findall(r'<symbol id="([a-z]+)"', icons))
+    drawn = set(re.findall(r'<symbol id="([a-z_]+)"', icons))
     assert {provider.kind, provider.icon} <= drawn, "some pages only know the kind"
     assert provider.policy.tries >= 1
     assert 0 < provider.deadline <= 60, "longer than the task's limits"
@@ -156,7 +162,7 @@ def test_a_message_has_the_documented_shape(provider: Provider) -> None:
         assert isinstance(provider.send(make_message(), module.destination(receiver.origin)), Delivered)
     [request] = receiver.requests
     path, headers, document = module.SENT
-    assert (request.method, request.path, json.loads(request.body)) == ("POST", path, document)
+    assert (request.method, request.path, document_of(provider, request)) == ("POST", path, document)
     assert {"Content-Type": "application/json", **headers}.items() <= request.headers.items()
 
 
@@ -184,7 +190,7 @@ def test_no_text_changes_the_request_or_is_taken_for_markup(provider: Provider) 
             assert receiver.requests or not f"{subject}{body}".strip()
             for request in receiver.requests:
                 assert request.path == module.SENT[0]
-                sent, expected = json.loads(request.body), module.SENT[2]
+                sent, expected = document_of(provider, request), module.SENT[2]
                 assert set(sent) <= set(expected)
                 assert {name for name in expected if sent.get(name) != expected[name]} <= module.TEXTS
                 module.check_text(request, message)
@@ -217,7 +223,7 @@ def test_a_preview_is_what_is_sent(provider: Provider) -> None:
         destination = module_of(provider).destination(receiver.origin)
         assert isinstance(provider.send(message, destination), Delivered)
         rendered = provider.render(message, destination)
-    sent = strings_in(json.loads(receiver.requests[0].body))
+    sent = strings_in(document_of(provider, receiver.requests[0]))
     assert rendered.body.text in sent
     assert rendered.subject.text in sent or provider.limits_for(destination).joined
 
@@ -255,6 +261,18 @@ def test_text_keeps_the_limits_of_the_service(provider: Provider) -> None:
         assert (fitted.length, fitted.limit) == (limits.measure(fitted.text), limit)
         assert fitted.cut == (limit is not None)
         assert limit is None or limit - 20 < fitted.length <= limit
+
+
+@pytest.mark.parametrize("provider", [one for one in OVER_HTTP if one.kind != STATUS], ids=lambda one: one.kind)
+def test_every_link_is_sent_with_the_one_that_stops_messages_last(provider: Provider) -> None:
+    paths = [f"/{name}/{'0a' * 8}/" for name in ("answer", "history", "unsubscribe")]
+    answer_url, open_url, unsubscribe_url = (f"https://carillon.example{path}" for path in paths)
+    message = make_message(answer_url=answer_url, open_url=open_url, unsubscribe_url=unsubscribe_url)
+    with served(module_of(provider).ANSWER) as receiver:
+        provider.send(message, module_of(provider).destination(receiver.origin))
+        sent = json.dumps(document_of(provider, receiver.requests[0]))
+    assert 0 < sent.index(paths[0]) < sent.rindex(paths[2])
+    assert sent.rindex(paths[0]) < sent.index(paths[2])
 
 
 @each_provider

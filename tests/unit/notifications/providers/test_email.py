@@ -302,8 +302,11 @@ def test_both_parts_link_to_the_answer_page() -> None:
     url = "https://carillon.example/answer/0a1b/"
     mail = sent(answer_url=url, unsubscribe_url=URL)
     text = text_of(mail, "plain")
-    assert text.index("The ferns") < text.index(f"Acknowledge or snooze: {url}\n") < text.index("Stop these messages")
-    assert f'href="{url}">Acknowledge or snooze</a>' in text_of(mail, "html")
+    assert text.index("The ferns") < text.index(f"Done or snooze: {url}\n") < text.index("Stop these messages")
+    page = text_of(mail, "html")
+    assert (
+        page.index(f'href="{url}">Done</a>') < page.index(f'href="{url}#snooze">Snooze</a>') < page.index("Stop these")
+    )
 
 
 def test_one_click_needs_https() -> None:

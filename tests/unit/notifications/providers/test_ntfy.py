@@ -85,3 +85,14 @@ def test_a_message_to_an_open_topic_carries_no_token_and_one_without_a_body_repe
     document = json.loads(receiver.requests[0].body)
     assert document["message"] == document["title"] == "Water the plants"
     assert "Authorization" not in receiver.requests[0].headers
+
+
+def test_done_and_snooze_act_without_opening_a_page(receiver: HTTPReceiver) -> None:
+    answer, shown = "https://carillon.example/answer/0a1b/", "https://carillon.example/history/1/"
+    NTFY.send(make_message(answer_url=answer, open_url=shown), destination(receiver.origin))
+    document = json.loads(receiver.requests[0].body)
+    done, snooze, opened = document["actions"]
+    assert (done["label"], done["action"], done["method"], done["url"]) == ("Done", "http", "POST", answer)
+    assert (done["body"], snooze["body"]) == ("answer=acknowledge", "answer=10-minutes")
+    assert opened == {"action": "view", "label": "Open", "url": shown}
+    assert document["click"] == shown

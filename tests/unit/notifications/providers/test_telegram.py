@@ -91,3 +91,29 @@ def test_both_tries_of_a_move_share_one_deadline(receiver: HTTPReceiver, monkeyp
     start = time.monotonic()
     assert isinstance(TELEGRAM.send(make_message(), destination(chat="-3")), Ambiguous | Retryable)
     assert time.monotonic() - start < 2.0
+
+
+LINKS = {
+    "answer_url": "https://carillon.example/answer/0a1b/",
+    "open_url": "https://carillon.example/history/1/",
+    "unsubscribe_url": "https://carillon.example/leave/0c/",
+}
+
+
+def test_links_are_buttons_below_the_text(receiver: HTTPReceiver) -> None:
+    assert TELEGRAM.send(make_message(**LINKS), destination()) == Delivered()
+    [request] = receiver.requests
+    document = json.loads(request.body)
+    rows = document["reply_markup"]["inline_keyboard"]
+    assert [[button["text"] for button in row] for row in rows] == [["Done", "Snooze", "Open"], ["Stop these messages"]]
+    assert rows[0][1]["url"] == f"{LINKS['answer_url']}#snooze"
+    assert "https://" not in document["text"]
+
+
+def test_links_that_telegram_takes_for_no_button_are_sent_in_the_text(receiver: HTTPReceiver) -> None:
+    at_home = {name: url.replace("https://carillon.example", "http://nas:8000") for name, url in LINKS.items()}
+    assert TELEGRAM.send(make_message(**at_home), destination()) == Delivered()
+    _, request = receiver.requests
+    document = json.loads(request.body)
+    assert "reply_markup" not in document
+    assert at_home["answer_url"] in document["text"]

@@ -1,0 +1,178 @@
+"""A person's browser, through its push service (RFC 8030, https://www.w3.org/TR/push-api/)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parseaddr
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+
+from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.net import post
+from notifications.net.address_policy import RefusedURL, check_url
+from notifications.net.http import Response
+from notifications.providers import push_encryption
+from notifications.providers.base import Limits, Provider
+from notifications.reasons import Code
+from notifications.text import utf8
+from work.answers import Answer
+from work.reasons import Reason
+
+SERVICE = "the browser's push service"
+
+KEPT_SECONDS = 86_400
+"""How long the push service keeps a message for a browser that is switched off."""
+
+_TOKEN_SECONDS = 12 * 3_600  # RFC 8292 allows a day, by the clock of the push service
+
+_AGAIN = "Use the button “Ring in this browser” again."
+
+
+class WebPushForm(forms.Form):
+    """A subscription, as the browser's script fills it in."""
+
+    endpoint = forms.CharField(max_length=1000, widget=forms.HiddenInput, error_messages={"required": _AGAIN})
+    p256dh = forms.CharField(max_length=100, widget=forms.HiddenInput, error_messages={"required": _AGAIN})
+    auth = forms.CharField(max_length=50, widget=forms.HiddenInput, error_messages={"required": _AGAIN})
+
+    def clean_endpoint(self) -> str:
+        """Return the address. Refuse other hosts than push services: nothing proves that they want messages."""
+        try:
+            endpoint = check_url(self.cleaned_data["endpoint"])
+        except RefusedURL:
+            raise forms.ValidationError(_AGAIN) from None
+        host = urlsplit(endpoint).hostname or ""
+        known: list[str] = settings.PUSH_SERVICES
+        if not any(host == name or (name.startswith(".") and host.endswith(name)) for name in known):
+            raise forms.ValidationError(
+                f"{host} is not a known push service. Use another browser, or ask the operator to add it to "
+                "PUSH_SERVICES."
+            )
+        return endpoint
+
+    def clean_p256dh(self) -> str:
+        """Return the browser's public key."""
+        try:
+            push_encryption.read_public_key(push_encryption.decode(self.cleaned_data["p256dh"]))
+        except ValueError:
+            raise forms.ValidationError(f"The browser's key is not valid. {_AGAIN}") from None
+        return str(self.cleaned_data["p256dh"])
+
+    def clean_auth(self) -> str:
+        """Return the browser's secret."""
+        if not _is_auth(self.cleaned_data["auth"]):
+            raise forms.ValidationError(f"The browser's secret is not valid. {_AGAIN}")
+        return str(self.cleaned_data["auth"])
+
+
+class WebPush(Provider):
+    """Sends to one browser, encrypted for it. The browser replaces a repeat by its tag, without another sound."""
+
+    kind = "web_push"
+    label = "Browser"
+    icon = "web_push"
+    position = 5
+    recognises_repeats = True
+    from_browser = True
+    separate_answer_url = True
+    # In JSON a character takes up to twice its bytes, and the links need 700: together at most 3,993.
+    limits = Limits(subject=300, body=1_200, measure=utf8)
+    form = WebPushForm
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return address {"url", "digest"}, the push service and what the browser recognises its endpoint by; secrets
+        {"endpoint", "p256dh", "auth", "vapid"}. A subscription takes messages of one sender's key only, so the key
+        stays with it when the installation's changes.
+        """
+        secrets = {name: cleaned[name] for name in ("endpoint", "p256dh", "auth")}
+        parts = urlsplit(cleaned["endpoint"])
+        digest = hashlib.sha256(cleaned["endpoint"].encode()).hexdigest()
+        return Destination(
+            {"url": f"{parts.scheme}://{parts.netloc}", "digest": digest}, {**secrets, "vapid": private_key()}
+        )
+
+    def form_initial(self, destination: Destination) -> dict[str, Any]:
+        """Return nothing: only the browser can fill in its form."""
+        return {}
+
+    def summary(self, destination: Destination) -> str:
+        return f"Through {self.host(destination) or 'a damaged address'}"
+
+    def escape(self, text: str) -> str:
+        """Return `text` without control characters, which no notification shows."""
+        return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text)
+
+    def send(self, message: Message, destination: Destination) -> Answer:
+        rendered = self.render(message, destination)
+        shown = {
+            "title": rendered.subject.text or "Reminder",
+            "body": rendered.body.text,
+            # Without the host: the worker that shows it may know Carillon under another name.
+            "open": urlsplit(message.open_url).path,
+            "answer": urlsplit(message.answer_url).path,
+            "stop": urlsplit(message.unsubscribe_url).path,
+        }
+        return self._push(message.key, shown, destination)
+
+    def close(self, key: UUID, destination: Destination) -> Answer:
+        """Close the notification that a message with this key shows; if the browser is off, it never shows."""
+        return self._push(key, {"closed": True}, destination)
+
+    def _push(self, key: UUID, shown: Mapping[str, Any], destination: Destination) -> Answer:
+        secrets = destination.secrets
+        document = json.dumps({"tag": key.hex, **shown}, ensure_ascii=False).encode()
+        try:
+            body = push_encryption.encrypt(document, *(push_encryption.decode(secrets[n]) for n in ("p256dh", "auth")))
+            expires = int(time.time()) + _TOKEN_SECONDS
+            sender = push_encryption.authorization(secrets["endpoint"], secrets["vapid"], _contact(), expires)
+        except (KeyError, ValueError):
+            return post.damaged("subscription")
+        headers = {
+            "Authorization": sender,
+            "Content-Type": "application/octet-stream",
+            "Content-Encoding": "aes128gcm",
+            "TTL": str(KEPT_SECONDS),
+            "Urgency": "high",
+            "Topic": key.hex,  # the service replaces a message that it still has
+        }
+        return post.post(secrets["endpoint"], body, headers, self.deadline, _judge)
+
+
+def private_key() -> str:
+    """Return the key by which new subscriptions know this installation, in base64url."""
+    return settings.VAPID_PRIVATE_KEY or push_encryption.private_key_from(settings.SECRET_KEY)
+
+
+def public_key() -> str:
+    """Return what a browser needs to subscribe, in base64url."""
+    return push_encryption.encode(push_encryption.public_key(push_encryption.read_private_key(private_key())))
+
+
+def _is_auth(text: str) -> bool:
+    try:
+        return len(push_encryption.decode(text)) == 16
+    except ValueError:
+        return False
+
+
+def _contact() -> str:
+    """Where the push service's operator reaches ours. Apple refuses addresses without a real domain."""
+    https = settings.BASE_URL.startswith("https://")
+    return settings.BASE_URL if https else f"mailto:{parseaddr(settings.DEFAULT_FROM_EMAIL)[1]}"
+
+
+def _judge(response: Response) -> Answer:
+    """RFC 8030, section 5; 404 and 410: the subscription has ended."""
+    if 200 <= response.status < 300:
+        return Delivered()
+    if response.status in (404, 410):
+        return Rejected(Reason(Code.SUBSCRIPTION_ENDED), gone=True)
+    return post.refused(SERVICE, response)

@@ -1,0 +1,54 @@
+"""What an open page asks for again and again, and the service worker that shows pushed messages."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.staticfiles import finders
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_safe
+
+from common.postgres import query
+from people.requests import PersonRequest
+
+MOST_UNREAD = 1_000
+"""Further unread messages are not counted."""
+
+_RECENT = 10  # so many of the newest notifications change `mark` when they end or are answered
+
+_STATE = """
+WITH inbox AS MATERIALIZED (
+    SELECT id FROM notifications_channel WHERE user_id = %(user)s AND provider = 'inbox'
+), unread AS (
+    SELECT FROM notifications_delivery
+     WHERE channel_id IN (SELECT id FROM inbox) AND provider = 'inbox' AND state = 'delivered' AND read_at IS NULL
+     LIMIT %(most)s
+), recent AS (
+    SELECT id, outcome, acknowledged_at FROM notifications_notification
+     WHERE user_id = %(user)s ORDER BY id DESC LIMIT %(recent)s
+)
+SELECT (SELECT count(*) FROM unread) AS unread,
+       (SELECT max(newest.settled_at)
+          FROM inbox, LATERAL (SELECT settled_at FROM notifications_delivery
+                                WHERE channel_id = inbox.id AND provider = 'inbox' AND state = 'delivered'
+                                ORDER BY settled_at DESC, id DESC LIMIT 1) newest) AS newest,
+       (SELECT md5(string_agg(recent::text, ',' ORDER BY id)) FROM recent) AS mark
+"""
+
+
+@login_required
+@require_safe
+def state(request: PersonRequest) -> HttpResponse:
+    """The number of unread messages, when the newest arrived, and a mark that changes with what pages show."""
+    [row] = query(_STATE, {"user": request.user.pk, "most": MOST_UNREAD, "recent": _RECENT})
+    newest = row.newest.isoformat() if row.newest else ""
+    return JsonResponse({"unread": row.unread, "newest": newest, "mark": row.mark or ""})
+
+
+@require_safe
+def service_worker(request: HttpRequest) -> HttpResponse:
+    """The script, at the root: a worker controls no page above its own address."""
+    found = finders.find("service_worker.js")
+    if found is None:
+        raise Http404
+    with open(found, encoding="utf-8") as script:
+        return HttpResponse(script.read(), content_type="text/javascript; charset=utf-8")

@@ -1,0 +1,129 @@
+"""Calendar rules as calendars offer them: every n days, weeks, months or years, on which days, at one time."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from dataclasses import dataclass, replace
+from datetime import datetime, time
+
+from schedules.rules import rrule_text, words
+from schedules.rules.calendar_rule import CalendarRule
+from schedules.rules.civil import TICK
+from schedules.rules.invalid import InvalidRule, Work
+from schedules.rules.rrule_text import WEEKDAYS
+
+# A day of `Repetition.weekday`, beside 0 (Monday) to 6.
+WORKDAY = 7
+_SHORTEST = 28
+_UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
+_NTH = {1: "first", 2: "second", 3: "third", 4: "fourth", -1: "last"}
+_A_LEAP_YEAR = 2000
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Every `interval` of `frequency` (of an RRULE) at `time`.
+
+    WEEKLY: on `days`, 0 for Monday. MONTHLY and YEARLY: on the `nth` (1 to 4, -1 for the last) `weekday` of the month,
+    or, where `nth` is 0, on `day` (-1 for the last); a month without that day uses its last one, or none (`short`).
+    YEARLY: in `month`.
+    """
+
+    frequency: str
+    interval: int
+    time: time
+    days: tuple[int, ...] = ()
+    nth: int = 0
+    weekday: int = 0
+    day: int = 1
+    short: str = "last"
+    month: int = 1
+
+    def text(self, since: datetime) -> str:
+        """The text of the calendar rule that begins at `first(since)`. Raises InvalidRule("day")."""
+        return self._from(self.first(since))
+
+    def first(self, since: datetime) -> datetime:
+        """The first of these times from the civil time `since` on, whatever the interval.
+
+        Raises InvalidRule("day") if `month` has no such day.
+        """
+        if self.frequency == "YEARLY" and not self.nth:
+            longest = monthrange(_A_LEAP_YEAR, self.month)[1]
+            if self.day > longest:
+                name = words.MONTHS[self.month - 1]
+                raise InvalidRule("day", f"{name} has {longest} days at most. Choose one of them.")
+        begin = datetime.combine(since, self.time)
+        rule, _ = rrule_text.read(replace(self, interval=1)._from(begin), "UTC", Work())
+        return next(rule.after(since - TICK, Work()), begin)
+
+    def _from(self, start: datetime) -> str:
+        return f"DTSTART:{start:%Y%m%dT%H%M%S}\nRRULE:{';'.join(self._parts())}"
+
+    def _parts(self) -> list[str]:
+        parts = [f"FREQ={self.frequency}"]
+        if self.interval > 1:
+            parts.append(f"INTERVAL={self.interval}")
+        if self.frequency == "WEEKLY":
+            parts.append(f"BYDAY={_listed(self.days)}")
+        if self.frequency == "YEARLY":
+            parts.append(f"BYMONTH={self.month}")
+        if self.frequency in ("DAILY", "WEEKLY"):
+            return parts
+        if self.nth and self.weekday == WORKDAY:
+            return [*parts, f"BYDAY={_listed(range(5))}", f"BYSETPOS={self.nth}"]
+        if self.nth:
+            return [*parts, f"BYDAY={self.nth}{WEEKDAYS[self.weekday]}"]
+        if self.day <= _SHORTEST or self.short == "skip":
+            return [*parts, f"BYMONTHDAY={self.day}"]
+        if self.day == 31:
+            return [*parts, "BYMONTHDAY=-1"]
+        # The latest of these days that the month has.
+        return [*parts, f"BYMONTHDAY={','.join(map(str, range(_SHORTEST, self.day + 1)))}", "BYSETPOS=-1"]
+
+    def describe(self) -> str:
+        """ "On the last Friday of every month at 16:00"."""
+        unit = _UNITS[self.frequency]
+        often = f"every {unit}" if self.interval == 1 else f"every {self.interval} {unit}s"
+        at = f"at {self.time:%H:%M}"
+        if self.frequency == "DAILY":
+            return f"{often.capitalize()} {at}"
+        if self.frequency == "WEEKLY":
+            return f"{often.capitalize()} on {words.listed([words.DAYS[day] for day in self.days])} {at}"
+        if self.nth:
+            day = "weekday" if self.weekday == WORKDAY else words.DAYS[self.weekday]
+            which = f"the {_NTH[self.nth]} {day}"
+        else:
+            which = "the last day" if self.day == -1 else f"the {words.ordinal(self.day)}"
+        shorter = " (the last day in shorter months)" if self.day > _SHORTEST and not self.nth else ""
+        if self.short == "skip" and shorter:
+            shorter = " (if there is one)"
+        if self.frequency == "YEARLY":
+            return f"{often.capitalize()} on {which} of {words.MONTHS[self.month - 1]}{shorter} {at}"
+        return f"On {which} of {often}{shorter} {at}"
+
+
+def of(rule: CalendarRule) -> Repetition | None:
+    """The repetition that `rule` is, if it is one."""
+    if rule.frequency not in _UNITS or rule.start.second:
+        return None
+    rule = rule.explicit()
+    month = rule.months[0] if rule.months else 1
+    found = Repetition(rule.frequency, rule.interval, rule.start.time(), month=month)
+    if rule.frequency == "WEEKLY":
+        found = replace(found, days=tuple(day for _, day in rule.days))
+    elif rule.days:
+        nth, weekday = (rule.positions[-1], WORKDAY) if rule.positions else rule.days[0]
+        found = replace(found, nth=nth, weekday=weekday)
+    elif rule.month_days:
+        day = rule.month_days[-1]
+        found = replace(found, day=day, short="last" if rule.positions or day <= _SHORTEST else "skip")
+    if found.day < -1 or (found.nth and found.nth not in _NTH):
+        return None
+    # The rule may have parts that a repetition does not.
+    again, _ = rrule_text.read(found._from(rule.start), "UTC", Work())
+    return found if again == rule else None
+
+
+def _listed(days: range | tuple[int, ...]) -> str:
+    return ",".join(WEEKDAYS[day] for day in days)

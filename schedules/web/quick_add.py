@@ -1,0 +1,91 @@
+"""Quick add: one line fills the form of a reminder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from common.request_limiter import limit_page
+from people.requests import PersonRequest
+from schedules import quick_add
+from schedules.firing import fire
+from schedules.quick_add import NotUnderstood, Understood
+from schedules.quick_add.timing import Interval
+from schedules.rules import InvalidRule, Timetable, civil
+from schedules.web import repeat_form
+from schedules.web.timing_form import TimingForm
+
+# Lines that a person can choose for a reminder that comes once.
+PRESETS = {
+    "in 1 hour": "In an hour",
+    "tonight": "Tonight",
+    "tomorrow morning": "Tomorrow morning",
+    "next monday": "Monday",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a line means: the values of the form's fields, and their timetable. Otherwise `error` says why not."""
+
+    fields: dict[str, Any]
+    timetable: Timetable | None = None
+    next: datetime | None = None
+    error: str = ""
+
+    @property
+    def json(self) -> str:
+        return json.dumps(self.fields)
+
+
+def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Reading:
+    """`now` is aware; `zone` is as it was typed."""
+    try:
+        found = fields(quick_add.read(line, now, civil.zone(zone).key))
+        if needs_title and "title" not in found:
+            raise NotUnderstood("title", line)
+    except (NotUnderstood, InvalidRule) as error:
+        return Reading({}, error=str(error))
+    form = TimingForm(found, now=now)
+    if not form.is_valid() or form.timetable is None:
+        return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
+    return Reading(found, form.timetable, form.timetable.next_after(now, form.work))
+
+
+def fields(understood: Understood) -> dict[str, Any]:
+    """As they are typed into the form of a reminder. Without a title, that field is left as it is."""
+    found: dict[str, Any] = {"time_zone": understood.zone} | ({"title": understood.title} if understood.title else {})
+    timing = understood.timing
+    if isinstance(timing, datetime):
+        return found | {"kind": "once", "at": timing.isoformat()}
+    starts = _written(understood.starts)
+    found |= {"starts_at": starts, "ends_at": _written(understood.ends), "max_count": str(understood.count or "")}
+    if isinstance(timing, Interval):
+        return found | {"kind": "interval", "every": str(timing.number), "unit": timing.unit, "anchor": starts}
+    if isinstance(timing, str):
+        return found | {"kind": "cron", "expression": timing}
+    return found | repeat_form.shown(timing) | {"anchor": starts if timing.interval > 1 else ""}
+
+
+def _written(moment: datetime | None) -> str:
+    return "" if moment is None else moment.isoformat(timespec="minutes")
+
+
+@login_required
+@require_safe
+def understand(request: PersonRequest) -> HttpResponse:
+    """The fields for `?quick=`, or why there are none."""
+
+    def answer() -> HttpResponse:
+        zone = request.GET.get("time_zone", request.user.time_zone)
+        reading = read(request.GET.get("quick", ""), zone, fire.read_clock().now)
+        return render(request, "schedules/_understood.html", {"reading": reading})
+
+    return limit_page(f"preview:{request.user.pk}", answer)

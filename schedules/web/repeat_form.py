@@ -1,0 +1,149 @@
+"""The fields of what repeats by the calendar: daily, weekly, monthly, yearly, and every so many of them."""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+from typing import Any
+
+from django import forms
+
+from schedules.rules import InvalidRule, Rule, fields, repetition, words
+from schedules.rules.repetition import WORKDAY, Repetition
+from schedules.rules.rrule import RRule
+
+_FREQUENCIES = {"daily": "DAILY", "weekly": "WEEKLY", "monthly": "MONTHLY", "yearly": "YEARLY"}
+_KINDS = {frequency: kind for kind, frequency in _FREQUENCIES.items()}
+_SHORT = [("last", "its last day instead"), ("skip", "nothing in that month")]
+_DAYS_OF_MONTH = [*((str(day), words.ordinal(day)) for day in range(1, 32)), ("last", "last day")]
+_NTH = [
+    ("", "a day of the month"),
+    ("1", "the first …"),
+    ("2", "the second …"),
+    ("3", "the third …"),
+    ("4", "the fourth …"),
+    ("-1", "the last …"),
+]
+_WEEKDAYS = [*((str(number), name) for number, name in enumerate(words.DAYS)), (str(WORKDAY), "Monday to Friday")]
+_MONTHS = [(str(number), name) for number, name in enumerate(words.MONTHS, 1)]
+_MOST = 1_000
+
+
+class RepeatForm(forms.Form):
+    """Where a plain rule says it all, it is one of our own kinds; otherwise it is a calendar rule."""
+
+    step = forms.CharField(
+        label="Repeat every",
+        required=False,
+        widget=forms.NumberInput(attrs={"min": 1, "max": _MOST, "inputmode": "numeric", "placeholder": "1"}),
+    )
+    days = forms.MultipleChoiceField(
+        label="Days",
+        choices=[(str(number), name) for number, name in enumerate(words.DAYS)],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "“%(value)s” is no day of the week. Choose from Monday to Sunday."},
+    )
+    month = forms.CharField(label="Month", required=False, initial="1", widget=forms.Select(choices=_MONTHS))
+    nth = forms.CharField(label="On", required=False, initial="", widget=forms.Select(choices=_NTH))
+    weekday = forms.CharField(
+        label="Day of the week", required=False, initial="0", widget=forms.Select(choices=_WEEKDAYS)
+    )
+    day = forms.CharField(
+        label="Day of the month", required=False, initial="1", widget=forms.Select(choices=_DAYS_OF_MONTH)
+    )
+    short = forms.CharField(
+        label="In a shorter month", required=False, initial="last", widget=forms.Select(choices=_SHORT)
+    )
+    time = forms.CharField(
+        label="Time",
+        required=False,
+        initial="09:00",
+        widget=forms.TimeInput(attrs={"type": "time", "autocomplete": "off"}),
+    )
+
+
+def is_calendar_rule(cleaned: dict[str, Any]) -> bool:
+    """Whether the typed repetition needs a calendar rule."""
+    kind = cleaned["kind"]
+    is_stepped = kind in _FREQUENCIES and cleaned.get("step", "") not in ("", "1")
+    return kind == "yearly" or is_stepped or (kind == "monthly" and bool(cleaned.get("nth")))
+
+
+def calendar_rule(cleaned: dict[str, Any], now: datetime, anchor: datetime | None) -> str:
+    """The text of the calendar rule. `now` and `anchor`, from whose day it counts, are civil. Raises InvalidRule."""
+    typed = _read(cleaned)
+    since = now
+    if anchor is not None:
+        since = datetime.combine(anchor, time())
+        if typed.interval == 1:
+            # It counts nothing: keep the day on which it began, but leave out no day before.
+            since = min(since, now)
+    return typed.text(since)
+
+
+def typed(rule: Rule, now: datetime) -> dict[str, Any]:
+    """The values of the fields for `rule`, if they can show all of it. `now` is civil."""
+    if not isinstance(rule, RRule) or (found := repetition.of(rule.calendar_rule)) is None:
+        return {}
+    start = rule.calendar_rule.start
+    if found.first(start) != start:
+        return {}
+    # Saved again, these would become a plain rule, or begin before the DTSTART that somebody wrote.
+    is_plain = found.frequency != "YEARLY" and not found.nth
+    if found.interval == 1 and (is_plain or start > found.first(now)):
+        return {}
+    return shown(found) | {"anchor": start.isoformat()}
+
+
+def shown(repetition: Repetition) -> dict[str, Any]:
+    """The values of the fields for a repetition."""
+    values: dict[str, Any] = {
+        "kind": _KINDS[repetition.frequency],
+        "step": repetition.interval if repetition.interval > 1 else "",
+        "time": f"{repetition.time:%H:%M}",
+    }
+    if repetition.frequency == "WEEKLY":
+        return values | {"days": [str(day) for day in repetition.days]}
+    if repetition.frequency == "DAILY":
+        return values
+    values |= {"month": str(repetition.month), "nth": str(repetition.nth or "")}
+    if repetition.nth:
+        return values | {"weekday": str(repetition.weekday)}
+    return values | {"day": "last" if repetition.day == -1 else str(repetition.day), "short": repetition.short}
+
+
+def number(text: str) -> int | str:
+    """The typed whole number, or the text itself, which the rule then refuses."""
+    return int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) < 10 else text
+
+
+def _read(cleaned: dict[str, Any]) -> Repetition:
+    kind = cleaned["kind"]
+    step = number(cleaned.get("step") or "1")
+    every = fields.whole_number(step, "step", 1, _MOST, f"Enter a whole number from 1 to {_MOST:,}, such as 2.")
+    found: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
+    if kind == "weekly":
+        found["days"] = tuple(sorted({int(day) for day in cleaned["days"]}))
+    if kind == "yearly":
+        found["month"] = _chosen(cleaned, "month", _MONTHS, "Choose a month.")
+    if kind in ("daily", "weekly"):
+        return Repetition(**found)
+    found["nth"] = _chosen(cleaned, "nth", _NTH, "Choose a day of the month, or the first to fourth or last weekday.")
+    if found["nth"]:
+        found["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS, "Choose a day of the week.")
+        return Repetition(**found)
+    if cleaned.get("short") not in ("", "last", "skip"):
+        raise InvalidRule("short", "Choose what a month without that day does: “last” (its last day) or “skip”.")
+    if cleaned.get("day") == "last":
+        return Repetition(**found, day=-1)
+    day = fields.whole_number(
+        number(cleaned.get("day", "")), "day", 1, 31, "Choose a day of the month from 1 to 31, or “last”."
+    )
+    return Repetition(**found, day=day, short=cleaned.get("short") or "last")
+
+
+def _chosen(cleaned: dict[str, Any], name: str, choices: list[tuple[str, str]], example: str) -> int:
+    value = cleaned.get(name) or ("" if name == "nth" else choices[0][0])
+    if value not in dict(choices):
+        raise InvalidRule(name, f"“{value[:40]}” cannot be used here. {example}")
+    return int(value or 0)

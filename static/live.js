@@ -1,0 +1,81 @@
+// Keeps an open page up to date: unread messages, its lists, relative times, and a sound for whoever wants one.
+const VISIBLE = 15_000, HIDDEN = 60_000; // milliseconds between two looks
+const title = document.title;
+let last, timer;
+
+function showUnread(count) {
+  const badge = document.querySelector("[data-unread]");
+  const said = count > 999 ? "999+" : String(count);
+  badge.hidden = !count;
+  badge.querySelector("[aria-hidden]").textContent = said;
+  badge.querySelector(".sr").textContent = `, ${said} unread`;
+  document.title = count ? `(${said}) ${title}` : title;
+  navigator.setAppBadge?.(count).catch(() => {});
+}
+
+async function look() {
+  clearTimeout(timer);
+  try {
+    const answer = await fetch(document.body.dataset.live, { redirect: "manual" });
+    if (answer.type === "opaqueredirect") return; // signed out
+    if (answer.ok) follow(await answer.json());
+  } catch {
+    // No network: try again later.
+  }
+  clearTimeout(timer); // of another look meanwhile
+  timer = setTimeout(look, document.hidden ? HIDDEN : VISIBLE);
+}
+
+function follow(now) {
+  showUnread(now.unread);
+  if (last && now.newest > last.newest) ring(now.newest);
+  if (last && (now.unread !== last.unread || now.mark !== last.mark)) htmx.trigger(document.body, "changed");
+  last = now;
+}
+
+// One tab plays it. A browser that allows no sound yet stays silent.
+function ring(newest) {
+  if (localStorage.sound !== "on" || localStorage.rang === newest) return;
+  localStorage.rang = newest;
+  play();
+}
+const play = () => new Audio("/static/ring.wav").play().catch(() => {});
+
+const sound = document.querySelector("[data-sound]");
+if (sound) {
+  sound.checked = localStorage.sound === "on";
+  sound.addEventListener("change", () => {
+    localStorage.sound = sound.checked ? "on" : "off";
+    if (sound.checked) play();
+  });
+}
+
+// As `relative` in common/templatetags/clock.py.
+const STEPS = [[60, 1, "s"], [3600, 60, "min"], [86400, 3600, "h"], [60 * 86400, 86400, "days"], [Infinity, 30.44 * 86400, "months"]];
+function relative(seconds) {
+  const size = Math.abs(seconds);
+  if (size < 1) return "now";
+  const [, unit, name] = STEPS.find(([limit]) => size < limit);
+  const count = Math.round(size / unit);
+  const words = `${count} ${count === 1 && name.length > 1 ? name.replace(/s$/, "") : name}`;
+  return seconds > 0 ? `in ${words}` : `${words} ago`;
+}
+
+// Instants are the server's, whose clock may differ.
+const ahead = Date.now() - Date.parse(document.body.dataset.now);
+let ticked = Date.now() - ahead;
+setInterval(() => {
+  if (document.hidden) return;
+  const now = Date.now() - ahead;
+  for (const time of document.querySelectorAll("time[data-relative]")) {
+    const instant = Date.parse(time.dateTime), said = relative((instant - now) / 1000);
+    if (time.textContent !== said) time.textContent = said;
+    if (ticked < instant && instant <= now) setTimeout(look, 2000); // it is due: its outcome follows
+  }
+  ticked = now;
+}, 1000);
+
+document.addEventListener("visibilitychange", () => document.hidden || look());
+navigator.serviceWorker?.addEventListener("message", look);
+navigator.serviceWorker?.register("/service-worker.js").catch(() => {});
+look();

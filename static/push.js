@@ -1,0 +1,63 @@
+// “Ring in this browser”: asks for permission, subscribes, and sends the subscription as a new channel.
+const box = document.querySelector("[data-ring]");
+const form = box.querySelector("form"), notice = box.querySelector("[aria-live]");
+
+function browserName() {
+  const agent = navigator.userAgent;
+  const known = { Edge: /Edg/, Opera: /OPR/, Firefox: /Firefox/, Chrome: /Chrom/, Safari: /Safari/ };
+  const systems = { Android: /Android/, iPhone: /iPhone/, iPad: /iPad/, Windows: /Windows/, Mac: /Mac OS/, Linux: /Linux/ };
+  const found = (names) => Object.keys(names).find((one) => names[one].test(agent));
+  return [found(known) ?? "Browser", found(systems)].filter(Boolean).join(" on ");
+}
+
+async function subscribe() {
+  if ((await Notification.requestPermission()) !== "granted") {
+    notice.textContent = "Notifications are blocked for this page. Allow them in the browser's settings, and press again.";
+    return;
+  }
+  await navigator.serviceWorker.register("/service-worker.js");
+  const { pushManager } = await navigator.serviceWorker.ready;
+  // One of somebody else who uses this browser, or of an older key.
+  await (await pushManager.getSubscription())?.unsubscribe();
+  const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: box.dataset.ring });
+  const { endpoint, keys } = made.toJSON();
+  Object.assign(form.elements.endpoint, { value: endpoint });
+  Object.assign(form.elements.p256dh, { value: keys.p256dh });
+  Object.assign(form.elements.auth, { value: keys.auth });
+  form.elements.label.value ||= browserName();
+  form.submit();
+}
+
+async function rings() {
+  const registration = await navigator.serviceWorker.getRegistration();
+  const subscription = await registration?.pushManager.getSubscription();
+  if (!subscription) return false;
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(subscription.endpoint));
+  const written = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return box.dataset.known.split(" ").includes(written);
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = form.querySelector("button");
+  button.disabled = true;
+  notice.textContent = "";
+  try {
+    await subscribe();
+  } catch {
+    notice.textContent = "The browser's push service cannot be reached. Try again later.";
+  }
+  button.disabled = false;
+});
+
+if (!("PushManager" in window)) {
+  notice.textContent = window.isSecureContext
+    ? "This browser cannot do it here. On an iPhone or iPad, add Carillon to the Home Screen first, and open it there."
+    : "The browser allows it only with https. Ask the operator to set BASE_URL to an https address.";
+} else {
+  rings().then((already) => {
+    form.hidden = already;
+    if (already) notice.textContent = "This browser rings already.";
+  });
+}
+box.hidden = false;

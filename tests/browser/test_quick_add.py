@@ -1,0 +1,67 @@
+"""One line fills the form of a reminder in a real browser, and a field that is corrected is no longer marked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.installation import Installation
+from tests.browser.conftest import accessible, fits
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
+def test_one_line_fills_the_form(page: Page, site: Installation) -> None:
+    page.goto(f"{site.url}/account/signup/")
+    page.get_by_label("Your name").fill("Cleo")
+    page.get_by_label(re.compile("e-?mail", re.I)).fill("cleo@example.org")
+    page.get_by_label("Password").fill("a long enough passphrase")
+    page.get_by_role("main").get_by_role("button", name="Sign up").click()
+    page.goto(f"{site.url}/reminders/new/")
+    upcoming = page.get_by_label("Next firings")
+    expect(upcoming).to_contain_text("Once, on")
+
+    line = page.get_by_label("Quick add").get_by_role("textbox")
+    line.fill("beer every blursday")
+    line.press("Enter")
+    expect(page.locator("#understood")).to_contain_text("“every blursday” is not understood.")
+    page.locator("#id_body").fill("With the team.")
+    line.fill("beer every 2 months on the last Friday 16:00 until March 2090")
+    line.press("Enter")
+    expect(page.get_by_label("Title")).to_have_value("beer")
+    expect(upcoming).to_contain_text("On the last Friday of every 2 months at 16:00, Berlin time")
+    expect(page.get_by_label("Repeat every")).to_have_value("2")
+    expect(page.get_by_label("Day of the week")).to_be_visible()
+    expect(page.get_by_label("Day of the month")).to_be_hidden()
+    expect(page.get_by_label("Not after")).to_have_value("2090-02-28T23:59")
+    expect(page.locator("#id_body")).to_have_value("With the team.")
+    fits(page)
+
+    zone = page.get_by_label("Time zone")
+    zone.fill("GMT+2")
+    expect(page.locator("#id_time_zone_error")).to_contain_text("Etc/GMT-2")
+    zone.fill("")
+    expect(page.locator("#id_time_zone_error")).to_contain_text("Choose a time zone")
+    zone.fill("Europe/Berlin")
+    expect(page.locator("#id_time_zone_error")).to_have_count(0)
+
+    title = page.get_by_label("Title")
+    title.fill("")
+    page.get_by_role("button", name="Create reminder").click()
+    expect(title).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Title").press("B")
+    expect(page.locator("#id_title_error")).to_have_count(0)
+    expect(title).not_to_have_attribute("aria-invalid", "true")
+
+    page.get_by_label("Once", exact=True).check()
+    page.get_by_role("button", name="Tomorrow morning").click()
+    expect(page.get_by_label("Date and time")).to_have_value(re.compile("T09:00"))
+    expect(page.get_by_label("Title")).to_have_value("B")
+    expect(upcoming).to_contain_text("at 09:00, Berlin time")
+    fits(page)
+    accessible(page)
+    page.get_by_role("button", name="Create reminder").click()
+    expect(page.get_by_role("status")).to_contain_text("“B” is created.")

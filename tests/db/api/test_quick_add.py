@@ -1,0 +1,56 @@
+"""One line becomes the body of a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from people.models import User
+from schedules.models import Schedule
+from tests.db.api.conftest import Api, clock_at
+from tests.make import NOON, make_channel
+
+
+@pytest.fixture(autouse=True)
+def noon() -> Iterator[None]:
+    """Monday 1 June 2026, 14:00 in Berlin."""
+    with clock_at(NOON):
+        yield
+
+
+def test_the_api_says_what_a_line_means_and_the_answer_creates_it(
+    api: Api, ada: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(2):  # the token, and its last use
+        answer = api.post(
+            "/schedules/quick-add", {"text": "yoga every 2 weeks on Monday 18:00", "time_zone": "Europe/Berlin"}
+        )
+    found = answer.json()
+    assert answer.status_code == 200, found
+    assert (found["title"], found["time_zone"], found["next_run"]) == ("yoga", "Europe/Berlin", "2026-06-01T16:00:00Z")
+    assert not Schedule.objects.exists()
+    body = {name: value for name, value in found.items() if name not in ("description", "next_run")}
+    made = api.post("/schedules", body | {"channels": [str(make_channel(ada).id)]})
+    assert made.status_code == 201, made.json()
+    assert {name: made.json()[name] for name in found} == found
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"text": "call mum"}, "text"),
+        ({"text": "tomorrow 9"}, "text"),
+        ({"text": ""}, "text"),
+        ({"text": "x" * 301}, "text"),
+        ({"text": "yoga every day until tomorrow for 3 days"}, "text"),
+        ({"text": "tomorrow 9 yoga", "time_zone": "Mars/Base"}, "time_zone"),
+        ({"text": "tomorrow 9 yoga", "zone": "UTC"}, "zone"),
+        ({}, "text"),
+    ],
+)
+def test_the_api_refuses_at_the_field(api: Api, body: dict[str, Any], field: str) -> None:
+    answer = api.post("/schedules/quick-add", body)
+    assert (answer.status_code, [one["field"] for one in answer.json()["errors"]]) == (422, [field])

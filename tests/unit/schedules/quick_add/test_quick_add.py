@@ -1,0 +1,134 @@
+"""One line of English as a reminder: two tables of lines, the nights of clock changes, and lines made at random."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedules.quick_add import NotUnderstood, read
+from schedules.quick_add.english import HINTS, MONTH_NAMES, WEEKDAYS
+from schedules.rules import InvalidRule, parse
+from schedules.web.quick_add import fields
+from schedules.web.timing_form import TimingForm
+
+HERE = Path(__file__).parent
+WEDNESDAY = datetime(2026, 11, 18, 9, 7, 20, tzinfo=UTC)
+BERLIN = "Europe/Berlin"
+WORDS = """
+every each other last first second 3rd 31st day week month year minutes hours in on at the of until from for times
+except and to between 9 17 18:00 24:00 6pm 13pm 0 999999 half past quarter noon night morning tomorrow today tonight
+next end 2026-12-24 31.02. 9999 1/2 UTC GMT+2 @daily daily weekly weekdays weekend time call Berlin , - " “x” ٣ ½ 一
+"""
+
+
+def table(name: str) -> list[list[str]]:
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.split(" | ")] for line in lines if not line.startswith("#")]
+
+
+def said(line: str) -> list[str]:
+    """Title, fields and first slot, as in the table."""
+    found = fields(read(line, WEDNESDAY, BERLIN))
+    form = TimingForm(found, now=WEDNESDAY)
+    assert form.is_valid(), (line, form.errors)
+    assert form.timetable is not None
+    slot = form.timetable.next_after(WEDNESDAY)
+    assert slot is not None
+    title, kind, zone = found.pop("title", ""), found.pop("kind"), found.pop("time_zone")
+    if zone != BERLIN:
+        found["zone"] = zone
+    return [
+        title,
+        " ".join([kind, *shown(kind, found)]),
+        f"{slot.astimezone(form.timetable.rule.zone):%a %Y-%m-%d %H:%M}",
+    ]
+
+
+def shown(kind: str, found: dict[str, Any]) -> list[str]:
+    if kind == "monthly":
+        del found["month"]
+    found = {name: value for name, value in found.items() if value and (name, value) != ("short", "last")}
+    return [
+        f"{name}={','.join(value) if isinstance(value, list) else value}".replace(" ", "_")
+        for name, value in found.items()
+    ]
+
+
+def test_each_line_means_what_the_table_says() -> None:
+    rows = table("understood.txt")
+    assert len(rows) >= 200
+    assert [[line, *said(line)] for line, *_ in rows] == rows
+
+
+def test_each_line_that_is_not_understood_is_refused_with_a_hint() -> None:
+    rows = table("refused.txt")
+    assert len(rows) >= 50
+    for line, code in rows:
+        with pytest.raises((NotUnderstood, InvalidRule)) as caught:
+            read(line, WEDNESDAY, BERLIN)
+        assert getattr(caught.value, "code", "zone") == code, line
+        # What is wrong, and what would be right.
+        assert len(str(caught.value)) > 30, line
+        assert "{" not in str(caught.value), line
+
+
+def test_an_empty_and_a_long_line_are_refused_and_each_hint_is_used() -> None:
+    codes = {code for _, code in table("refused.txt")} - {"zone"}
+    for line in ("", "  ", "x" * 301):
+        with pytest.raises(NotUnderstood) as caught:
+            read(line, WEDNESDAY, BERLIN)
+        codes.add(caught.value.code)
+    assert codes == HINTS.keys() - {"title"}
+
+
+@pytest.mark.parametrize(
+    ("line", "zone", "now", "at", "slot"),
+    [
+        # The clock skips 02:30, or shows it twice.
+        ("tomorrow 2:30", BERLIN, "2026-03-28T12:00", "2026-03-29T02:30", "2026-03-29T01:00"),
+        ("tomorrow 2:30", BERLIN, "2026-10-24T12:00", "2026-10-25T02:30", "2026-10-25T00:30"),
+        ("tomorrow 2:30", "America/New_York", "2026-03-07T12:00", "2026-03-08T02:30", "2026-03-08T07:00"),
+        ("tomorrow 2:30", "Australia/Lord_Howe", "2026-10-03T00:00", "2026-10-04T02:30", "2026-10-03T15:30"),
+        ("tomorrow 9:00", "Pacific/Apia", "2011-12-29T20:00", "2011-12-30T09:00", "2011-12-30T10:00"),
+        # It is another day there.
+        ("tomorrow 9:00", "Pacific/Kiritimati", "2026-11-18T12:00", "2026-11-20T09:00", "2026-11-19T19:00"),
+        ("tomorrow 9:00", "Pacific/Niue", "2026-11-18T09:00", "2026-11-18T09:00", "2026-11-18T20:00"),
+        ("tomorrow 9:00 Asia/Tokyo", BERLIN, "2026-11-18T16:00", "2026-11-20T09:00", "2026-11-20T00:00"),
+        # Hours pass as they do, whatever the clock shows; days are the calendar's.
+        ("in 3 hours", BERLIN, "2026-03-29T00:00", "2026-03-29T05:00", "2026-03-29T03:00"),
+        ("in 24 hours", BERLIN, "2026-10-24T10:00", "2026-10-25T11:00", "2026-10-25T10:00"),
+        ("in 1 day at 12:00", BERLIN, "2026-10-24T10:00", "2026-10-25T12:00", "2026-10-25T11:00"),
+        ("in 10 minutes", "Asia/Kathmandu", "2026-11-18T12:00", "2026-11-18T17:55", "2026-11-18T12:10"),
+    ],
+)
+def test_a_time_is_that_of_the_zone(line: str, zone: str, now: str, at: str, slot: str) -> None:
+    instant = datetime.fromisoformat(f"{now}+00:00")
+    understood = read(line, instant, zone)
+    assert understood.timing == datetime.fromisoformat(at)
+    rule = parse("once", {"at": at}, understood.zone)
+    assert rule.next_after(instant) == datetime.fromisoformat(f"{slot}+00:00")
+
+
+def test_a_wait_into_the_repeated_hour_is_in_utc() -> None:
+    # In Berlin, 02:40 of that night would be the first one, an hour before.
+    understood = read("in 20 minutes", datetime(2026, 10, 25, 1, 20, tzinfo=UTC), BERLIN)
+    assert (understood.timing, understood.zone) == (datetime(2026, 10, 25, 1, 40), "UTC")  # noqa: DTZ001 - civil
+
+
+def test_whatever_is_written_is_understood_or_refused() -> None:
+    words = [*WEEKDAYS, *MONTH_NAMES, *WORDS.split()]
+    chance = random.Random(7)
+    understood = 0
+    for _ in range(1_000):
+        line = " ".join(chance.choices(words, k=chance.randint(1, 8)))
+        try:
+            found = fields(read(line, WEDNESDAY, BERLIN))
+        except (NotUnderstood, InvalidRule):
+            continue
+        understood += 1
+        TimingForm(found, now=WEDNESDAY).is_valid()
+    assert understood > 100
