@@ -14,6 +14,7 @@ import requests
 from config import embedded
 from config.embedded.locks import exclusive
 from config.embedded.var import var_dir
+from demo.announcement import Announcement
 from demo.installation import DemoFailed, Installation
 from demo.looks import Looks, accounts
 from demo.receivers import HTTPReceiver, Reply, SMTPReceiver
@@ -44,6 +45,7 @@ def main() -> int:
             labels = ", ".join(service.label for service in others)
             say(f"  other services        {labels}, GitHub and a shop, on local servers")
             counts = Scenario(site, mail, pager, moved, others).run() + Looks(site, shop).run()
+            counts += Announcement(site).run()
             say("\nCounted")
             for count in counts:
                 say(f"  {'ok   ' if count.exact else 'WRONG'}  {count}")

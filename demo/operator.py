@@ -1,7 +1,8 @@
-"""An operator who uses the admin."""
+"""An operator who uses the admin, and announces."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 from demo.browser import Browser
@@ -33,3 +34,14 @@ class Operator:
         page = self._browser.open(_DEAD_LETTERS)
         form = page.form("_selected_action").fill(action="replay", _selected_action=[str(key)])
         self._browser.send(page, form)
+
+    def announce(self, title: str, at: datetime, audience: str) -> None:
+        """To "kind:key", at an aware instant."""
+        page = self._browser.open("/reminders/new/")
+        form = page.form("title").fill(title=title, kind="once", time_zone="UTC", audience=audience, confirmed=audience)
+        self._browser.send(page, form.fill(at=at.astimezone(UTC).replace(tzinfo=None).isoformat()))
+
+    def batch(self, title: str) -> str:
+        """What the page of the batch of this title says, empty before there is one."""
+        listed = [address for words, address in self._browser.open("/batches/").links if words == title]
+        return self._browser.open(listed[0]).text if listed else ""

@@ -11,6 +11,7 @@ import pytest
 import requests
 
 from config.processes import Child
+from demo.announcement import Announcement
 from demo.installation import Installation, wait_until
 from demo.looks import Looks
 from demo.outcome import Outcome, outcome
@@ -123,6 +124,7 @@ def test_the_demo_counts_right(installation_and_post: tuple[Installation, SMTPRe
     site, post = installation_and_post
     with HTTPReceiver() as pager, HTTPReceiver(Reply(404)) as moved, HTTPReceiver() as shop:
         counts = Scenario(site, post, pager, moved, others).run() + Looks(site, shop).run()
+    counts += Announcement(site).run()
     assert [str(count) for count in counts if not count.exact] == []
 
 
