@@ -83,7 +83,7 @@ class Code(Codes):
         "The address is inside a private network. Use a public one, or ask the operator to add its network to"
         " ALLOWED_NETWORKS.",
     )
-    FORBIDDEN = "forbidden-address", "Carillon does not connect to this address: it is not a public web address."
+    FORBIDDEN = "forbidden-address", "Carillon does not connect to this address. Use a public web address."
     # A program pulled it.
     PULLED = "pulled", "Programs pull this queue; no worker sends to it."
     RETURNED = "returned", "The program returned it for another try."
