@@ -19,7 +19,7 @@ LONGEST_DELAY = 86_400
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """`key` is the producer's id, which deduplicates; without `correlation_id`, it starts a chain. `occurred_at` is
-    aware, None for now. `delay` is in seconds."""
+    aware, None for now. `delay` is in seconds. `audience`: to whom it is announced; see `jobs.audiences`."""
 
     type: str
     data: dict[str, Any] = field(default_factory=dict)
@@ -30,6 +30,8 @@ class Envelope:
     hops: int = 0
     delay: int = 0
     topic_id: UUID | None = None
+    audience: str = ""
+    audience_key: str = ""
 
     @property
     def data_text(self) -> str:

@@ -1,8 +1,9 @@
-"""Events of topics: each is a batch for whoever was subscribed when it was recorded."""
+"""Events for many: each is a batch for a topic's subscribers, or for an audience, as it was when it was recorded."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 from uuid import UUID, uuid5
 
 from events import handling
@@ -15,6 +16,8 @@ from jobs.batches import NewBatch
 from notifications.models import Notification
 from work.wakes import Wake
 
+# Names the origins of what people announce by events (RFC 9562, section 5.5).
+_ANNOUNCERS = UUID("c1f0a3a2-3b0b-4d0a-9d1e-5b8c1d6f2e90")
 # Larger data stays with the event: a million subscribers would each have a copy.
 LARGEST_DATA = 4_096
 
@@ -40,30 +43,44 @@ def batch_of(event_id: UUID, topic_id: UUID) -> UUID:
     return uuid5(event_id, str(topic_id))
 
 
-def batch(event: Claim, topic: Topic) -> NewBatch:
-    """What the event tells the topic's subscribers."""
+def batch(event: Claim, topic: Topic | None) -> NewBatch:
+    """What the event tells the topic's subscribers, or the audience that it names."""
     envelope = as_sent(event)
-    said = handling.compose(topic.title, topic.body, envelope)
     data = json.dumps(envelope)
+    if topic is not None:
+        said = handling.compose(topic.title, topic.body, envelope)
+        of: dict[str, Any] = {
+            "batch_id": batch_of(event.id, topic.id),
+            "audience": "topic",
+            "audience_key": str(topic.id),
+            "origin": Notification.Origin.TOPIC,
+            "origin_id": topic.id,
+        }
+    else:
+        said = handling.compose("{data.title}", "{data.body}", envelope)
+        of = {
+            "batch_id": uuid5(event.id, event.audience),
+            "audience": event.audience,
+            "audience_key": event.audience_key,
+            "origin": Notification.Origin.ANNOUNCEMENT,
+            # Who stops one stops all that this person's programs announce.
+            "origin_id": uuid5(_ANNOUNCERS, str(event.user_id)),
+        }
     return NewBatch(
-        batch_id=batch_of(event.id, topic.id),
-        user_id=topic.user_id,
-        audience="topic",
-        audience_key=str(topic.id),
-        origin=Notification.Origin.TOPIC,
-        origin_id=topic.id,
+        **of,
+        user_id=event.user_id,
         correlation_id=event.correlation_id,
         as_of=event.created_at,
         message={
             "title": said.subject,
             "body": said.body,
-            "category": topic.slug,
+            "category": "" if topic is None else topic.slug,
             "data": data if len(data) <= LARGEST_DATA else json.dumps(envelope | {"data": None}),
         },
     )
 
 
-def record(event: Claim, topic: Topic) -> list[Wake]:
+def record(event: Claim, topic: Topic | None) -> list[Wake]:
     """Record the batch, in the transaction that settles the event; returns what to publish after it."""
     new = batch(event, topic)
     wakes = batches.record([new])

@@ -50,6 +50,8 @@ class Claim(kinds.Claim):
     created_at: datetime
     data: dict[str, Any]
     topic_id: UUID | None
+    audience: str
+    audience_key: str
     quiet: Window | None
 
 

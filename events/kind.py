@@ -32,7 +32,7 @@ class EventKind(Kind[Claim]):
     person = "d.user_id"
     source = "d.source"
     columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
-       d.created_at, d.topic_id, p.quiet_from, p.quiet_until, p.time_zone"""
+       d.created_at, d.topic_id, d.audience, d.audience_key, p.quiet_from, p.quiet_until, p.time_zone"""
     joins = "JOIN people_user p ON p.id = d.user_id"
 
     def read(self, row: Any, **common: Any) -> Claim:
@@ -48,6 +48,8 @@ class EventKind(Kind[Claim]):
             created_at=row.created_at,
             data=json.loads(row.data),
             topic_id=row.topic_id,
+            audience=row.audience,
+            audience_key=row.audience_key,
             quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
         )
 
@@ -63,7 +65,7 @@ class EventKind(Kind[Claim]):
         topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
         rules = handling.rules_for(claim)
         # Without an effect, events that are settled at the same moment share a commit.
-        return Done(effect=partial(_handle, claim, rules, topic) if rules or topic else None)
+        return Done(effect=partial(_handle, claim, rules, topic) if rules or topic or claim.audience else None)
 
     def policy(self, handler: str) -> Policy:
         return POLICY
@@ -73,7 +75,7 @@ class EventKind(Kind[Claim]):
 
 
 def _handle(event: Claim, rules: Sequence[Rule], topic: Topic | None) -> None:
-    if topic is not None:
+    if topic is not None or event.audience:
         publish_after_commit(fan_out.record(event, topic))
     handling.handle(event, rules)
 

@@ -16,13 +16,14 @@ HANDLE = "events.handle"
 # `wake_at` also for those with a delay, as everywhere: see `wakes`.
 _RECORD = f"""
 INSERT INTO events_event (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id,
-                          state, available_at, wake_at, wakes, tries, replays)
+                          audience, audience_key, state, available_at, wake_at, wakes, tries, replays)
 SELECT id, user_id, key, type, source, coalesce(occurred_at, now()), correlation_id, hops, data::jsonb, topic_id,
-       'pending', now() + delay * interval '1 second', {wakes.wake_at("delay")}, 0, 0, 0
+       audience, audience_key, 'pending', now() + delay * interval '1 second', {wakes.wake_at("delay")}, 0, 0, 0
   FROM unnest(%(ids)s::uuid[], %(users)s::bigint[], %(keys)s::uuid[], %(types)s::text[], %(sources)s::text[],
               %(times)s::timestamptz[], %(correlations)s::uuid[], %(hops)s::int[], %(data)s::text[], %(topics)s::uuid[],
-              %(delays)s::float[])
-       AS e(id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id, delay)
+              %(audiences)s::text[], %(audience_keys)s::text[], %(delays)s::float[])
+       AS e(id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id, audience, audience_key,
+            delay)
 ON CONFLICT (user_id, key) DO NOTHING
 RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS wait
 """  # noqa: S608 - constants only
@@ -54,6 +55,8 @@ def record_all(happened: Sequence[tuple[int, Envelope]]) -> set[tuple[int, UUID]
             "hops": column(min(one.hops, 32_767) for one in envelopes),
             "data": column(one.data_text for one in envelopes),
             "topics": column(one.topic_id for one in envelopes),
+            "audiences": column(one.audience for one in envelopes),
+            "audience_keys": column(one.audience_key for one in envelopes),
             "delays": column(float(one.delay) for one in envelopes),
             **wakes.parameters(),
         },

@@ -29,6 +29,8 @@ def replay(event: Event, user: User) -> UUID:
         occurred_at=event.occurred_at,
         correlation_id=event.correlation_id,
         topic_id=event.topic_id,
+        audience=event.audience,
+        audience_key=event.audience_key,
     )
     ledger.record(user.pk, [again])
     return again.key

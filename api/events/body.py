@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, RootModel, Tag
 
 from api.fields import CHOICES, Body, Instant
+from api.schedules.body import AudienceBody
 from events import matching, types
 from events.envelope import LARGEST_DATA, LONGEST_DELAY, MOST_AT_ONCE, Envelope
 
@@ -66,6 +67,10 @@ class EventBody(Body):
         None, max_length=50, description="The slug of a topic of yours, whose subscribers get it."
     )
 
+    to: AudienceBody | None = Field(
+        None, description="Staff only: announce it to these people, with `data.title` and `data.body` as its text."
+    )
+
     def envelope(self, topic_id: UUID | None) -> Envelope:
         given = {"key": self.id} if self.id is not None else {}
         return Envelope(
@@ -77,6 +82,8 @@ class EventBody(Body):
             hops=self.hops,
             delay=self.delay,
             topic_id=topic_id,
+            audience=self.to.kind if self.to else "",
+            audience_key=self.to.key if self.to else "",
             **given,
         )
 

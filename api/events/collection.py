@@ -17,9 +17,12 @@ from api.events.body import EventsBody
 from api.events.document import EventDocument, document
 from api.fields import Search
 from api.problems import FieldError, invalid, not_found
+from api.schedules.body import may_not_announce
 from events import ledger
 from events.models import Effect, Event, Topic
 from events.replay import replay
+from jobs import audiences
+from schedules.web.audience_form import MOST_UNCONFIRMED
 
 router = Router(tags=["events"], auth=Bearer("events"))
 
@@ -35,6 +38,7 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     """They are stored when this answers, and your rules are applied to them at once. Publish again if no answer comes:
     an event with an `id` is taken once."""
     topics = _topics(request, body)
+    _check_audiences(request, body)
     envelopes = [one.envelope(topics.get(one.topic or "")) for one in body.all]
     ledger.record(request.auth.user.pk, envelopes)
     return answer({"ids": [str(one.key) for one in envelopes]}, 202)
@@ -51,6 +55,23 @@ def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
             problem = f"You have no topic “{one.topic}”. Make it first, or correct its name."
             raise invalid(FieldError(f"{body.place(number)}topic", problem))
     return found
+
+
+def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
+    """Raises a problem: 403 where the caller may not announce, 422 for what is no audience, or is not confirmed."""
+    for number, one in enumerate(body.all):
+        if one.to is None:
+            continue
+        if not audiences.may_announce(request.auth.user):
+            raise may_not_announce()
+        field = f"{body.place(number)}to"
+        if one.topic is not None:
+            raise invalid(FieldError(field, "Name either a topic or an audience."))
+        if f"{one.to.kind}:{one.to.key}" not in audiences.named(request.auth.user):
+            kinds = "everybody, group (key: its id), topic (key: its id) or connected (key: a kind of connection)"
+            raise invalid(FieldError(field, f"There is no such audience. The kind is {kinds}."))
+        if not one.to.confirmed and (people := audiences.count(one.to.kind, one.to.key)) > MOST_UNCONFIRMED:
+            raise invalid(FieldError(f"{field}.confirmed", f"This tells {people:,} people. Confirm it."))
 
 
 def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields import Instant, written
 from api.notifications.document import ReasonDocument, reason
+from api.schedules.document import AudienceDocument
 from events.models import Digest, Effect, Event
 
 _EFFECT: Any = {
@@ -34,6 +35,7 @@ _EXAMPLE: Any = {
     "hops": 0,
     "data": {"order_id": 1234, "amount": 129.5},
     "topic": "news",
+    "to": None,
     "audience": 3,
     "told": 3,
     "state": "handled",
@@ -79,6 +81,7 @@ class EventDocument(BaseModel):
     hops: int
     data: dict[str, Any]
     topic: str | None = Field(description="The slug of the topic whose subscribers get it.")
+    to: AudienceDocument | None = Field(description="The audience to which staff announced it.")
     audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
     state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
@@ -99,6 +102,7 @@ def document(event: Event) -> dict[str, Any]:
         "hops": event.hops,
         "data": event.data,
         "topic": event.topic and event.topic.slug,
+        "to": {"kind": event.audience, "key": event.audience_key} if event.audience else None,
         "audience": event.batch and event.batch.size,
         "told": event.batch.told if event.batch else 0,
         "state": event.state,

@@ -36,6 +36,11 @@ def _limits(name: str) -> Any:
     return limits(ReminderForm.base_fields[name])
 
 
+def may_not_announce() -> Problem:
+    said = "Announcements to other people need staff with the permission to add batches."
+    return Problem(403, "announcement", "You may not do this.", said)
+
+
 class AudienceBody(Body):
     """For staff with the permission to add batches."""
 
@@ -123,8 +128,7 @@ def draft(
 ) -> Draft:
     """What the body describes, for a new schedule or to replace `schedule`. Raises a 422 problem."""
     if body.audience is not None and not audiences.may_announce(user):
-        said = "Announcements to other people need staff with the permission to add batches."
-        raise Problem(403, "announcement", "You may not do this.", said)
+        raise may_not_announce()
     time_zone = user.time_zone if body.time_zone is None else body.time_zone
     typed = timing.read(body.timing, time_zone)
     fields = _fields(body) | typed.fields | {"time_zone": time_zone} | ({} if keeps_job else job.fields(body.job))

@@ -316,6 +316,7 @@ class Event(TypedDict):
     hops: int
     data: dict[str, Any]
     topic: str | None
+    to: dict[str, str] | None
     audience: int | None
     told: int
     state: str

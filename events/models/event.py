@@ -37,7 +37,7 @@ class Event(Work):
     producer. `correlation_id` is the same through a whole chain, by default the key of its first event; `hops` counts
     the steps since that.
 
-    An event of a topic becomes a batch for whoever was subscribed; see `fan_out`.
+    An event of a topic becomes a batch for whoever was subscribed, one for an audience a batch for that; see `fan_out`.
     """
 
     words = WORDS
@@ -53,6 +53,9 @@ class Event(Work):
     topic = models.ForeignKey(
         Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events", db_index=False
     )
+    # Of staff: to whom it is announced, see `jobs.audiences`.
+    audience = models.CharField(max_length=20, blank=True, db_default="", editable=False)
+    audience_key = models.CharField(max_length=64, blank=True, db_default="", editable=False)
     batch = models.ForeignKey(
         Batch, on_delete=models.SET_NULL, null=True, editable=False, related_name="+", db_index=False
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -11,10 +12,13 @@ from django.test.utils import CaptureQueriesContext
 
 from events.kind import EVENT
 from events.models import Event, Topic
+from jobs.batch_kind import BATCH
+from jobs.models import Batch
+from notifications.models import Notification
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
-from tests.make import happen, make_rule, make_user
+from tests.make import happen, make_channel, make_rule, make_user, signed_in
 from work import runner
 
 pytestmark = pytest.mark.django_db
@@ -128,3 +132,23 @@ def test_another_persons_events_and_topics_are_not_there(api: Api) -> None:
 
 def test_publishing_needs_its_scope(ada: User) -> None:
     assert Api(ada, ("read", "notifications")).post("/events", PAID).status_code == 403
+
+
+def test_staff_announce_an_event_to_everybody(api: Api, ada: User) -> None:
+    reader = make_user(date_joined=datetime(2026, 1, 1, tzinfo=UTC))
+    make_channel(reader)
+    wanted = {"type": "office.closed", "to": {"kind": "everybody"}, "data": {"title": "Closed", "body": "On Friday."}}
+    assert api.post("/events", wanted).status_code == 403
+    User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
+    assert api.post("/events", wanted | {"to": {"kind": "crowd"}}).json()["errors"][0]["field"] == "to"
+    assert api.post("/events", wanted | {"topic": "news"}).status_code == 422
+    [key] = api.post("/events", wanted).json()["ids"]
+    event = Event.objects.get(key=key)
+    runner.run(EVENT, event.id, "worker")
+    runner.run(BATCH, Batch.objects.get().id, "worker")
+    said = Notification.objects.get(user=reader)
+    assert (said.subject, said.body, said.origin) == ("Closed", "On Friday.", "announcement")
+    read = api.get(f"/events/{key}").json()
+    assert (read["to"], read["state"]) == ({"kind": "everybody", "key": ""}, "handled")
+    assert signed_in(reader).get(f"/history/{said.id}/").status_code == 200
+    assert signed_in(ada).get("/batches/").status_code == 200
