@@ -48,7 +48,7 @@ def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
     after, title, body = (part.strip() for part in f"{line} | | ".split("|", 3)[:3])
     match = _AFTER.fullmatch(after.lower())
     if match is None or not title:
-        raise ValidationError(f"“{line[:60]}” is no step. Write when, title and text, such as: {EXAMPLE}")
+        raise ValidationError(f"“{line[:60]}” is no step. Write when (or now), title and text, such as: {EXAMPLE}")
     seconds = int(match[1]) * _UNITS[match[2]] if match[1] else 0
     if seconds > LONGEST.total_seconds():
         raise ValidationError(f"“{after}” is too late: a series ends within {LONGEST.days} days.")

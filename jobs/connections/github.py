@@ -29,7 +29,7 @@ _PAUSE = 60.0
 
 
 class Code(Codes):
-    TOKEN = "github-token", "GitHub does not take this token any more. Enter a new one."
+    TOKEN = "github-token", "GitHub does not accept this token. Enter a valid one."
     FORBIDDEN = "github-forbidden", "GitHub does not allow this to the token: {said}"
     LIMITED = "github-limited", "GitHub's rate limit is used up for now."
     NO_ACCOUNT = "github-no-account", "GitHub has no account “{login}”."

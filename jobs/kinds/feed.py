@@ -19,11 +19,11 @@ _MOST_LISTED = 10
 class Code(Codes):
     """What it found. Its sentences have the names of its parameters."""
 
-    FIRST = "feed-first", "looked at {host} for the first time: {count} entries, which count as read"
+    FIRST = "feed-first", "looked at {host} for the first time; what it has now counts as read ({count})"
     NOTHING_NEW = "feed-nothing-new", "looked at {host}: nothing new"
     NEW = "feed-new", "looked at {host}: {count} new"
     # It could not look.
-    NOT_A_FEED = "not-a-feed", "What {host} answered cannot be read as a feed. {problem}"
+    NOT_A_FEED = "not-a-feed", "{host} did not answer with a feed. {problem}"
 
 
 class Feed(AddressKind):
@@ -44,7 +44,7 @@ class Feed(AddressKind):
     body = "{entries}"
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        return f"feed of {host_of(payload)}"
+        return f"the feed of {host_of(payload)}"
 
     def question(self, ask: Ask) -> Any:
         return ask.payload.get("url")

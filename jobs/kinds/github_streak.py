@@ -62,7 +62,7 @@ class StreakForm(forms.Form):
         help_text="A name on GitHub. Empty: the account of the connection.",
     )
     when = forms.ChoiceField(
-        label="Remind me",
+        label="Send it",
         choices=[(EMPTY, "Only if nothing was contributed that day"), (ALWAYS, "Always")],
         initial=EMPTY,
         required=False,

@@ -112,7 +112,8 @@ class WebValue(AddressKind):
 
     def summary(self, payload: Mapping[str, Any]) -> str:
         said = CONDITIONS.get(str(payload.get("condition")), "")
-        return " ".join(filter(None, (host_of(payload), said, str(payload.get("limit") or ""))))[:200]
+        condition = " ".join(filter(None, (said, str(payload.get("limit") or ""))))
+        return f"{host_of(payload)} ({condition or '?'})"[:200]
 
     def question(self, ask: Ask) -> Any:
         """Reminders with other limits share an answer; a number is wanted or not."""

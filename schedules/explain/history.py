@@ -49,6 +49,11 @@ class ExplainedSlot:
     batch_id: UUID | None = None
     look: Look | None = None
 
+    @property
+    def is_manual(self) -> bool:
+        """Whether somebody ran it: its slot is that instant, on nobody's clock."""
+        return any(cause.code == _Reason.MANUAL for cause in self.causes)
+
 
 def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int = PAGE) -> list[ExplainedSlot]:
     """The last `limit` slots in [since, until), newest first, and none after `now`."""

@@ -114,9 +114,16 @@ def _saved(schedule: Schedule, work: Work) -> list[datetime]:
 def _errors_to_show(form: AudienceForm) -> dict[str, str]:
     """The error, or "", of each timing field with a value; an empty one keeps what the page shows.
 
-    Except for the time zone: no form begins without one.
+    Except for the time zone: no form begins without one. While an audience waits to be confirmed, its field keeps
+    the request for that.
     """
-    shown = [name for name in form.fields if form.data.get(name) or name == "time_zone"]
+    shown = [name for name in form.fields if name != "confirmed" and (form.data.get(name) or name == "time_zone")]
+    if (
+        form.data.get("confirmed") == form.data.get("audience")
+        and "audience" in shown
+        and not form.errors.get("audience")
+    ):
+        shown.remove("audience")
     return {name: " ".join(map(str, form.errors.get(name, []))) for name in shown}
 
 

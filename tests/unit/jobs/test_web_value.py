@@ -189,7 +189,7 @@ def test_only_what_its_condition_needs_is_stored() -> None:
     assert stored() == FORM | {"mark": ",", "always": True}
     assert stored(condition="changed").keys() == {"url", "condition", "how", "expression"}
     assert stored(condition="unreachable").keys() == {"url", "condition", "always"}
-    assert KIND.summary(stored()) == "example.org goes below 100"
+    assert KIND.summary(stored()) == "example.org (goes below 100)"
 
 
 def test_memories_and_answers_can_be_stored(receiver: HTTPReceiver) -> None:

@@ -118,6 +118,14 @@ def test_many_are_told_only_after_a_confirmation_of_the_same_audience(
     assert page.post(f"/reminders/{made.id}/edit/", edited).status_code == 302
 
 
+def test_the_preview_leaves_the_request_to_confirm_on_the_page(page: Client) -> None:
+    asked = TYPED | {"audience": "everybody:", "confirmed": "everybody:"}
+    shown = page.post("/reminders/preview/", asked).content.decode()
+    assert "error-audience" not in shown
+    assert "error-confirmed" not in shown
+    assert "error-audience" in page.post("/reminders/preview/", asked | {"confirmed": "group:1"}).content.decode()
+
+
 def test_the_api_takes_an_audience_from_staff_only(staff: User, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     body = BODY | {"audience": {"kind": "everybody"}, "local_time": True}
     assert Api(ada)("POST", "/schedules", body).status_code == 403
@@ -152,6 +160,8 @@ def test_run_now_tells_all_now_and_pausing_cancels_what_is_not_told(page: Client
     page.post(f"/reminders/{made.id}/run/")
     batch = Batch.objects.get(origin_id=made.id)
     assert (batch.local_time, batch.state) == (False, "pending")
+    [run] = page.get(f"/reminders/{made.id}/explain/").context["past"]
+    assert run["story"].is_manual
     page.post(f"/reminders/{made.id}/pause/")
     batch.refresh_from_db()
     assert (batch.state, batch.cancelled_at is not None) == ("cancelled", True)
