@@ -59,7 +59,7 @@ def test_a_reminder_that_looks_first_is_tried_made_and_explained(
             break
         page.wait_for_timeout(500)
         page.reload()
-    expect(page.get_by_label("Last firings")).to_contain_text("Looked at 127.0.0.1")
+    expect(page.get_by_label("Last times")).to_contain_text("Looked at 127.0.0.1")
     fits(page)
     page.goto(f"{site.url}/job-kinds/")
     expect(page.get_by_role("heading", name="Value on the web")).to_be_visible()
