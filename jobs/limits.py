@@ -16,6 +16,7 @@ from celery import signals
 
 from common import rate_limiter
 from common.rate_limiter import Ended, Slots
+from jobs import kinds
 from jobs.claim import Claim
 from jobs.reasons import Code
 from work.answers import Defer
@@ -26,6 +27,7 @@ OF_A_PERSON = 20
 # One thread of so many takes no look.
 _SPARE = 40
 _LONGEST_WAIT = 20.0  # seconds
+_MARGIN = 5.0  # seconds, for what follows a look
 
 
 class _Worker:
@@ -70,7 +72,10 @@ def counted(claim: Claim) -> Iterator[None]:
 
 
 def _slots(claim: Claim) -> Slots:
-    return Slots(f"looks:{claim.user_id}", OF_A_PERSON, LEASE)
+    """A worker that dies gives nothing back: its slots end soon after the longest look of its kind."""
+    kind = kinds.find(claim.handler)
+    lasts = LEASE if kind is None else min(kind.deadline + _MARGIN, LEASE)
+    return Slots(f"looks:{claim.user_id}", OF_A_PERSON, lasts)
 
 
 def _end_thread() -> None:

@@ -72,21 +72,25 @@ class JobWorkload(Workload):
 
 
 def kill_job_workers(scene: Scene) -> None:
-    """Two workers of the jobs alone, killed at each point of a job; then Redis is lost, and the source is away."""
+    """Two workers of the jobs alone, killed while the source is away; then Redis is lost, and they are killed at each
+    point of a job.
+
+    While the source is away, nothing is decided: so there is work at each point, however slow the machine is.
+    """
     cluster = scene.cluster
     points: list[Point] = ["claimed", "running", "ran", "recorded", "waking", "publishing", "settled"]
     if cluster.pool == "threads":
         points += ["claims-committed", "settlements-committed"]
-    workers = [cluster.add_worker(f"watcher{number}", QUEUE) for number in (1, 2)]
-    scene.rng.shuffle(points)
-    for point in points:
-        cluster.order("watcher", point, "kill-group")
-        wait_for(lambda point=point: not cluster.is_ordered("watcher", point), 30.0)  # type: ignore[misc]
-    cluster.flush_broker()
-    cluster.signal_engine(cluster.redis, signal.SIGKILL)  # its keeper starts it again
     with cluster.source_away():
+        workers = [cluster.add_worker(f"watcher{number}", QUEUE) for number in (1, 2)]
         for _ in scene.moments(every=1.0):
             cluster.kill(scene.rng.choice(workers))
+        cluster.flush_broker()
+        cluster.signal_engine(cluster.redis, signal.SIGKILL)  # its keeper starts it again
+        for point in points:
+            cluster.order("watcher", point, "kill-group")
+    for point in points:
+        wait_for(lambda point=point: not cluster.is_ordered("watcher", point), 30.0)  # type: ignore[misc]
 
 
 def unfinished_jobs() -> int:

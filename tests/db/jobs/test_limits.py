@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from jobs import limits, looking
+from jobs.kind import JOB
 from jobs.models import Job
 from people.models import User
 from schedules.firing import fire
+from tests.db.jobs.sample_kinds.sample import Sample
 from tests.make import NINE, look, make_channel, make_job_schedule, make_user
+from work.claim import claim
 
 pytestmark = pytest.mark.django_db
 
@@ -55,4 +59,17 @@ def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, 
     first, second = two_jobs(make_user(), make_user())
     look_during(first, second)
     assert (first.state, second.state, second.reason_code) == ("decided", "pending", "looks-of-worker")
+    assert look(second).state == "decided"
+
+
+def test_what_a_killed_worker_held_is_free_soon_after_the_longest_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "OF_A_PERSON", 1)
+    monkeypatch.setattr(limits, "_MARGIN", 0.5)
+    monkeypatch.setattr(Sample, "deadline", 0.5)
+    person = make_user()
+    first, second = two_jobs(person, person)
+    killed = claim(JOB, first.id, "killed")
+    assert killed is not None and limits.limited(killed) is None
+    assert look(second).reason_code == "looks-of-person"
+    time.sleep(1.1)  # Redis' own clock
     assert look(second).state == "decided"

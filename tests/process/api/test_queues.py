@@ -111,7 +111,7 @@ def test_a_waiting_pull_answers_within_200_ms_of_a_new_message(web: Web) -> None
                 times.append(answered - started)
                 assert [message["id"]] == sent["deliveries"]
                 assert client.queues.ack(queue.id, [message["lease_id"]])[0]["result"] == "acked"
-    assert min(times) < 0.2, times
+    assert sorted(times)[len(times) // 2] < 0.2, times
 
 
 def test_twenty_idle_pulls_hold_no_connection_and_keep_nobody_waiting(web: Web) -> None:
