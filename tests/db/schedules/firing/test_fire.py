@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from notifications.models import Delivery, Notification
 from schedules import editing
-from schedules.firing import due, fire
+from schedules.firing import due, fire, sending
 from schedules.models import Occurrence, Schedule
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
@@ -134,12 +134,12 @@ def test_a_slot_that_is_due_fires_although_the_one_after_it_takes_too_long_to_fi
 
 def test_a_schedule_that_the_database_refuses_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     poisoned, sound = make_schedule(make_user(), title="poison"), make_schedule(make_user())
-    compose = fire.text.compose
+    compose = sending.text.compose
 
     def poison(title: str, body: str, **values: Any) -> Any:
         return compose("\0" if title == "poison" else title, body, **values)
 
-    monkeypatch.setattr(fire.text, "compose", poison)  # PostgreSQL stores no NUL
+    monkeypatch.setattr(sending.text, "compose", poison)  # PostgreSQL stores no NUL
     fire.fire_due(NINE)
     poisoned.refresh_from_db()
     assert poisoned.state == "broken"
@@ -159,9 +159,9 @@ def test_spread_moves_the_delivery_and_never_the_slot() -> None:
     schedule = make_schedule(make_user(), spread=600)
     fire.fire_due(NINE)
     delivery = Delivery.objects.get()
-    offset = fire.spread_of(schedule.id, NINE, 600)
+    offset = sending.spread_of(schedule.id, NINE, 600)
     assert timedelta(0) <= offset < timedelta(seconds=600)
-    assert offset == fire.spread_of(schedule.id, NINE, 600)
+    assert offset == sending.spread_of(schedule.id, NINE, 600)
     assert Occurrence.objects.get().scheduled_for == NINE
     assert delivery.available_at >= NINE + offset
 
@@ -216,6 +216,6 @@ def test_reminders_without_a_spread_of_their_own_are_put_off_by_that_of_the_inst
         due.as_if_due(make_schedule(make_user(), **how).id, NINE)._replace(urgent="urgent" in how)
         for how in ({}, {"urgent": True}, {"spread": 5})
     )
-    assert 30 <= fire._spread(usual, NINE).total_seconds() <= 50
-    assert fire._spread(urgent, NINE).total_seconds() == 0
-    assert fire._spread(own, NINE).total_seconds() < 5
+    assert 30 <= sending._spread(usual, NINE).total_seconds() <= 50
+    assert sending._spread(urgent, NINE).total_seconds() == 0
+    assert sending._spread(own, NINE).total_seconds() < 5

@@ -7,7 +7,7 @@ from datetime import datetime, time, timedelta
 from typing import Any
 
 from notifications.models import Delivery, Notification
-from schedules.firing import fire
+from schedules.firing import fire, sending
 from schedules.models import Schedule
 from tests.make import make_channel, make_schedule, make_user, signed_in
 from work import wakes
@@ -51,7 +51,7 @@ def test_an_urgent_reminder_does_not_wait() -> None:
 
 def test_spread_into_quiet_hours_waits_too_and_spread_out_of_them_does_not() -> None:
     email, _ = fired(spread=86_400)
-    spread = fire.spread_of(email.notification.origin_id, SLOT, 86_400)  # type: ignore[arg-type]  # a schedule's
+    spread = sending.spread_of(email.notification.origin_id, SLOT, 86_400)  # type: ignore[arg-type]  # a schedule's
     due = SLOT + spread
     quiet = due < MORNING or due >= MORNING + timedelta(hours=15)
     assert bool(email.reason) == quiet

@@ -1,0 +1,144 @@
+"""What a fired slot sends: a notification, the job that decides on one, or a batch for an audience."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from jobs import batches, kinds, recording
+from jobs.batches import NewBatch
+from jobs.recording import NewJob, SendAs
+from notifications import text
+from notifications.deliveries import outbox
+from notifications.deliveries.outbox import NewNotification
+from notifications.models import Notification, sort_channels
+from schedules.firing.due import Due
+from work.wakes import Wake
+
+Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]
+"""Those (id, provider) of each schedule."""
+
+
+def has_channels(schedule: Due, channels: Channels) -> bool:
+    """Whether it can send; one whose kind of job never speaks needs none."""
+    kind = kinds.find(schedule.job_kind) if schedule.job_kind else None
+    return bool(channels[schedule.id] or schedule.audience) or (kind is not None and not kind.speaks)
+
+
+def record(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime) -> list[Wake]:
+    """Record what follows from each (batch, schedule, slot): a notification, the job that decides on it, or a batch."""
+    many = [one for one in fired if one[1].audience]
+    said = [one for one in fired if not one[1].audience and not one[1].job_kind]
+    looks = [one for one in fired if not one[1].audience and one[1].job_kind]
+    wakes = outbox.record(
+        _notification(batch_id, schedule, slot, channels[schedule.id], now) for batch_id, schedule, slot in said
+    )
+    wakes += recording.record(
+        _job(batch_id, schedule, slot, channels[schedule.id]) for batch_id, schedule, slot in looks
+    )
+    return wakes + batches.record(_batch(*one) for one in many)
+
+
+def _notification(
+    batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
+) -> NewNotification:
+    available_at = slot + _spread(schedule, slot)
+    said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
+    return NewNotification(
+        user_id=schedule.user_id,
+        channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
+        subject=said.subject,
+        body=said.body,
+        origin=Notification.Origin.SCHEDULE,
+        batch_id=batch_id,
+        origin_id=schedule.id,
+        slot=slot,
+        available_at=available_at,
+        expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
+        urgent=schedule.urgent,
+        quiet_hours=schedule.quiet_hours(max(available_at, now)),
+        in_order=bool(schedule.channel_order),
+        escalate_after=schedule.escalate_after if schedule.channel_order else None,
+        category=schedule.category,
+        data=schedule.data,
+    )
+
+
+def _job(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]]) -> NewJob:
+    return NewJob(
+        user_id=schedule.user_id,
+        kind=schedule.job_kind,
+        payload=json.loads(schedule.job_payload or "{}"),
+        connection_id=schedule.connection_id,
+        batch_id=batch_id,
+        origin_id=schedule.id,
+        slot=slot,
+        available_at=slot + _spread(schedule, slot),
+        expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
+        on_error=schedule.on_error,
+        errors_allowed=schedule.errors_allowed,
+        send_as=_send_as(
+            schedule,
+            channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
+            in_order=bool(schedule.channel_order),
+            escalate_after=schedule.escalate_after,
+        ),
+    )
+
+
+def _batch(batch_id: UUID, schedule: Due, slot: datetime) -> NewBatch:
+    """For an audience: each of its people gets it on all channels that they can use."""
+    origin = Notification.Origin.ANNOUNCEMENT
+    return NewBatch(
+        batch_id=batch_id,
+        user_id=schedule.user_id,
+        audience=schedule.audience,
+        audience_key=schedule.audience_key,
+        origin=origin,
+        origin_id=schedule.id,
+        slot=slot,
+        local_time=schedule.local_time,
+        stale_after=schedule.stale_after,
+        message=asdict(_send_as(schedule, channels=None, origin=str(origin))),
+        job_kind=schedule.job_kind,
+        job_payload=json.loads(schedule.job_payload or "{}"),
+        on_error=schedule.on_error,
+        errors_allowed=schedule.errors_allowed,
+    )
+
+
+def _send_as(schedule: Due, **how: Any) -> SendAs:
+    return SendAs(
+        title=schedule.title,
+        body=schedule.body,
+        name=schedule.name,
+        time_zone=schedule.time_zone,
+        urgent=schedule.urgent,
+        category=schedule.category,
+        data=schedule.data,
+        **how,
+    )
+
+
+def _spread(schedule: Due, slot: datetime) -> timedelta:
+    """The jitter of a slot: by the schedule's own window, else the installation's. What is urgent has only its own."""
+    if schedule.spread or schedule.urgent:
+        return spread_of(schedule.id, slot, schedule.spread)
+    least, most = settings.DEFAULT_SPREAD
+    return timedelta(seconds=least) + spread_of(schedule.id, slot, most - least + 1) if most else timedelta(0)
+
+
+def spread_of(schedule_id: UUID, slot: datetime, window: int) -> timedelta:
+    """The jitter of one slot, within `window` seconds; the same at every computation."""
+    if window == 0:
+        return timedelta(0)
+    digest = hashlib.blake2b(schedule_id.bytes + slot.isoformat().encode(), digest_size=8).digest()
+    return timedelta(seconds=int.from_bytes(digest, "big") % window)
