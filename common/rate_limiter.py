@@ -248,6 +248,11 @@ class _Outage:
     until = 0.0
 
 
+def allows(window: Window) -> bool:
+    """Count one use in the window; False where it is full: nobody waits for it, and nothing is reserved."""
+    return take([window], window.key, 0, 0.0) is None
+
+
 def take(
     limits: Sequence[Limit],
     person: str,

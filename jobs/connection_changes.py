@@ -38,8 +38,7 @@ def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | 
 
     Raises TooMany: each question keeps a process waiting for a stranger.
     """
-    window = Window(f"connection-checks:{user.pk}", CHECKS_A_MINUTE, 60.0)
-    if rate_limiter.take([window], str(user.pk), 0, 0.0) is not None:
+    if not rate_limiter.allows(Window(f"connection-checks:{user.pk}", CHECKS_A_MINUTE, 60.0)):
         raise TooMany(f"You have checked {CHECKS_A_MINUTE} times within a minute, which is the limit. Wait a minute.")
     lend_connection()
     found = outcome(partial(kind.check, stored, Fetch(kind.deadline)))

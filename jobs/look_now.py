@@ -71,7 +71,7 @@ def memory_of(origin_id: UUID, user_id: int) -> Any:
 
 def look_now(user: User, question: Question) -> Looked:
     """Look as a worker does, and decide, but write nothing."""
-    if rate_limiter.take([Window(f"look-now:{user.pk}", A_MINUTE, 60.0)], "look-now", 0, 0.0) is not None:
+    if not rate_limiter.allows(Window(f"look-now:{user.pk}", A_MINUTE, 60.0)):
         return Looked(reason=Reason(Code.TOO_OFTEN, most=A_MINUTE), failed=True)
     kind = kinds.find(question.kind)
     if kind is None:

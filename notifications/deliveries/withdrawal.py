@@ -18,24 +18,20 @@ def cancel_unsent(origin_id: UUID, code: Code) -> int:
 
     A delivery that is being sent may arrive; if it fails, it is not tried again.
     """
-    return _cancel(Notification.objects.filter(origin_id=origin_id), code)
-
-
-def drop(notifications: QuerySet[Notification], code: Code) -> int:
-    """Like `cancel_unsent`, for these notifications."""
-    return _cancel(notifications, code)
+    return drop(Notification.objects.filter(origin_id=origin_id), code)
 
 
 @transaction.atomic
 def cancel(notifications: QuerySet[Notification], code: Code = Code.CANCELLED) -> int:
     """Like `cancel_unsent`, for these notifications; no further channel is tried for them either."""
-    changed = _cancel(notifications, code)
+    changed = drop(notifications, code)
     notifications.filter(advance_at__isnull=False).update(advance_at=None)
     return changed
 
 
 @transaction.atomic
-def _cancel(notifications: QuerySet[Notification], code: Code) -> int:
+def drop(notifications: QuerySet[Notification], code: Code) -> int:
+    """Like `cancel_unsent`, for these notifications."""
     open_ones = Exists(Delivery.objects.filter(notification=OuterRef("id"), state__in=Delivery.OPEN))
     caused = notifications.filter(open_ones | Q(advance_at__isnull=False))
     held = list(caused.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))

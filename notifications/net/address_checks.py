@@ -42,4 +42,4 @@ def are_valid(user_id: int, *filled_in: forms.Form, look: bool = True) -> bool:
 
 def may_look(host: str) -> bool:
     """Whether a form may look at this host now; if so, it is counted. While Redis is away nothing is counted."""
-    return _permitted.get() and rate_limiter.take([Window(f"look:{host}", A_MINUTE, 60.0)], "forms", 0, 0.0) is None
+    return _permitted.get() and rate_limiter.allows(Window(f"look:{host}", A_MINUTE, 60.0))
