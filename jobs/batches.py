@@ -45,7 +45,6 @@ class NewBatch:
     """A batch to record, for who belongs to the audience at `as_of`, None for now. Instants are aware.
 
     `message` is what its people are told and how, as `batch_kind` reads it.
-
     `local_time`: `slot` is civil time on each reader's clock, as the first zone on Earth has it (UTC+14).
     """
 
@@ -142,13 +141,8 @@ class Progress:
         return round(100 * ended / self.total, 1) if self.total else 100.0 * self.is_told
 
 
-def progress(batch_ids: Iterable[UUID]) -> dict[UUID, Progress]:
-    """The progress of each of these batches, as last counted."""
-    return {batch.id: progress_of(batch) for batch in Batch.objects.with_counts().filter(id__in=list(batch_ids))}
-
-
 def progress_of(batch: Batch) -> Progress:
-    """Of one that was read `with_counts`. People who are not told yet count as one pending each."""
+    """How far one has come that was read `with_counts`. Who is not told yet counts as one pending."""
     counts = batch.counts or dict.fromkeys(_STATES, 0)  # type: ignore[attr-defined]
     counts = {name: counts[name] for name in _STATES}
     return Progress(**counts | {"pending": counts["pending"] + _untold(batch)}, is_told=not _is_being_told(batch))

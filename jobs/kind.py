@@ -86,11 +86,10 @@ class LookKind(Kind[Claim]):
         kind = kinds.find(claim.handler)
         if kind is None:
             return deciding.failed(claim, Reason(Code.NO_KIND, kind=claim.handler))
-        missing = None
+        if claim.unusable:
+            return deciding.failed(claim, claim.unusable)
         if kind.connection and kind.needs_connection and claim.source is None:
-            missing = claim.unusable or Reason(Code.NO_CONNECTION)
-        if missing or claim.unusable:
-            return deciding.failed(claim, missing or claim.unusable or Reason(Code.NO_CONNECTION))
+            return deciding.failed(claim, Reason(Code.NO_CONNECTION))
         return limits.limited(claim) or partial(self._look, claim, kind)
 
     def _look(self, claim: Claim, kind: JobKind) -> Answer:

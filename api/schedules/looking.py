@@ -1,4 +1,4 @@
-"""JobKinds of job, and what they find at this moment."""
+"""The kinds of job, and what a look finds at this moment."""
 
 from __future__ import annotations
 

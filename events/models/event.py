@@ -37,7 +37,7 @@ class Event(Work):
     producer. `correlation_id` is the same through a whole chain, by default the key of its first event; `hops` counts
     the steps since that.
 
-    An event of a topic becomes a batch for whoever was subscribed, one for an audience a batch for that; see `fan_out`.
+    One that names a topic or an audience becomes a batch, which tells its people; see `fan_out`.
     """
 
     words = WORDS

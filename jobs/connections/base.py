@@ -35,4 +35,4 @@ class ConnectionKind(HasForm):
 
     @abstractmethod
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
-        """Ask the source, and return the address as it is to be kept. What `fetch` raises may pass through."""
+        """Ask the source. Returns the address to store; what `fetch` raises may pass through."""

@@ -48,6 +48,10 @@ def tell(batch: Batch) -> Batch:
     return batch
 
 
+def progress(batch: Batch) -> Progress:
+    return batches.progress_of(Batch.objects.with_counts().get(id=batch.id))
+
+
 def told() -> list[int]:
     return sorted(Notification.objects.filter(origin="announcement").values_list("user_id", flat=True))
 
@@ -96,7 +100,7 @@ def test_an_empty_audience_is_recorded_and_ends_there(staff: User) -> None:
     batches.count_open()
     batch.refresh_from_db()
     assert batch.ended_at is not None
-    assert batches.progress([batch.id])[batch.id] == Progress(0, 0, 0, 0, 0)
+    assert progress(batch) == Progress(0, 0, 0, 0, 0)
 
 
 def test_who_has_left_or_came_later_is_not_told(staff: User) -> None:
@@ -132,19 +136,19 @@ def test_progress_is_counted_by_parts_and_the_end_is_recorded(staff: User) -> No
     for _ in range(3):
         make_reader()
     batch = announce(staff)
-    assert batches.progress([batch.id])[batch.id].total == 0
+    assert progress(batch).total == 0
     tell(batch)
-    assert batches.progress([batch.id])[batch.id] == Progress(3, 0, 0, 0, 0)
+    assert progress(batch) == Progress(3, 0, 0, 0, 0)
     first, *others = Delivery.objects.all()
     send_now(first.id)
     batches.count_open()
-    assert batches.progress([batch.id])[batch.id] == Progress(2, 0, 1, 0, 0)
-    assert batches.progress([batch.id])[batch.id].percent == 33.3
+    assert progress(batch) == Progress(2, 0, 1, 0, 0)
+    assert progress(batch).percent == 33.3
     for delivery in others:
         send_now(delivery.id)
     batches.count_open()
     batch.refresh_from_db()
-    assert (batches.progress([batch.id])[batch.id].completed, batch.ended_at is not None) == (3, True)
+    assert (progress(batch).completed, batch.ended_at is not None) == (3, True)
 
 
 def test_a_batch_is_cancelled_halfway(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +166,7 @@ def test_a_batch_is_cancelled_halfway(staff: User, monkeypatch: pytest.MonkeyPat
     batches.cancel_parts()
     batches.count_open()
     batch.refresh_from_db()
-    assert batches.progress([batch.id])[batch.id] == Progress(0, 0, 1, 0, 1)
+    assert progress(batch) == Progress(0, 0, 1, 0, 1)
     assert batch.ended_at is not None
 
 

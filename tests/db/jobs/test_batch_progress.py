@@ -41,7 +41,7 @@ def staff() -> User:
 
 
 def counted(batch: Batch) -> Progress:
-    return batches.progress([batch.id])[batch.id]
+    return batches.progress_of(Batch.objects.with_counts().get(id=batch.id))
 
 
 @pytest.mark.django_db
