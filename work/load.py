@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 
@@ -19,6 +19,8 @@ SLOW = 0.1  # seconds
 
 # Since when each thread is in its call, oldest first.
 _calls: dict[int, float] = {}
+# How many more messages of a queue this worker has threads for. It leaves those of a full queue to other workers.
+_rooms: dict[str, Callable[[], int]] = {}
 
 
 @contextmanager
@@ -36,3 +38,17 @@ def busy() -> int:
     """The tasks that run or are about to, except for those in a call for longer than `SLOW`."""
     starts = list(_calls.values())  # one operation of the interpreter: threads change it meanwhile
     return len(state.reserved_requests) - bisect_left(starts, time.monotonic() - SLOW)
+
+
+def limit(queue: str, room: Callable[[], int]) -> None:
+    _rooms[queue] = room
+
+
+def room(queue: str, most: int) -> int:
+    """How many messages of this queue the worker may take, up to `most`."""
+    return max(0, min(most, _rooms[queue]())) if queue in _rooms else most
+
+
+def waiting(task: str) -> int:
+    """The messages for this task that the worker holds, running or not."""
+    return sum(request.name == task for request in tuple(state.reserved_requests))

@@ -151,3 +151,21 @@ def test_a_call_counts_as_busy_until_it_is_slow(tasks: list[Any], monkeypatch: p
         monkeypatch.setattr(time, "monotonic", lambda: now + 2 * load.SLOW)
         assert load.busy() == 2
     assert load.busy() == 3
+
+
+def test_a_worker_without_room_for_a_queue_leaves_it_to_others_and_takes_from_the_rest(
+    broker: redis.Redis, make_taker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, right = publish(LEFT, 5), publish(RIGHT, 3)
+    taker, room = make_taker(prefetch=100), 2
+    monkeypatch.setattr(
+        load, "_rooms", {"left": lambda: room - sum(message.payload in left for message in taker.taken)}
+    )
+    while len(taker.taken) < 5:
+        taker.fetch()
+    assert sorted(message.payload for message in taker.taken) == sorted([*left[:2], *right])
+    assert waiting(broker, LEFT) == 3
+    room = 5
+    while len(taker.taken) < 8:
+        taker.fetch()
+    assert waiting(broker, LEFT) == 0
