@@ -44,7 +44,7 @@ class Queues(round_robin_cycle):
     """All queues in turn, but for those that the worker has no room for."""
 
     def consume(self, n: int) -> list[str]:
-        return [queue for queue in super().consume(n) if load.room(queue, 1)]
+        return [queue for queue in self.items if load.room(queue, 1)][:n]
 
 
 class Channel(redis.Channel):
@@ -72,10 +72,10 @@ class Channel(redis.Channel):
         return True
 
     def _look_again(self: Any) -> None:
-        """Nothing wakes the event loop when a call becomes slow, so a timer does for as long as this worker is busy."""
+        """Nothing wakes the event loop when a call becomes slow or ends, so a timer does while this worker is busy."""
         loop = get_event_loop()
         self._looks_again = False
-        if loop and not self.closed and not self.qos.can_consume():
+        if loop and not self.closed and not (self.qos.can_consume() and self._queue_cycle.consume(1)):
             self._looks_again = True
             loop.call_later(_EVERY, self._look_again)
 
