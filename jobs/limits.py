@@ -45,7 +45,7 @@ def _know_worker(instance: Any, **_: Any) -> None:
         most = max(1, instance.concurrency - max(1, instance.concurrency // _SPARE))
         _Worker.threads = threading.BoundedSemaphore(most)
         for queue in ("jobs", *settings.JOB_QUEUES.values()):
-            load.limit(queue, lambda: most - load.waiting(LOOK))
+            load.limit(queue, LOOK, most)
 
 
 def limited(claim: Claim) -> Defer | None:

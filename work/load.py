@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import get_ident
 
@@ -19,8 +19,8 @@ SLOW = 0.1  # seconds
 
 # Since when each thread is in its call, oldest first.
 _calls: dict[int, float] = {}
-# How many more messages of a queue this worker has threads for. It leaves those of a full queue to other workers.
-_rooms: dict[str, Callable[[], int]] = {}
+# The task of a queue, and how many of it this worker has threads for. It leaves further messages to other workers.
+_limits: dict[str, tuple[str, int]] = {}
 
 
 @contextmanager
@@ -40,15 +40,16 @@ def busy() -> int:
     return len(state.reserved_requests) - bisect_left(starts, time.monotonic() - SLOW)
 
 
-def limit(queue: str, room: Callable[[], int]) -> None:
-    _rooms[queue] = room
+def limit(queue: str, task: str, threads: int) -> None:
+    _limits[queue] = task, threads
 
 
-def room(queue: str, most: int) -> int:
-    """How many messages of this queue the worker may take, up to `most`."""
-    return max(0, min(most, _rooms[queue]())) if queue in _rooms else most
-
-
-def waiting(task: str) -> int:
-    """The messages for this task that the worker holds, running or not."""
-    return sum(request.name == task for request in tuple(state.reserved_requests))
+def room(queue: str, wanted: int) -> int:
+    """How many messages of this queue the worker may take, up to `wanted`."""
+    if queue not in _limits:
+        return wanted
+    task, threads = _limits[queue]
+    held = len(state.reserved_requests)
+    if held + wanted > threads:  # else there is room whatever they are
+        held = sum(request.name == task for request in tuple(state.reserved_requests))
+    return max(0, min(wanted, threads - held))
