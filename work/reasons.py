@@ -23,7 +23,7 @@ _CODES: dict[str, Codes] = {}
 FORMATS: dict[str, Callable[[Any], str]] = {
     "number": "{:g}".format,
     "bytes": lambda size: gettext("%(size)s bytes") % {"size": f"{size:,}"},
-    "service": lambda name: gettext(name),
+    "service": lambda name: gettext(name) if name and isinstance(name, str) else str(name),
 }
 
 
