@@ -11,9 +11,11 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common import languages
 from people import mailboxes
 from people.mailboxes import Purpose
 from people.models import validate_printable
@@ -88,8 +90,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         context = {name: _at_base_url(value) if name.endswith("_url") else value for name, value in context.items()}
         if purpose is Purpose.CONFIRMATION and "key" in context:
             context["refuse_url"] = _at_base_url(reverse("people:refuse-address", args=[context["key"]]))
+        # A stranger's request, such as for a new password, is answered in the language of the account.
+        reader = context.get("user")
+        language = getattr(reader, "language", "") or translation.get_language()
         try:
-            super().send_mail(template_prefix, email, context)
+            with languages.override(language):
+                super().send_mail(template_prefix, email, context)
         except Exception as error:
             log.error("Cannot send an email (%s): %s", template_prefix, type(error).__name__)
             self.request.mail_held_back = True
