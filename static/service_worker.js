@@ -1,6 +1,6 @@
 // Shows pushed messages with Done and Snooze, and a notice where there is no network.
-const CACHE = "offline-1";
-const KEPT = ["/static/offline.html", "/static/carillon.css", "/static/icon-192.png"];
+const CACHE = "offline-2";
+const KEPT = ["/offline/", "/static/carillon.css", "/static/icon-192.png"];
 const ANSWERS = { done: "acknowledge", snooze: "10-minutes" }; // what the answer page takes
 
 self.addEventListener("install", (event) => {

@@ -24,7 +24,9 @@ _SPOKEN = re.compile(
 _ARGUMENT = re.compile(r'(?:\b(?:title|default|default_if_none|yesno)[=:])"([^"]*[A-Za-z]{2}[^"]*)"')
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 # Not translated: names, and what people type as it stands.
-_AS_IT_STANDS = re.compile(r"\bCarillon\b|&\w+;|<(code|pre|script|style)\b.*?</\1>", re.DOTALL)
+_AS_IT_STANDS = re.compile(
+    r"\bCarillon\b|&\w+;|<(code|pre|script|style)\b.*?</\1>|<span class=\"material-symbols.*?</span>", re.DOTALL
+)
 # The API and its reference are English, as programs are.
 _ENGLISH = ("templates/api/",)
 
