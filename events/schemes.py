@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy as _
+
 from events.reasons import Code
 from work.reasons import Reason
 
@@ -102,11 +104,11 @@ def _generic(secret: str, request: Request, hmac_: Hmac) -> str:
 
 
 SCHEMES: dict[str, tuple[str, Check]] = {
-    "none": ("None: the address is the secret", _none),
+    "none": (_("None: the address is the secret"), _none),
     "github": ("GitHub", _github),
     "stripe": ("Stripe", _stripe),
     "standard": ("Standard Webhooks", _standard),
-    "hmac": ("HMAC of the body in a header", _generic),
+    "hmac": (_("HMAC of the body in a header"), _generic),
 }
 """By code: the words for people, and the check."""
 

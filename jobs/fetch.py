@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from django.utils.translation import gettext as _
+
 from jobs.reasons import Code
 from notifications.net import http
 from notifications.net.http import NotSent, Response, Unanswered
@@ -58,14 +60,14 @@ class Fetch:
         self.etag, self.modified = etag, modified
         self._expires = time.monotonic() + deadline
 
-    def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = "The source") -> Response:
+    def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = "") -> Response:
         """Get a page, through at most five redirects. `headers` go to its own origin only: they may hold a secret."""
         known = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
         asked = {name: value for name, value in known.items() if value} | dict(headers or {})
         is_conditional = bool(self.etag or self.modified)
         self.etag = self.modified = ""  # a failure is not what they name
-        first = origin(url)
-        for _ in range(MOST_REDIRECTS + 1):
+        first, service = origin(url), service or _("The source")
+        for _hop in range(MOST_REDIRECTS + 1):
             response = self._request("GET", url, asked if origin(url) == first else {}, b"", service)
             if response.status == 304 and is_conditional:
                 raise NotModified
@@ -80,9 +82,9 @@ class Fetch:
                 raise Unfit(Refused(Reason(Code.MOVED_NOWHERE, service=service))) from None
         raise Unfit(Refused(Reason(Code.MOVED_TOO_OFTEN, service=service, most=MOST_REDIRECTS)))
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = "The source") -> Response:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = "") -> Response:
         """Post; no redirect is followed."""
-        return self._request("POST", url, headers, body, service)
+        return self._request("POST", url, headers, body, service or _("The source"))
 
     def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes, service: str) -> Response:
         left = max(0.001, self._expires - time.monotonic())

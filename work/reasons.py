@@ -111,7 +111,7 @@ def _sentence(code: str, params: object, depth: int) -> str:
     for name, value in given.items():
         if isinstance(value, Mapping):
             given[name] = _sentence(str(value.get("code")), value.get("params"), depth - 1)
-    template = _CODES[code].text if code in _CODES else ""
+    template = str(_CODES[code].text) if code in _CODES else ""
     text = _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code)
     if text.startswith("the "):
         text = text[0].upper() + text[1:]

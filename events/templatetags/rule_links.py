@@ -19,7 +19,7 @@ def rule_link(rule: Rule) -> SafeString:
     """ "“Backups”"."""
     if rule.deleted_at:
         return format_html("“{}”", rule.name)
-    return format_html("“<a href=\"{}\">{}</a>”", reverse("events:rule", args=[rule.id]), rule.name)
+    return format_html('“<a href="{}">{}</a>”', reverse("events:rule", args=[rule.id]), rule.name)
 
 
 @register.simple_tag

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict
 
 SOURCE = "carillon"
@@ -50,6 +52,6 @@ class EventType:
 def _holds(shape: dict[str, Any]) -> str:
     """A part of a JSON schema as a word or two: "text (uuid)", "text or nothing"."""
     if "anyOf" in shape:
-        return " or ".join(_holds(one) for one in shape["anyOf"])
-    word = {"string": "text", "null": "nothing", "integer": "whole number"}.get(shape["type"], shape["type"])
+        return get_text_list([_holds(one) for one in shape["anyOf"]], _("or"))
+    word = {"string": _("text"), "null": _("nothing"), "integer": _("whole number")}.get(shape["type"], shape["type"])
     return f"{word} ({shape['format']})" if "format" in shape else word

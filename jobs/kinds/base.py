@@ -141,6 +141,10 @@ class JobKind(ABC):
 
     body: ClassVar[str] = ""
 
+    def examples(self) -> dict[str, str]:
+        """Return the placeholders with the examples, in the active language."""
+        return {name: str(example) for name, example in self.placeholders.items()}
+
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is stored, as JSON, for the form's cleaned data."""
         return dict(cleaned)

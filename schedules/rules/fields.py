@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from datetime import time
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from schedules.rules.invalid import InvalidRule
 
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
@@ -18,7 +20,7 @@ def time_of_day(data: Mapping[str, Any]) -> time:
     match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
         raise InvalidRule(
-            "time", _wrong(value, "Write the time as hours and minutes from 00:00 to 23:59, such as 09:00.")
+            "time", _wrong(value, _("Write the time as hours and minutes from 00:00 to 23:59, such as 09:00."))
         )
     return time(int(match[1]), int(match[2]))
 
@@ -36,7 +38,11 @@ def text(data: Mapping[str, Any], field: str, longest: int, example: str) -> str
     if not isinstance(value, str) or not value.strip():
         raise InvalidRule(field, _wrong(value, example))
     if len(value) > longest:
-        raise InvalidRule(field, f"This is {len(value):,} characters long; at most {longest:,} are read.")
+        raise InvalidRule(
+            field,
+            _("This is %(count)s characters long; at most %(longest)s are read.")
+            % {"count": f"{len(value):,}", "longest": f"{longest:,}"},
+        )
     return value.strip()
 
 
@@ -44,4 +50,7 @@ def _wrong(value: Any, right: str) -> str:
     if value is None or value == "":
         return right
     shown = str(value)
-    return f"“{shown if len(shown) <= 40 else shown[:39] + '…'}” cannot be used here. {right}"
+    return _("“%(value)s” cannot be used here. %(remedy)s") % {
+        "value": shown if len(shown) <= 40 else shown[:39] + "…",
+        "remedy": right,
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 # One unit takes just under a microsecond. Counted, not timed: a slow machine takes the same rules as a fast one.
 BUDGET = 40_000
 
@@ -13,7 +15,7 @@ class InvalidRule(ValueError):
     """
 
     def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(str(message))
         self.field = field
 
 
@@ -31,6 +33,8 @@ class Work:
         if self.left < 0:
             raise InvalidRule(
                 field,
-                "This rule takes too long to work out: it never fires, or hardly ever, or excludes too much. "
-                "Make it simpler, for example without COUNT, or split it into several reminders.",
+                _(
+                    "This rule takes too long to work out: it never fires, or hardly ever, or excludes too much. "
+                    "Make it simpler, for example without COUNT, or split it into several reminders."
+                ),
             )
