@@ -9,14 +9,10 @@ from functools import lru_cache
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
 
 EXAMPLE = gettext_lazy("Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri.")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 SHORTHANDS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -48,13 +44,13 @@ _FIELDS = (
         1,
         31,
     ),
-    _Field("month", gettext_lazy("months go from 1 to 12, or jan to dec"), 1, 12, _MONTHS),
+    _Field("month", gettext_lazy("months go from 1 to 12, or jan to dec"), 1, 12, words.MONTHS),
     _Field(
         "day-of-week",
         gettext_lazy("days go from 0 (Sunday) to 7 (Sunday again), or sun to sat"),
         0,
         7,
-        _DAYS,
+        (words.DAYS[6], *words.DAYS[:6]),
         turns_at=6,
     ),
 )

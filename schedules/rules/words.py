@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime, time
 
-from django.utils import formats
-from django.utils.dates import MONTHS, WEEKDAYS
+from django.utils import dates, formats
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, ngettext_lazy, pgettext, pgettext_lazy
 
+# As people type them, in every language.
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 # By unit; each takes a `count`.
 EVERY = {
     "minute": ngettext_lazy("Every minute", "Every %(count)s minutes", "count"),
@@ -89,12 +94,12 @@ def day(when: date) -> str:
 
 def weekday(number: int) -> str:
     """ "Monday" of 0."""
-    return str(WEEKDAYS[number])
+    return str(dates.WEEKDAYS[number])
 
 
 def month(number: int) -> str:
     """ "January" of 1."""
-    return str(MONTHS[number])
+    return str(dates.MONTHS[number])
 
 
 def ordinal(number: int) -> str:
