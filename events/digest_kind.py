@@ -52,6 +52,7 @@ class DigestKind(Kind[Claim]):
     model, attempts = Digest, DigestAttempt
     handler = "type_pattern"
     person = "d.user_id"
+    language = "p.language"
     columns = "d.rule_id, d.key_value, d.gathered, p.quiet_from, p.quiet_until, p.time_zone"
     joins = "JOIN people_user p ON p.id = d.user_id"
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name

@@ -18,6 +18,7 @@ from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin, TabularInline
 
 from common.admin import rights
@@ -29,7 +30,7 @@ class AtLeast(int):
     """A count that stopped at its limit; shown as "more than …"."""
 
     def __str__(self) -> str:
-        return f"more than {int(self) - 1:,}"
+        return _("more than %(count)s") % {"count": f"{int(self) - 1:,}"}
 
 
 def count_up_to(rows: Any, most: int) -> int:

@@ -16,6 +16,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
+from common import dates
+
 NONE = "–"
 
 Column = TypeVar("Column", bound=Callable[..., Any])
@@ -50,7 +52,7 @@ def instant(value: datetime | None) -> SafeString:
     return format_html(
         '<time datetime="{}" class="whitespace-nowrap">{}</time>',
         value.isoformat(),
-        f"{timezone.localtime(value):%-d %b %Y, %H:%M:%S %Z}",
+        dates.exact(timezone.localtime(value)),
     )
 
 
