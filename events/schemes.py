@@ -14,11 +14,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
 from events.reasons import Code
 from work.reasons import Reason
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 TOLERANCE = 300
 """Seconds by which the time of a signature may differ from ours."""
@@ -103,7 +107,7 @@ def _generic(secret: str, request: Request, hmac_: Hmac) -> str:
     return ""
 
 
-SCHEMES: dict[str, tuple[str, Check]] = {
+SCHEMES: dict[str, tuple[StrOrPromise, Check]] = {
     "none": (_("None: the address is the secret"), _none),
     "github": ("GitHub", _github),
     "stripe": ("Stripe", _stripe),

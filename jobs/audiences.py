@@ -15,6 +15,8 @@ from common.postgres import query
 from jobs import connections
 
 if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
     from people.models import User
 
 Keys = Sequence[tuple[str, str]]
@@ -31,7 +33,7 @@ class Audience:
     """
 
     name: str
-    label: str
+    label: StrOrPromise
     people: str
     keys: Callable[[User], Keys]
     nobody: str = "SELECT 0"
@@ -51,7 +53,7 @@ def _groups(user: User) -> Keys:
 
 
 def _sources(user: User) -> Keys:
-    return [(kind.name, kind.label) for kind in connections.all()]
+    return [(kind.name, str(kind.label)) for kind in connections.all()]
 
 
 AUDIENCES = {

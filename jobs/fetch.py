@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _
 
 from jobs.reasons import Code
 from notifications.net import http
@@ -16,6 +16,7 @@ from notifications.net.http import NotSent, Response, Unanswered
 from notifications.net.post import retry_later
 from work.reasons import Reason
 
+_SOURCE = _("The source")
 MOST_BYTES = 2 * 1024 * 1024
 MOST_REDIRECTS = 5
 T = TypeVar("T")
@@ -60,13 +61,13 @@ class Fetch:
         self.etag, self.modified = etag, modified
         self._expires = time.monotonic() + deadline
 
-    def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = "") -> Response:
+    def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = _SOURCE) -> Response:
         """Get a page, through at most five redirects. `headers` go to its own origin only: they may hold a secret."""
         known = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
         asked = {name: value for name, value in known.items() if value} | dict(headers or {})
         is_conditional = bool(self.etag or self.modified)
         self.etag = self.modified = ""  # a failure is not what they name
-        first, service = origin(url), service or _("The source")
+        first = origin(url)
         for _hop in range(MOST_REDIRECTS + 1):
             response = self._request("GET", url, asked if origin(url) == first else {}, b"", service)
             if response.status == 304 and is_conditional:
@@ -82,9 +83,9 @@ class Fetch:
                 raise Unfit(Refused(Reason(Code.MOVED_NOWHERE, service=service))) from None
         raise Unfit(Refused(Reason(Code.MOVED_TOO_OFTEN, service=service, most=MOST_REDIRECTS)))
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = "") -> Response:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = _SOURCE) -> Response:
         """Post; no redirect is followed."""
-        return self._request("POST", url, headers, body, service or _("The source"))
+        return self._request("POST", url, headers, body, service)
 
     def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes, service: str) -> Response:
         left = max(0.001, self._expires - time.monotonic())

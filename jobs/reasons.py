@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop as _
 
 from work.reasons import Codes
 
@@ -20,22 +20,34 @@ class Code(Codes):
         "connection-unreadable",
         _("The secrets of its connection cannot be read. Enter them again."),
     )
-    NOT_FOUND = "source-not-found", _("{service} has nothing at this address (HTTP {status}).")
-    REFUSED = "source-refused", _("{service} refused the connection's secret (HTTP {status}). Enter it again.")
+    NOT_FOUND = "source-not-found", _("{service:service} has nothing at this address (HTTP {status}).")
+    REFUSED = (
+        "source-refused",
+        _("{service:service} refused the connection's secret (HTTP {status}). Enter it again."),
+    )
     OTHER_HOST = (
         "connection-of-other-host",
         _("The connection “{label}” is not for {host}. Choose another one, or none."),
     )
-    ASKS_FOR_SECRET = "source-asks-for-secret", _("{service} asks who you are (HTTP {status}). Use a connection.")
-    TOO_LARGE = "source-too-large", _("{service} answered more than {most:bytes}.")
-    COMPRESSED = "source-compressed", _("{service} answered in a compression that was not asked for ({encoding}).")
+    ASKS_FOR_SECRET = (
+        "source-asks-for-secret",
+        _("{service:service} asks who you are (HTTP {status}). Use a connection."),
+    )
+    TOO_LARGE = "source-too-large", _("{service:service} answered more than {most:bytes}.")
+    COMPRESSED = (
+        "source-compressed",
+        _("{service:service} answered in a compression that was not asked for ({encoding})."),
+    )
     NO_CALENDAR = (
         "no-calendar",
         _("This address answers with something else than an iCalendar file. Check the address."),
     )
-    MOVED_TOO_OFTEN = "source-moved", _("{service} redirects more than {most} times.")
-    MOVED_NOWHERE = "source-moved-nowhere", _("{service} redirects to something that is no address.")
-    TOO_OFTEN = "looked-too-often", _("You looked {most} times within a minute, which is the limit. Wait a minute.")
+    MOVED_TOO_OFTEN = "source-moved", _("{service:service} redirects more than {most} times.")
+    MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is no address.")
+    TOO_OFTEN = (
+        "looked-too-often",
+        _("You looked {most} times within a minute, which is the limit. Wait a minute."),
+    )
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", _("It could not look, and was sent anyway as you wished: {why}")
     # Nobody wants it any more.

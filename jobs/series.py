@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop as _
 
 from jobs import recording
 from jobs.kinds.base import Ask, Nothing, Say

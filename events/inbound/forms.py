@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -14,6 +14,9 @@ from common import expressions, strict_json
 from events import schemes
 from events.models import InboundAddress
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 _FIELDS = ("type", "source", "data", "time", "id")
 _OPTIONS = ("header", "algorithm", "encoding", "prefix")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}", re.ASCII)
@@ -22,7 +25,7 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}", re.ASCII)
 class ExpressionField(forms.CharField):
     """An expression of JMESPath, or nothing."""
 
-    def __init__(self, label: str, help_text: str = "") -> None:
+    def __init__(self, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
         widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
         super().__init__(label=label, help_text=help_text, required=False, widget=widget)
 

@@ -10,7 +10,7 @@ from django import forms
 from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from common.postgres import persist
 from common.uuid7 import first_of
@@ -29,7 +29,7 @@ _MOST_EVENTS = 200
 
 
 class Code(Codes):
-    HAPPENED = "series-event", gettext_lazy("{type} happened")
+    HAPPENED = "series-event", gettext_noop("{type} happened")
 
 
 class StepsField(forms.CharField):

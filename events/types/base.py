@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 SOURCE = "carillon"
 """The source of the events that only Carillon emits."""
@@ -33,10 +36,10 @@ class EventType:
     """`emitted_by` and `handled_by` are for people. `is_inside`: only Carillon emits it."""
 
     name: str
-    summary: str
+    summary: StrOrPromise
     schema: type[Schema]
     example: dict[str, Any]
-    emitted_by: str
+    emitted_by: StrOrPromise
     handled_by: str = "rules"
     is_inside: bool = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
@@ -29,6 +29,9 @@ from notifications.web.channels_form import ChannelsForm
 from notifications.web.text_fields import BodyField, TitleField
 from people.models import User
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 _DAY = 86_400
 _MOST_THROTTLED = _MOST_GATHERED = 1_000
 _PATTERN = gettext_lazy(
@@ -47,7 +50,7 @@ def _check_steps(written: str) -> None:
     steps.read(written, matching.check)
 
 
-def _count(label: str, least: int, most: int, help_text: str) -> forms.IntegerField:
+def _count(label: StrOrPromise, least: int, most: int, help_text: StrOrPromise) -> forms.IntegerField:
     number = format_lazy(
         gettext_lazy("Enter a whole number from {least} to {most}, or leave it empty."), least=least, most=f"{most:,}"
     )
@@ -62,7 +65,7 @@ def _count(label: str, least: int, most: int, help_text: str) -> forms.IntegerFi
     )
 
 
-def _text(label: str, most: int, attrs: Mapping[str, Any], **options: Any) -> forms.CharField:
+def _text(label: StrOrPromise, most: int, attrs: Mapping[str, Any], **options: Any) -> forms.CharField:
     messages = {"max_length": _TOO_LONG, "required": options.pop("empty", "")}
     widget = forms.TextInput(attrs={"autocomplete": "off", **attrs})
     return forms.CharField(label=label, max_length=most, widget=widget, error_messages=messages, **options)

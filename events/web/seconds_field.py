@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -11,6 +11,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from work.reasons import FORMATS
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 _UNITS = {
     "1": gettext_lazy("seconds"),
@@ -21,7 +24,7 @@ _UNITS = {
 
 
 class SecondsWidget(forms.MultiWidget):
-    def __init__(self, label: str, unit: int) -> None:
+    def __init__(self, label: StrOrPromise, unit: int) -> None:
         number = forms.NumberInput(attrs={"min": 1, "inputmode": "numeric", "aria-label": label})
         select = forms.Select(
             choices=list(_UNITS.items()), attrs={"aria-label": format_lazy(gettext_lazy("{label}: unit"), label=label)}
@@ -42,7 +45,9 @@ class SecondsWidget(forms.MultiWidget):
 class SecondsField(forms.IntegerField):
     """Cleaned to seconds, None if empty. `unit` is the unit that an empty field offers."""
 
-    def __init__(self, *, label: str, least: int, most: int, unit: int = 3_600, help_text: str = "") -> None:
+    def __init__(
+        self, *, label: StrOrPromise, least: int, most: int, unit: int = 3_600, help_text: StrOrPromise = ""
+    ) -> None:
         said = lazy(FORMATS["duration"], str)
         problem = format_lazy(
             gettext_lazy("Enter a whole number, for a time from {least} to {most}; or leave it empty."),

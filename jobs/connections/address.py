@@ -7,8 +7,7 @@ from typing import Any
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.fetch import Fetch, Later, Refused, problem
@@ -55,4 +54,4 @@ class Address(ConnectionKind):
         return str(address.get("url", ""))
 
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
-        return problem(fetch.get(stored.address["url"], stored.secrets), _("The address")) or stored.address
+        return problem(fetch.get(stored.address["url"], stored.secrets), gettext_noop("The address")) or stored.address

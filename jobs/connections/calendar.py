@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.fetch import Fetch, Later, Refused, problem
@@ -57,7 +57,7 @@ class Calendar(ConnectionKind):
         return str(address.get("host", ""))
 
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
-        service = gettext("The calendar")
+        service = gettext_noop("The calendar")
         response = fetch.get(stored.secrets["url"], service=service)
         if found := problem(response, service):
             return found

@@ -12,6 +12,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.fetch import Fetch, Later, Refused, problem
@@ -30,11 +31,11 @@ _PAUSE = 60.0
 
 
 class Code(Codes):
-    TOKEN = "github-token", _("GitHub does not accept this token. Enter a valid one.")
-    FORBIDDEN = "github-forbidden", _("GitHub does not allow this to the token: {said}")
-    LIMITED = "github-limited", _("GitHub's rate limit is used up for now.")
-    NO_ACCOUNT = "github-no-account", _("GitHub has no account “{login}”.")
-    INCOMPLETE = "github-incomplete", _("GitHub could not answer the whole question.")
+    TOKEN = "github-token", gettext_noop("GitHub does not accept this token. Enter a valid one.")
+    FORBIDDEN = "github-forbidden", gettext_noop("GitHub does not allow this to the token: {said}")
+    LIMITED = "github-limited", gettext_noop("GitHub's rate limit is used up for now.")
+    NO_ACCOUNT = "github-no-account", gettext_noop("GitHub has no account “{login}”.")
+    INCOMPLETE = "github-incomplete", gettext_noop("GitHub could not answer the whole question.")
 
 
 class GitHubForm(forms.Form):

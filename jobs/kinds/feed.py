@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.address_kind import AddressForm, AddressKind, host_of
@@ -22,11 +22,11 @@ _MOST_LISTED = 10
 class Code(Codes):
     """What it found. Its sentences have the names of its parameters."""
 
-    FIRST = "feed-first", gettext_lazy("looked at {host} for the first time; what it has now counts as read ({count})")
-    NOTHING_NEW = "feed-nothing-new", gettext_lazy("looked at {host}: nothing new")
-    NEW = "feed-new", gettext_lazy("looked at {host}: {count} new")
+    FIRST = "feed-first", gettext_noop("looked at {host} for the first time; what it has now counts as read ({count})")
+    NOTHING_NEW = "feed-nothing-new", gettext_noop("looked at {host}: nothing new")
+    NEW = "feed-new", gettext_noop("looked at {host}: {count} new")
     # It could not look.
-    NOT_A_FEED = "not-a-feed", gettext_lazy("{host} did not answer with a feed. {problem}")
+    NOT_A_FEED = "not-a-feed", gettext_noop("{host} did not answer with a feed. {problem}")
 
 
 class Feed(AddressKind):

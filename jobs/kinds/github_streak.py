@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils import formats
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext, pgettext
 
 from common import civil_time
 from jobs.connections import github
@@ -46,12 +46,12 @@ FORMATS["contributions"] = _contributions
 
 
 class Code(Codes):
-    LOOKED = "github-streak", gettext_lazy("looked at GitHub: {today:contributions} today, streak {streak}")
+    LOOKED = "github-streak", gettext_noop("looked at GitHub: {today:contributions} today, streak {streak}")
     # While the date in UTC is another one than the person's.
-    LOOKED_ON = "github-streak-on", gettext_lazy("looked at GitHub: {today:contributions} on {day}, streak {streak}")
+    LOOKED_ON = "github-streak-on", gettext_noop("looked at GitHub: {today:contributions} on {day}, streak {streak}")
     OVER = (
         "github-streak-over",
-        gettext_lazy("looked at GitHub after {day} had ended, without a contribution, streak {streak}"),
+        gettext_noop("looked at GitHub after {day} had ended, without a contribution, streak {streak}"),
     )
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from jobs.fetch import Fetch, Later, Refused, Unfit
 from jobs.kinds.address_kind import AddressKind, host_of
@@ -38,21 +38,21 @@ FORMATS["watched"] = lambda condition: str(_IS[condition])
 class Code(Codes):
     """What it found. Its sentences have the names of its parameters."""
 
-    FIRST = "web-first", gettext_lazy("looked at {host} for the first time: {value}")
-    SAME = "web-same", gettext_lazy("looked at {host}: {value}, as before")
-    CHANGED = "web-changed", gettext_lazy("looked at {host}: {value}, before: {previous}")
-    MOVED = "web-moved", gettext_lazy("looked at {host}: {value}, that is {change} since {previous}")
-    MOVED_LITTLE = "web-moved-little", gettext_lazy("looked at {host}: {value}, only {change} since {previous}")
-    HOLDS = "web-holds", gettext_lazy("looked at {host}: {value}, now {condition:watched} {limit}")
-    STILL_HOLDS = "web-still-holds", gettext_lazy("looked at {host}: {value}, still {condition:watched} {limit}")
-    DOES_NOT_HOLD = "web-does-not-hold", gettext_lazy("looked at {host}: {value}, not {condition:watched} {limit}")
-    UNREACHABLE = "web-unreachable", gettext_lazy("looked at {host}, which cannot be reached. {why}")
-    STILL_UNREACHABLE = "web-still-unreachable", gettext_lazy("looked at {host}, which still cannot be reached. {why}")
-    REACHABLE = "web-reachable", gettext_lazy("looked at {host}: it answers")
+    FIRST = "web-first", gettext_noop("looked at {host} for the first time: {value}")
+    SAME = "web-same", gettext_noop("looked at {host}: {value}, as before")
+    CHANGED = "web-changed", gettext_noop("looked at {host}: {value}, before: {previous}")
+    MOVED = "web-moved", gettext_noop("looked at {host}: {value}, that is {change} since {previous}")
+    MOVED_LITTLE = "web-moved-little", gettext_noop("looked at {host}: {value}, only {change} since {previous}")
+    HOLDS = "web-holds", gettext_noop("looked at {host}: {value}, now {condition:watched} {limit}")
+    STILL_HOLDS = "web-still-holds", gettext_noop("looked at {host}: {value}, still {condition:watched} {limit}")
+    DOES_NOT_HOLD = "web-does-not-hold", gettext_noop("looked at {host}: {value}, not {condition:watched} {limit}")
+    UNREACHABLE = "web-unreachable", gettext_noop("looked at {host}, which cannot be reached. {why}")
+    STILL_UNREACHABLE = "web-still-unreachable", gettext_noop("looked at {host}, which still cannot be reached. {why}")
+    REACHABLE = "web-reachable", gettext_noop("looked at {host}: it answers")
     # It could not look.
-    NOT_FOUND = "web-not-found", gettext_lazy("“{expression}” finds nothing at {host}. Has the page changed?")
-    NO_NUMBER = "web-no-number", gettext_lazy("“{value}” at {host} is no number.")
-    UNREADABLE = "web-unreadable", gettext_lazy("What {host} answered cannot be read. {problem}")
+    NOT_FOUND = "web-not-found", gettext_noop("“{expression}” finds nothing at {host}. Has the page changed?")
+    NO_NUMBER = "web-no-number", gettext_noop("“{value}” at {host} is no number.")
+    UNREADABLE = "web-unreadable", gettext_noop("What {host} answered cannot be read. {problem}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import F, Value
 from django.db.models.functions import Concat
@@ -15,7 +15,10 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from django_celery_beat.schedulers import ModelEntry
 from kombu.utils.json import loads
 
-_JSON: tuple[tuple[str, type, str], ...] = (
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+_JSON: tuple[tuple[str, type, StrOrPromise], ...] = (
     ("args", list, gettext_lazy('Write a JSON list, such as [] or ["a", 1].')),
     ("kwargs", dict, gettext_lazy('Write a JSON object, such as {} or {"a": 1}.')),
     ("headers", dict, gettext_lazy("Write {}.")),
@@ -29,7 +32,7 @@ _SHORTEST_INTERVAL = timedelta(seconds=1)
 class Damaged(Exception):
     """A periodic task cannot run: `field` is wrong, and the message says what to write instead."""
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str, message: StrOrPromise) -> None:
         super().__init__(str(message))
         self.field = field
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from jobs.fetch import Fetch, Later, Refused, problem
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
@@ -36,20 +36,20 @@ FORMATS["events"] = lambda count: ngettext("%(count)s event", "%(count)s events"
 class Code(Codes):
     LOOKED = (
         "calendar-looked",
-        gettext_lazy("looked at the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended"),
+        gettext_noop("looked at the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended"),
     )
     LEFT_OUT = (
         "calendar-left-out",
-        gettext_lazy("Reminders are kept for the first {most} alone; {count} more are left out."),
+        gettext_noop("Reminders are kept for the first {most} alone; {count} more are left out."),
     )
-    UNFIT = "calendar-unfit", gettext_lazy("{count} cannot be followed, such as “{title}”: {why}")
+    UNFIT = "calendar-unfit", gettext_noop("{count} cannot be followed, such as “{title}”: {why}")
     MANY_GONE = (
         "calendar-many-gone",
-        gettext_lazy(
+        gettext_noop(
             "looked at the calendar: {gone} of {known:events} are gone; they end if the next look finds the same"
         ),
     )
-    CUT = "calendar-cut", gettext_lazy("The calendar's address did not answer with a whole calendar.")
+    CUT = "calendar-cut", gettext_noop("The calendar's address did not answer with a whole calendar.")
 
 
 class CalendarForm(forms.Form):
@@ -115,7 +115,7 @@ class CalendarSync(JobKind):
         url = ask.source.secrets.get("url") if ask.source else None
         if not url:
             return Refused(Reason(JobCode.NO_CONNECTION))
-        service = _("The calendar")
+        service = gettext_noop("The calendar")
         response = fetch.get(url, service=service)
         if wrong := problem(response, service):
             return wrong

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from common import civil_time, durations
 from jobs.fetch import Fetch, Later, Refused
@@ -44,17 +44,17 @@ FORMATS["counted"] = lambda count: f"{queries.MOST_COUNTED:,}+" if count > queri
 
 
 class Code(Codes):
-    LOOKED = "report-looked", gettext_lazy("looked at {days:days}: {sent:counted} sent, {failed:counted} failed")
+    LOOKED = "report-looked", gettext_noop("looked at {days:days}: {sent:counted} sent, {failed:counted} failed")
     LOOKED_AT_ALL = (
         "report-looked-at-all",
-        gettext_lazy(
+        gettext_noop(
             "looked at {days:days} of everybody: {sent:number} sent, {failed:number} failed, {dead:counted} dead "
             "letters"
         ),
     )
     NOT_STAFF = (
         "report-for-staff",
-        gettext_lazy("A report over everybody is for staff only. Choose “my own reminders”."),
+        gettext_noop("A report over everybody is for staff only. Choose “my own reminders”."),
     )
 
 

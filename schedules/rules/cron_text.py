@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 EXAMPLE = gettext_lazy("Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri.")
 SHORTHANDS = {
@@ -27,7 +31,7 @@ SHORTHANDS = {
 @dataclass(frozen=True)
 class _Field:
     name: str
-    range: str
+    range: StrOrPromise
     lowest: int
     highest: int
     names: tuple[str, ...] = ()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
 from schedules.rules.invalid import InvalidRule
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 
@@ -25,14 +28,14 @@ def time_of_day(data: Mapping[str, Any]) -> time:
     return time(int(match[1]), int(match[2]))
 
 
-def whole_number(value: Any, field: str, lowest: int, highest: int, example: str) -> int:
+def whole_number(value: Any, field: str, lowest: int, highest: int, example: StrOrPromise) -> int:
     """`value` as an int in [lowest, highest]; not a bool or a float."""
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
         raise InvalidRule(field, _wrong(value, example))
     return value
 
 
-def text(data: Mapping[str, Any], field: str, longest: int, example: str) -> str:
+def text(data: Mapping[str, Any], field: str, longest: int, example: StrOrPromise) -> str:
     """The non-empty text in `field`, at most `longest` characters."""
     value = data.get(field)
     if not isinstance(value, str) or not value.strip():
@@ -46,7 +49,7 @@ def text(data: Mapping[str, Any], field: str, longest: int, example: str) -> str
     return value.strip()
 
 
-def _wrong(value: Any, right: str) -> str:
+def _wrong(value: Any, right: StrOrPromise) -> StrOrPromise:
     if value is None or value == "":
         return right
     shown = str(value)

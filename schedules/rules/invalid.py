@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.utils.translation import gettext as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 # One unit takes just under a microsecond. Counted, not timed: a slow machine takes the same rules as a fast one.
 BUDGET = 40_000
@@ -14,7 +19,7 @@ class InvalidRule(ValueError):
     `field` is the wrong parameter: a key of the rule's data, or "kind", "timezone", "starts", "ends" or "excluded".
     """
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str, message: StrOrPromise) -> None:
         super().__init__(str(message))
         self.field = field
 

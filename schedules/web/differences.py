@@ -36,7 +36,7 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
         (_("Not after"), _moment(schedule.ends_at), _moment(draft.ends_at)),
         (_("Not on"), written(schedule.excluded), written(draft.excluded)),
         (_("At most"), str(schedule.max_count or ""), str(draft.max_count or "")),
-        (_("If it was missed"), schedule.get_misfire_display(), draft.misfire.label),
+        (_("If it was missed"), schedule.get_misfire_display(), str(draft.misfire.label)),
         (_("Missed after"), _("%(count)s s") % {"count": schedule.grace}, _("%(count)s s") % {"count": draft.grace}),
         (_("Spread over"), _seconds(schedule.spread), _seconds(draft.spread)),
         (_("Do not send if older than"), _seconds(schedule.stale_after), _seconds(draft.stale_after)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.text import format_lazy
@@ -11,12 +11,15 @@ from django.utils.translation import gettext_lazy
 
 from schedules.models import Schedule
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds
 LONGEST_STALE = 30 * 24 * 3600  # seconds
 
 
-def _seconds(label: str, initial: int, most: int, help_text: str) -> forms.IntegerField:
+def _seconds(label: StrOrPromise, initial: int, most: int, help_text: StrOrPromise) -> forms.IntegerField:
     number = format_lazy(
         gettext_lazy("Enter a whole number of seconds from 0 to {most}, such as {initial}."),
         most=f"{most:,}",

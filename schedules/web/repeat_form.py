@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.dates import MONTHS, WEEKDAYS
@@ -14,6 +15,9 @@ from django.utils.translation import gettext_lazy
 from schedules.rules import InvalidRule, Rule, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 _FREQUENCIES = {"daily": "DAILY", "weekly": "WEEKLY", "monthly": "MONTHLY", "yearly": "YEARLY"}
 _KINDS = {frequency: kind for kind, frequency in _FREQUENCIES.items()}
@@ -29,7 +33,7 @@ _NTH = [
     ("-1", gettext_lazy("the last …")),
 ]
 _DAYS = [(str(number), name) for number, name in WEEKDAYS.items()]
-_WEEKDAYS = [*_DAYS, (str(WORKDAY), gettext_lazy("Monday to Friday"))]
+_WEEKDAYS: list[tuple[str, StrOrPromise]] = [*_DAYS, (str(WORKDAY), gettext_lazy("Monday to Friday"))]
 _MONTHS = [(str(number), name) for number, name in MONTHS.items()]
 _MOST = 1_000
 
@@ -156,7 +160,7 @@ def _read(cleaned: dict[str, Any]) -> Repetition:
     return Repetition(**found, day=day, short=cleaned.get("short") or "last")
 
 
-def _chosen(cleaned: dict[str, Any], name: str, choices: list[tuple[str, str]], example: str) -> int:
+def _chosen(cleaned: dict[str, Any], name: str, choices: Sequence[tuple[str, StrOrPromise]], example: str) -> int:
     value = cleaned.get(name) or ("" if name == "nth" else choices[0][0])
     if value not in dict(choices):
         raise InvalidRule(

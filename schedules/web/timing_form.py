@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -21,6 +21,9 @@ from schedules.slots import Slots, left, settled
 from schedules.web import repeat_form
 from schedules.web.dates_field import DatesField
 from schedules.web.repeat_form import RepeatForm, number
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 KINDS = [
     ("once", gettext_lazy("Once")),
@@ -46,7 +49,7 @@ _MISSING = {
 }
 
 
-def _moment(label: str, help_text: str = "") -> forms.CharField:
+def _moment(label: StrOrPromise, help_text: StrOrPromise = "") -> forms.CharField:
     widget = forms.DateTimeInput(attrs={"type": "datetime-local", "autocomplete": "off"})
     return forms.CharField(label=label, required=False, widget=widget, help_text=help_text)
 
@@ -186,7 +189,7 @@ class TimingForm(RepeatForm):
             name = "rule"  # @daily and the like
         self._refuse(name if name in self.fields else "kind", str(error))
 
-    def _refuse(self, name: str, message: str) -> None:
+    def _refuse(self, name: str, message: StrOrPromise) -> None:
         """Add an error to the field, unless it already has one: the first is the cause."""
         if name not in self.errors:
             self.add_error(name, message)
