@@ -115,6 +115,7 @@ class Code(Codes):
     SNOOZED = "snoozed", "Snoozed."
     PAUSED = "paused", "The reminder was paused."
     DELETED = "deleted", "The reminder was deleted."
+    ARCHIVED = "archived", "The reminder was archived."
     RULE_OFF = "rule-switched-off", "The rule was switched off."
     RULE_DELETED = "rule-withdrawn", "The rule was deleted."
     MENDED = "mended", "It was mended, so this notice was dropped."

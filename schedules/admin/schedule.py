@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action as button
 
 from common.admin import columns
@@ -63,7 +64,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
-        (None, {"fields": ("title", "body", ("person", "state_label"), "error", "rows")}),
+        (None, {"fields": ("title", "body", ("person", "state_label"), "tag_list", "error", "rows")}),
         (
             "When",
             {
@@ -155,6 +156,10 @@ class ScheduleAdmin(ReadOnlyAdmin):
     @admin.display(description="owner")
     def person(self, schedule: Schedule) -> SafeString:
         return cells.person(schedule)
+
+    @admin.display(description=gettext_lazy("tags"))
+    def tag_list(self, schedule: Schedule) -> str:
+        return ", ".join(schedule.tags)
 
     @admin.display(description="in words")
     def words(self, schedule: Schedule) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from jobs import audiences
 from jobs.models.job import OnError
@@ -39,6 +40,7 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
         ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
         ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
         ("Do not send if older than", _seconds(schedule.stale_after), _seconds(draft.stale_after)),
+        (_("Tags"), ", ".join(schedule.tags), ", ".join(draft.tags)),
         ("Category", schedule.category, draft.category),
         ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
         (
