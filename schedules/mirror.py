@@ -78,7 +78,7 @@ def switch(schedules: Sequence[Schedule]) -> None:
     disable([one.periodic_task_id for one in schedules if one.next_fire_at is None])
 
 
-def disable(task_ids: Sequence[int]) -> None:
+def disable(task_ids: Sequence[int | None]) -> None:
     """Disable the rows of schedules that have no next slot."""
     if task_ids:
         PeriodicTask.objects.filter(id__in=task_ids).update(enabled=False)

@@ -9,6 +9,7 @@ from itertools import count
 
 from django.conf import settings
 from django.utils.formats import date_format
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -20,7 +21,7 @@ from schedules.rules.rule import ClockChange
 from schedules.rules.words import city, clock, listed
 
 # By `Occurrence.Reason` and `explain.causes.Code`; "from …", "to …" and "by …" follow where they are known.
-CAUSES: dict[str, str] = {
+CAUSES: dict[str, str | Promise] = {
     "late": "Sent late, after its grace",
     "misfire": "Missed while it was off; only the latest is sent late",
     "no-channel": "No channel to send to",
@@ -52,7 +53,7 @@ _FREQUENT = timedelta(hours=12)
 def reason(code: str) -> str:
     """Why an occurrence was skipped, or fired otherwise than in time; "" without a reason."""
     by_hand = code in {Occurrence.Reason.ASKED, Occurrence.Reason.MANUAL}
-    return CAUSES.get(code, "") + " by a person" * by_hand
+    return str(CAUSES.get(code, "")) + " by a person" * by_hand
 
 
 def held(rings_at: str, until: str, labels: Sequence[str]) -> str:
@@ -84,10 +85,10 @@ def past_holiday(first: date, last: date) -> str:
 def copy_of(title: str, taken: Collection[str], longest: int = 200) -> str:
     """The title of a copy: “Rent (copy)”, “Rent (copy 2)”, … - the first that is not taken."""
     copied = re.fullmatch(rf"(.*\S) \({re.escape(_('copy'))}(?: \d+)?\)", title, re.DOTALL)
-    original = copied[1] if copied else title
+    original: str = copied[1] if copied else title
     for number in count(1):
         suffix = _(" (copy)") if number == 1 else _(" (copy %(number)d)") % {"number": number}
-        named = original[: longest - len(suffix)].rstrip() + suffix
+        named: str = original[: longest - len(suffix)].rstrip() + suffix
         if named not in taken:
             return named
     raise AssertionError  # there are more numbers than titles
@@ -110,7 +111,7 @@ def unreached(channel: Channel) -> str:
 
 
 def change(event: ScheduleEvent) -> str:
-    return _CHANGES.get(event.what, event.what)
+    return str(_CHANGES.get(event.what, event.what))
 
 
 def broken(title: str, error: str, page: str) -> tuple[str, str]:

@@ -45,7 +45,7 @@ class HolidayForm(forms.Form):
     """The dates are those of the person's clock. `tags` are some that their reminders have; none: all reminders."""
 
     first = _day(gettext_lazy("Nothing from"))
-    last = _day(gettext_lazy("to"))
+    last = _day(gettext_lazy("To and including"))
     tags = TagsField(
         label=gettext_lazy("Only reminders with these tags"),
         required=False,
