@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from jobs import looks
 from jobs.looks import Look
 from schedules import holidays, slots, words
@@ -145,7 +147,7 @@ def _explain(
         late = max(row.fired_at - slot, timedelta(0))
         why: list[Cause] = []
         if row.reason in _BY_HAND:
-            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or "a person"))
+            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or _("a person")))
         elif row.reason == _Reason.HOLIDAY:
             # A late slot from before the holiday was found within it.
             span = silent.of_slot(schedule, slot) or silent.of_slot(schedule, row.fired_at)

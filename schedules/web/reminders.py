@@ -13,6 +13,7 @@ from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
@@ -60,7 +61,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
         "shown": shown,
         "search": shown.search,
         "state": shown.state,
-        "states": [(ATTENTION, "needs attention"), *Schedule.State.choices],
+        "states": [(ATTENTION, _("needs attention")), *Schedule.State.choices],
         "narrowed": shown.is_narrow,
         "finished": counts["finished"],
         "holidays": holidays,
