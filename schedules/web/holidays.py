@@ -149,7 +149,6 @@ def collection(request: PersonRequest) -> HttpResponse:
 def _of_own(act: Callable[[PersonRequest, Holiday], HttpResponse | None]) -> View:
     """A view that does `act` to a holiday of the reader's, then leads back to all of them."""
 
-    @login_required
     @wraps(act)
     def view(request: PersonRequest, holiday_id: UUID) -> HttpResponse:
         holiday = get_object_or_404(Holiday, user=request.user, id=holiday_id)
@@ -158,6 +157,7 @@ def _of_own(act: Callable[[PersonRequest, Holiday], HttpResponse | None]) -> Vie
     return view
 
 
+@login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 @_of_own
 def edit(request: PersonRequest, holiday: Holiday) -> HttpResponse | None:
@@ -171,6 +171,7 @@ def edit(request: PersonRequest, holiday: Holiday) -> HttpResponse | None:
     return render(request, "schedules/holiday.html", {"form": form, "holiday": holiday})
 
 
+@login_required
 @require_POST
 @_of_own
 def end(request: PersonRequest, holiday: Holiday) -> None:
@@ -185,6 +186,7 @@ def end(request: PersonRequest, holiday: Holiday) -> None:
         messages.info(request, _("This holiday is not on now."))
 
 
+@login_required
 @require_POST
 @_of_own
 def delete(request: PersonRequest, holiday: Holiday) -> None:

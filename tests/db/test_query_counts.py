@@ -26,7 +26,7 @@ PAGES = {
     "/connections/": 6,
     "/history/": 7,
     "/history/?q=plants&state=delivered": 7,
-    "/holidays/": 6,
+    "/holidays/": 9,
     "/inbox/": 6,
     "/inbox/?q=plants": 6,
 }
