@@ -6,6 +6,7 @@ _WORDS = {
     "pending": "waiting",
     "dead": "failed",
     "fired": "sent",
+    "partial": "failed in part",
     "verified": "working",
     "unverified": "not confirmed yet",
 }

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from schedules.web import actions, edit, explain, look, preview, quick_add, reminders
+from schedules.web import actions, agenda, edit, explain, feed, look, preview, quick_add, reminders
 
 app_name = "schedules"
 urlpatterns = [
@@ -10,6 +10,14 @@ urlpatterns = [
     path("reminders/job/", look.choose, name="job"),
     path("reminders/look/", look.typed, name="look-typed"),
     path("reminders/quick/", quick_add.understand, name="quick"),
+    path("reminders/day/", agenda.day, name="day"),
+    path("reminders/week/", agenda.week, name="week"),
+    path("reminders/month/", agenda.month, name="month"),
+    path("reminders/calendar-address/", feed.page, name="feed-address"),
+    path("reminders/calendar-address/make/", feed.make, name="feed-make"),
+    path("reminders/calendar-address/remove/", feed.remove, name="feed-remove"),
+    path("calendar/<str:secret>.ics", feed.read, name="feed"),
+    path("reminders/<uuid:schedule_id>/move/", agenda.move, name="move"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", edit.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/look/", look.of_reminder, name="look"),
