@@ -19,10 +19,10 @@ from schedules.rules import InvalidRule, Work, civil
 from schedules.rules.interval import Interval
 from schedules.slots import Slots
 
-MOST = 1_000
-"""Reminders that are read, the next ones first."""
-BUDGET = 80_000
-"""Of work, in the units of `rules.Work`: less than a tenth of a second."""
+MOST = 500
+"""Reminders that are read, the next ones first: as many as a person may have, unless the operator allows more."""
+BUDGET = 30_000
+"""Of work, in the units of `rules.Work`: some hundredths of a second."""
 
 # A reminder that comes more often on a day is one entry; times are counted up to `_COUNTED` a day.
 _LISTED = 4
@@ -51,8 +51,8 @@ class Coming:
 def coming(user: User, days: Days, now: datetime, budget: int = BUDGET) -> Coming:
     """Two statements. Times that a person has skipped ahead are entries too."""
     found = Schedule.objects.for_user(user).filter(next_fire_at__lt=days.end)
-    over = found.filter(kind="once", next_fire_at__lt=days.begin).values("id")
-    read = list(found.exclude(id__in=over).only(*_READ).order_by("next_fire_at")[: MOST + 1])
+    not_over = found.exclude(kind="once", next_fire_at__lt=days.begin)
+    read = list(not_over.only(*_READ).order_by("next_fire_at")[: MOST + 1])
     schedules = sorted(read[:MOST], key=lambda schedule: _ORDER.get(schedule.kind, len(_ORDER)))
     taken, skipped = _occurrences(schedules, now)
     entries: list[Entry] = []
@@ -112,8 +112,9 @@ def _entries(schedule: Schedule, days: Days, now: datetime, taken: Collection[da
         found: Iterable[_Times] = [_Times(schedule.next_fire_at, schedule.next_fire_at)]
     else:
         found = _times(slots.of(schedule, now, taken), schedule.next_fire_at, days, work)
+    begin, end = days.begin, days.end
     for first, last, count, has_more in found:
-        if days.begin <= first < days.end:
+        if begin <= first < end:
             yield Entry(
                 schedule.title, first, last, days.zone, count, has_more, schedule=schedule, schedule_id=schedule.id
             )
@@ -127,9 +128,9 @@ def _times(coming: Slots, next_slot: datetime, days: Days, work: Work) -> Iterat
     if isinstance(rule, Interval) and is_plain and rule.step * _LISTED < _DAY:
         yield from _of_interval(coming, rule.step, begin, days, work)
         return
-    upcoming = coming.after(begin - civil.TICK, work)
+    upcoming, until = coming.after(begin - civil.TICK, work), days.end
     slot = next(upcoming, None)
-    while slot is not None and slot < days.end:
+    while slot is not None and slot < until:
         end = _next_day(slot, days.zone)
         found: list[datetime] = []
         while slot is not None and slot < end and (len(found) <= _COUNTED or coming.left is not None):
@@ -148,8 +149,8 @@ def _times(coming: Slots, next_slot: datetime, days: Days, work: Work) -> Iterat
 
 def _of_interval(coming: Slots, step: timedelta, begin: datetime, days: Days, work: Work) -> Iterator[_Times]:
     """Of elapsed time: counted without a search for each."""
-    first = coming.next_after(begin - civil.TICK, work)
-    while first is not None and first < days.end:
+    first, days_end = coming.next_after(begin - civil.TICK, work), days.end
+    while first is not None and first < days_end:
         work.spend(_SEARCH)
         next_day, ends = _next_day(first, days.zone), coming.timetable.ends
         until = next_day - civil.TICK if ends is None else min(next_day - civil.TICK, ends)

@@ -10,8 +10,8 @@ from common.uuid7 import first_of
 from people.models import User
 from schedules.agenda.entry import Days, Entry, begin_of
 
-MOST = 200
-"""Messages that are read of a day."""
+MOST = 1_500
+"""Messages that are read of a day: a reminder of every minute hides no other one."""
 
 # By the index of the history: ids grow with time.
 _SENT = """
@@ -19,7 +19,7 @@ SELECT asked.day, said.*
   FROM unnest(%(days)s::int[], %(since)s::uuid[], %(until)s::uuid[]) AS asked(day, since, until),
        LATERAL (
            SELECT origin_id, outcome, count(*) AS count, min(at) AS first, max(at) AS last,
-                  max(id::text)::uuid AS id, max(subject) AS subject
+                  (array_agg(id))[1] AS id, (array_agg(subject))[1] AS subject
              FROM (SELECT id, origin_id, outcome, coalesce(slot, created_at) AS at, subject
                      FROM notifications_notification
                     WHERE user_id = %(user)s AND id >= asked.since AND id < asked.until AND origin = 'schedule'
@@ -33,7 +33,7 @@ _STATES = {"open": "pending", "full": "fired", "partial": "partial", "failed": "
 
 
 def sent(user: User, days: Days, now: datetime) -> list[Entry]:
-    """Entries up to `now`, one for each reminder, day and state, at the times for which they were sent. One statement."""
+    """Entries up to `now`: one for each reminder, day and state, at the time for which it was sent. One statement."""
     edges = [begin_of(day, days.zone) for day in [*days, days.last + timedelta(days=1)]]
     begun = [(since, until) for since, until in pairwise(edges) if since <= now]
     rows = query(

@@ -1,4 +1,4 @@
-"""The reminders of a day, a week or a month, by days; and moving one to another day."""
+"""The reminders of a day, of seven days or of a month, by days; and moving one to another day."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from operator import attrgetter
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -138,7 +137,7 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
     days = Days(*_bounds(view, chosen), user.zone)
     ahead = coming(user, days, now)
     by_day = defaultdict(list)
-    for entry in sorted([*sent(user, days, now), *ahead.entries], key=attrgetter("at")):
+    for entry in sorted([*sent(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
     rows = _rows([entry for entries in shown.values() for entry in entries], now)
@@ -172,12 +171,18 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
 
 def _most_wanted(entries: list[Entry], most: int, is_today: bool) -> list[Entry]:
     """The first ones; today those that are still to come, then the last that were sent."""
-    if is_today:
-        ahead = [entry for entry in entries if entry.notification_id is None]
-        behind = [entry for entry in entries if entry.notification_id is not None]
-        room = most - len(ahead[:most])
-        return sorted(ahead[:most] + (behind[-room:] if room else []), key=attrgetter("at"))
-    return entries[:most]
+    if len(entries) <= most + 1:
+        return entries  # “1 more” takes as much room
+    if not is_today:
+        return entries[:most]
+    behind = [entry for entry in entries if entry.notification_id is not None]
+    ahead = [entry for entry in entries if entry.notification_id is None][:most]
+    return sorted([*ahead, *behind[len(behind) - most + len(ahead) :]], key=_order)
+
+
+def _order(entry: Entry) -> tuple[bool, datetime]:
+    """Those that come many times a day last."""
+    return entry.count > 1, entry.at
 
 
 def _rows(entries: list[Entry], now: datetime) -> dict[int, Row]:
@@ -223,11 +228,10 @@ def _moved(request: PersonRequest, today: date) -> dict[str, object]:
 
 
 def _bounds(view: str, chosen: date) -> tuple[date, date]:
-    """The first and the last day of the page: whole weeks, from Monday on."""
-    if view == "day":
-        return chosen, chosen
-    first = chosen if view == "week" else chosen.replace(day=1)
-    last = chosen if view == "week" else _beside("month", chosen, 1) - _DAY
+    """The first and the last day of the page; a month has whole weeks, from Monday on."""
+    if view != "month":
+        return chosen, chosen if view == "day" else chosen + 6 * _DAY
+    first, last = chosen.replace(day=1), _beside("month", chosen, 1) - _DAY
     return first - first.weekday() * _DAY, last + (6 - last.weekday()) * _DAY
 
 

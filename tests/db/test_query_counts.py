@@ -16,9 +16,9 @@ from tests.make import make_channel, make_rule, make_schedule
 PAGES = {
     "/reminders/": 9,
     "/reminders/?q=plants&state=active": 9,
-    "/reminders/day/": 12,
-    "/reminders/week/": 12,
-    "/reminders/month/": 12,
+    "/reminders/day/": 10,
+    "/reminders/week/": 10,
+    "/reminders/month/": 10,
     "/reminders/new/": 7,
     "/reminders/{schedule}/": 16,
     "/reminders/{schedule}/explain/": 16,

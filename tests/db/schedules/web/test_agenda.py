@@ -52,12 +52,14 @@ def seen(browser: Client, page: str) -> list[str]:
         ("week", date(2026, 6, 1), date(2026, 6, 7)),
         ("month", date(2026, 6, 1), date(2026, 7, 5)),
         ("day/?date=2026-06-30", date(2026, 6, 30), date(2026, 6, 30)),
-        ("week/?date=2026-11-26", date(2026, 11, 23), date(2026, 11, 29)),
+        ("week/?date=2026-11-26", date(2026, 11, 26), date(2026, 12, 2)),
         ("month/?date=2026-02-28", date(2026, 1, 26), date(2026, 3, 1)),
         ("month/?date=2027-01-15", date(2026, 12, 28), date(2027, 1, 31)),
     ],
 )
-def test_a_page_has_whole_weeks(noon: None, browser: Client, page: str, first: date, last: date) -> None:
+def test_a_page_has_its_days_and_a_month_whole_weeks(
+    noon: None, browser: Client, page: str, first: date, last: date
+) -> None:
     found = days(browser, f"/reminders/{page}{'' if '?' in page else '/'}")
     assert (found[0].date, found[-1].date, len(found)) == (first, last, (last - first).days + 1)
 
@@ -148,7 +150,7 @@ def test_an_empty_week_leads_to_a_new_reminder_on_its_first_day(noon: None, brow
     page = browser.get("/reminders/week/?date=2026-06-17").content.decode()
     assert "/reminders/new/?date=2026-06-17" in page
     past = browser.get("/reminders/week/?date=2026-04-01").content.decode()
-    assert "Nothing in this week" in past and "/reminders/new/?date=2026-04-01" not in past
+    assert "Nothing in these seven days" in past and "/reminders/new/?date=2026-04-01" not in past
 
 
 @pytest.mark.parametrize(
