@@ -45,7 +45,7 @@ _WORDS = {
     "dropped": pgettext_lazy("state", "dropped"),
     "open": pgettext_lazy("state", "open"),
     "full": pgettext_lazy("state", "full"),
-    "partial": pgettext_lazy("state", "partial"),
+    "partial": pgettext_lazy("state", "failed in part"),
 }
 
 

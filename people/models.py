@@ -161,6 +161,22 @@ class ApiToken(models.Model):
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
 
+class CalendarFeed(models.Model):
+    """The secret address at which calendars read a person's reminders. See `schedules.agenda.feed`.
+
+    `hashed` finds it by the secret part of its address (`token`), which `sealed_secrets` holds to show it again.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="calendar_feed")
+    hashed = models.CharField(max_length=64, unique=True, editable=False)
+    sealed_secrets = models.TextField(editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    def __str__(self) -> str:
+        return f"Calendar of {self.user_id}"
+
+
 class RefusedMailbox(models.Model):
     """A mailbox whose reader wants no more email from accounts that have not confirmed it. See `mailboxes`."""
 
