@@ -24,12 +24,13 @@ from django.views.decorators.http import require_POST, require_safe
 from notifications.models import Channel, Delivery
 from notifications.reasons import Code
 from people.requests import PersonRequest
-from schedules import editing
+from schedules import editing, words
 from schedules.agenda import moving
 from schedules.agenda.coming import coming
 from schedules.agenda.entry import Days, Entry
 from schedules.agenda.sent import sent
 from schedules.firing import fire
+from schedules.holidays import Holidays
 from schedules.models import Schedule
 from schedules.quiet_hours import QuietHours
 from schedules.rules import civil
@@ -48,6 +49,7 @@ class Row:
     state: str
     channels: list[Channel]
     held: str
+    holiday: str
     is_snoozed: bool
     is_movable: bool
 
@@ -140,7 +142,7 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
     for entry in sorted([*sent(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
-    rows = _rows([entry for entries in shown.values() for entry in entries], now)
+    rows = _rows([entry for entries in shown.values() for entry in entries], now, Holidays.of(user, now))
     context = {
         "view": view,
         "chosen": chosen,
@@ -185,26 +187,29 @@ def _order(entry: Entry) -> tuple[bool, datetime]:
     return entry.count > 1, entry.at
 
 
-def _rows(entries: list[Entry], now: datetime) -> dict[int, Row]:
+def _rows(entries: list[Entry], now: datetime, holidays: Holidays) -> dict[int, Row]:
     """By the identity of the entry. Two statements."""
     schedules = {entry.schedule.id: entry.schedule for entry in entries if entry.schedule is not None}
     prefetch_related_objects(list(schedules.values()), "channels")
     arrived = _arrived(entry.notification_id for entry in entries if entry.state == "fired" and entry.notification_id)
-    return {id(entry): _row(entry, now, arrived) for entry in entries}
+    return {id(entry): _row(entry, now, arrived, holidays) for entry in entries}
 
 
-def _row(entry: Entry, now: datetime, arrived: set[UUID]) -> Row:
+def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) -> Row:
     schedule = entry.schedule
     if schedule is None:
         state = "saved" if entry.state == "fired" and entry.notification_id not in arrived else entry.state
-        return Row(entry, state, [], "", False, False)
+        return Row(entry, state, [], "", "", False, False)
     is_coming = not entry.state
-    wait = QuietHours.of(schedule).wait(entry.at) if is_coming and entry.count == 1 else None
+    holiday = holidays.of_slot(schedule, entry.at) if is_coming else None
+    rings = is_coming and entry.count == 1 and holiday is None
+    wait = QuietHours.of(schedule).wait(entry.at) if rings else None
     return Row(
         entry,
         entry.state,
         schedule.ordered_channels(),
         "" if wait is None else wait.shown,
+        "" if holiday is None else words.holiday(holiday.first, holiday.last),
         is_coming and entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
         is_coming and moving.is_movable(schedule),
     )
