@@ -1,6 +1,6 @@
 from django.urls import path
 
-from schedules.web import actions, edit, explain, look, preview, quick_add, reminders
+from schedules.web import actions, calendar_import, edit, explain, look, preview, quick_add, reminders
 
 app_name = "schedules"
 urlpatterns = [
@@ -10,6 +10,8 @@ urlpatterns = [
     path("reminders/job/", look.choose, name="job"),
     path("reminders/look/", look.typed, name="look-typed"),
     path("reminders/quick/", quick_add.understand, name="quick"),
+    path("reminders/import/", calendar_import.upload, name="import"),
+    path("reminders/imported/<int:at>/", calendar_import.imported, name="imported"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", edit.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/look/", look.of_reminder, name="look"),
