@@ -81,7 +81,7 @@ class PrivatePages:
 
 
 class Compression(GZipMiddleware):
-    """Compress what has no ETag: a compressed answer's is weak, and `If-Match` would never fit it. Nor streams: zips."""
+    """Compress pages. Not streams, which are zips, nor what has an ETag: compressed, `If-Match` would never fit it."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         return (

@@ -69,7 +69,7 @@ def _delete(user_id: int, deadline: float) -> bool:
             )
             about.update(object_repr=f"deleted account {user_id}")
             _clear(User, [user_id])
-            _execute("DELETE FROM $table WHERE id = %(id)s", User, id=user_id)
+            _delete_where(User._meta.pk, [user_id])
     except (_NoTime, IntegrityError) as later:
         log.info("The deletion of account %s goes on later (%s)", user_id, type(later).__name__)
         return False
@@ -84,44 +84,47 @@ class _NoTime(Exception):
 def _delete_rows(key: Key, parents: Sequence[Any], deadline: float) -> None:
     """Delete the rows that refer to `parents` by `key`, with all that belongs to them."""
     model = key.model
-    apart = [child for child in children(model) if not goes_with_parent(child.model)]
     together = [child for child in children(model) if goes_with_parent(child.model)]
+    apart = [child for child in children(model) if child not in together]
     while True:
         if time.monotonic() > deadline:
             raise _NoTime
-        if not children(model) and not references(model) and not attached(model):
-            found = f"SELECT ctid FROM $table WHERE {_column(key)} = ANY(%(parents)s) LIMIT {CHUNK}"  # noqa: S608
-            if not _execute(f"DELETE FROM $table WHERE ctid = ANY(ARRAY({found}))", model, parents=list(parents)):
+        if not (children(model) or references(model) or attached(model)):
+            if not _delete_where(key, parents, CHUNK):
                 return
             continue
-        rows = model._base_manager.filter(**{f"{key.attname}__in": parents})
-        ids = list(rows.order_by().values_list("pk", flat=True)[:CHUNK])
+        rows = model._base_manager.filter(**{f"{key.attname}__in": parents}).order_by()
+        ids = list(rows.values_list("pk", flat=True)[:CHUNK])
         if not ids:
             return
         for child in apart:
             _delete_rows(child, ids, deadline)
         with transaction.atomic():
             for child in together:
-                _execute(f"DELETE FROM $table WHERE {_column(child)} = ANY(%(ids)s)", child.model, ids=ids)
+                _delete_where(child, ids)
             _clear(model, ids)
             others = {one: list(rows.filter(pk__in=ids).values_list(one.attname, flat=True)) for one in attached(model)}
-            _execute(f"DELETE FROM $table WHERE {_column(model._meta.pk)} = ANY(%(ids)s)", model, ids=ids)
+            _delete_where(model._meta.pk, ids)
             for one, targets in others.items():
-                one.remote_field.model._base_manager.filter(pk__in=[pk for pk in targets if pk is not None]).delete()
+                _delete_where(one.target_field, [target for target in targets if target is not None])
+
+
+def _delete_where(field: Any, values: Sequence[Any], most: int | None = None) -> int:
+    """Delete rows of the field's table that have one of these values, `most` of them. Returns how many."""
+    found = "SELECT ctid FROM $table WHERE $column = ANY(%(values)s) LIMIT %(most)s"
+    return _execute(f"DELETE FROM $table WHERE ctid = ANY(ARRAY({found}))", field, values=list(values), most=most)  # noqa: S608
 
 
 def _clear(model: type[models.Model], ids: Sequence[Any]) -> None:
     """Rows that stay no longer refer to these."""
     for key in references(model):
-        column = _column(key)
-        _execute(f"UPDATE $table SET {column} = NULL WHERE {column} = ANY(%(ids)s)", key.model, ids=list(ids))
+        _execute("UPDATE $table SET $column = NULL WHERE $column = ANY(%(ids)s)", key, ids=list(ids))
 
 
-def _column(field: Any) -> str:
-    return connection.ops.quote_name(field.column)
-
-
-def _execute(statement: str, model: type[models.Model], **values: Any) -> int:
+def _execute(statement: str, field: Any, **values: Any) -> int:
+    """Run a statement on the field's table and column. Returns how many rows it changed."""
+    quote = connection.ops.quote_name
+    named = statement.replace("$table", quote(field.model._meta.db_table)).replace("$column", quote(field.column))
     with connection.cursor() as cursor:
-        cursor.execute(statement.replace("$table", connection.ops.quote_name(model._meta.db_table)), values)
+        cursor.execute(named, values)
         return int(cursor.rowcount)

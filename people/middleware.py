@@ -28,7 +28,7 @@ class ReadersTimeZone:
 
 
 class FactorFirst:
-    """Require the second factor for its own pages, for new tokens, which need no factor later, and for the whole account.
+    """Require the second factor for its own pages, for an account's data, and for new tokens, which need none later.
 
     A session from before the set-up knows only the password.
     """

@@ -119,7 +119,7 @@ def follow(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
             if entry is not None and event.has_more_dates:
                 problem = "It has single further dates (RDATE), which are left out."
         except (_Unfit, InvalidRule) as found:
-            problem = str(found)
+            problem = str(found).removesuffix(rrule_text.EXAMPLE).strip()
         except (ValueError, OverflowError):
             problem = "Its date is not in the calendar."
         finally:
