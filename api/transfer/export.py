@@ -23,7 +23,6 @@ from schedules.models import Schedule
 
 FORMAT = "carillon"
 VERSION = 1
-SETTINGS = ("name", "time_zone", "quiet_from", "quiet_until")
 CHANNEL = ("id", "kind", "label", "fields", "use_for_new", "on_unknown", "give_up_after")
 CONNECTION = ("id", "kind", "label", "fields")
 TOPIC = tuple(TopicBody.model_fields)
@@ -60,6 +59,7 @@ def settings_of(user: User) -> dict[str, Any]:
 
     return {
         "name": user.name,
+        "language": user.language,
         "time_zone": user.time_zone,
         "quiet_from": edge("quiet_from"),
         "quiet_until": edge("quiet_until"),

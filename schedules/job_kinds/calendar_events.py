@@ -12,6 +12,8 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 from common import civil_time, zones
 from notifications import text
 from schedules import rules
@@ -89,7 +91,7 @@ def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
     unfit = []
     for one in follow(events, wishes, zone, now):
         if one.problem:
-            unfit.append((one.event.title or "an event", one.problem))
+            unfit.append((one.event.title or _("an event"), one.problem))
         if one.entry is not None:
             entries[one.key] = one.entry
         elif one.is_over:
@@ -117,11 +119,11 @@ def follow(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
         try:
             entry = _entry(key, event, left_out, wishes, zone, now, work)
             if entry is not None and event.has_more_dates:
-                problem = "It has single further dates (RDATE), which are left out."
+                problem = _("It has single further dates (RDATE), which are left out.")
         except (_Unfit, InvalidRule) as found:
-            problem = str(found).removesuffix(rrule_text.EXAMPLE).strip()
+            problem = str(found).removesuffix(str(rrule_text.EXAMPLE)).strip()
         except (ValueError, OverflowError):
-            problem = "Its date is not in the calendar."
+            problem = _("Its date is not in the calendar.")
         finally:
             left += max(0, work.left)
         yield Followed(event, key, entry, problem)
@@ -133,7 +135,7 @@ def _entry(
     """The reminder, None for an event that is over. Raises _Unfit, InvalidRule, or ValueError for a wrong date."""
     assert event.start is not None  # noqa: S101 - it would not have been read
     if event.start.zone is None:
-        raise _Unfit("Its time zone is not known.")
+        raise _Unfit(_("Its time zone is not known."))
     where = zones.read(event.start.zone) if event.start.zone else zone
     start = _civil(event.start, wishes)
     lead = timedelta(0) if event.start.is_date else wishes.before
@@ -160,7 +162,7 @@ def _entry(
         rules.parse(kind, rule, where.key)
     return Entry(
         key=key,
-        title=text.fit(" ".join(_plain(event.title).split()) or "Event", text.MAX_SUBJECT).text,
+        title=text.fit(" ".join(_plain(event.title).split()) or _("Event"), text.MAX_SUBJECT).text,
         body=_body(event, start),
         kind=kind,
         rule=rule,
@@ -208,7 +210,7 @@ def _at(moment: Moment, where: ZoneInfo, zone: ZoneInfo, wishes: Wishes) -> date
 
 def _body(event: FileEvent, start: datetime) -> str:
     """When and where it is, and its own text."""
-    begins = "" if event.start is None or event.start.is_date else f"At {start:%H:%M}"
+    begins = "" if event.start is None or event.start.is_date else _("At %(start)s") % {"start": f"{start:%H:%M}"}
     head = ", ".join(filter(None, (begins, " ".join(event.place.split()))))
     return text.fit(_plain("\n\n".join(filter(None, (head, event.text, event.url)))), text.MAX_BODY).text
 
