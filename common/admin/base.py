@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from uuid import UUID
 
 from django.contrib.admin import ShowFacets
@@ -22,6 +22,9 @@ from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin, TabularInline
 
 from common.admin import rights
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 MOST = 10_000
 
@@ -68,7 +71,7 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
     compressed_fields = True
 
     link_lookups: ClassVar[tuple[str, ...]] = ()
-    empty_text: ClassVar[str] = ""
+    empty_text: ClassVar[StrOrPromise] = ""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """False for an account with more rights than the operator's, and for its rows."""
