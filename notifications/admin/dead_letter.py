@@ -26,10 +26,11 @@ class DeadLetter(Delivery):
     class Meta:
         proxy = True
         verbose_name = gettext_lazy("dead letter")
+        verbose_name_plural = gettext_lazy("dead letters")
 
 
 _PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
-DeadProvider = newest_filter(gettext_lazy("provider"), _PROVIDERS.items, tuple(_PROVIDERS))
+DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
 
 
 @admin.register(DeadLetter)
