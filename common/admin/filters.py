@@ -44,7 +44,7 @@ class Period(SimpleListFilter):
     column = ""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, label) for name, (label, _length) in PERIODS.items()]
+        return [(name, str(label)) for name, (label, _length) in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() not in PERIODS:
