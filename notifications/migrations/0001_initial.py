@@ -278,6 +278,14 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='delivery',
+            index=models.Index(fields=['channel', 'state', '-notification'], name='delivery_history'),
+        ),
+        migrations.AddIndex(
+            model_name='notification',
+            index=models.Index(condition=models.Q(('origin__in', ['test', 'code'])), fields=['user', '-id'], name='notification_tests'),
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
             index=models.Index(condition=models.Q(('state__in', ['dead', 'unknown'])), fields=['channel', '-id'], name='delivery_dead_of_channel'),
         ),
         migrations.AddIndex(
@@ -286,7 +294,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='delivery',
-            index=models.Index(condition=models.Q(('provider', 'inbox'), ('read_at', None), ('state', 'delivered')), fields=['channel'], name='delivery_inbox_unread'),
+            index=models.Index(condition=models.Q(('provider', 'inbox'), ('read_at', None), ('state', 'delivered')), fields=['channel', '-settled_at', '-id'], name='delivery_inbox_unread'),
         ),
         migrations.AddIndex(
             model_name='delivery',
