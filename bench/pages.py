@@ -38,8 +38,9 @@ def main() -> None:
 
         began = time.perf_counter()
         owner, staff = fill(options.reminders, options.deliveries)
-        print(f"filled in {time.perf_counter() - began:.0f} s")
+        print(f"filled in {time.perf_counter() - began:.0f} s", flush=True)
         pages = {**found_by(owner, "/"), **found_by(staff, "/admin/")}
+        print(f"found {len(pages)} pages in {time.perf_counter() - began:.0f} s", flush=True)
         chosen = {path: ask for path, ask in pages.items() if path.startswith(options.only)}
         statements = Statements()
         measured = {path: statements.during(path, ask, options.requests) for path, ask in chosen.items()}

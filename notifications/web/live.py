@@ -27,9 +27,9 @@ WITH inbox AS MATERIALIZED (
          ORDER BY settled_at DESC, id DESC LIMIT %(most)s) message
      LIMIT %(most)s
 )"""
-_UNREAD = _INBOX + " SELECT count(*) AS unread FROM unread"
+_UNREAD = _INBOX + " SELECT count(*) AS unread FROM unread"  # noqa: S608 - constants only
 _STATE = (
-    _INBOX
+    _INBOX  # noqa: S608 - constants only
     + """, recent AS (
     SELECT id, outcome, acknowledged_at FROM notifications_notification
      WHERE user_id = %(user)s ORDER BY id DESC LIMIT %(recent)s

@@ -175,7 +175,8 @@ MANY = """
 INSERT INTO notifications_notification (id, batch_id, user_id, origin, subject, body, outcome)
 SELECT uuidv7(), gen_random_uuid(), %(user)s, 'api', 'Ferns', '', 'full' FROM generate_series(1, 5000);
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, settled_at)
-SELECT uuidv7(), id, %(channel)s, 'inbox', 'delivered', 0, 1, 0, now() FROM notifications_notification WHERE subject = 'Ferns';
+SELECT uuidv7(), id, %(channel)s, 'inbox', 'delivered', 0, 1, 0, now()
+  FROM notifications_notification WHERE subject = 'Ferns';
 ANALYZE notifications_notification, notifications_delivery;
 """
 
