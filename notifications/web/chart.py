@@ -123,7 +123,7 @@ def _edges(first: date, last: date) -> list[tuple[datetime, str]]:
     if first == last:
         start, end = (midnight(day).astimezone(UTC) for day in (first, first + timedelta(days=1)))
         hours = [start + timedelta(hours=hour) for hour in range(-((start - end) // timedelta(hours=1)))]
-        return [*((hour, time_format(timezone.localtime(hour))) for hour in hours), (end, "")]
+        return [*((hour, time_format(timezone.localtime(hour), "H:i")) for hour in hours), (end, "")]
     days = (last - first).days + 1
     step = 1 if days <= MOST_BARS else 7 * -(-days // (7 * MOST_BARS))
     starts = [first + timedelta(days=number) for number in range(0, days, step)]

@@ -27,7 +27,7 @@ PAGES = {
     "/history/": 9,  # its channels for the filter, and the counts of the chart
     "/history/?state=delivered": 10,
     "/history/?q=plants&state=delivered&channel={channel}&since=2026-01-01": 10,
-    "/history/?show=tests": 8,
+    "/history/?show=tests": 7,
     "/inbox/": 7,
     "/inbox/?q=plants": 8,
 }

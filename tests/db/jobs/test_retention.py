@@ -18,7 +18,7 @@ from jobs import retention
 from jobs.models import Batch, Job, JobAttempt, Memory, Part
 from people.models import User
 from schedules import retention as memories
-from tests.make import make_schedule, make_user
+from tests.make import make_channel, make_schedule, make_user
 
 OLD, RECENT = 91, 89
 
@@ -81,7 +81,8 @@ def test_batches_that_ended_go_with_their_parts(ada: User) -> None:
 
 
 def test_what_a_deleted_reminder_remembers_goes_after_ninety_days(ada: User) -> None:
-    there, lately, long_ago = (make_schedule(ada) for _ in range(3))
+    inbox = make_channel(ada)
+    there, lately, long_ago = (make_schedule(ada, [inbox]) for _ in range(3))
     for schedule, days in ((lately, RECENT), (long_ago, OLD)):
         type(schedule).objects.filter(id=schedule.id).update(deleted_at=ago(days), next_fire_at=None)
     for origin in (there.id, lately.id, long_ago.id, uuid7()):
