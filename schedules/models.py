@@ -11,6 +11,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_celery_beat.models import PeriodicTask
 
 from common.storage import BUSY
@@ -22,7 +24,6 @@ from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
 from people.models import READABLE
 from schedules import rules
-from schedules.rules.words import on_readers_clocks
 
 if TYPE_CHECKING:
     from people.models import User
@@ -51,15 +52,15 @@ class Schedule(models.Model):
     """
 
     class State(models.TextChoices):
-        ACTIVE = "active"
-        PAUSED = "paused"
-        FINISHED = "finished"
-        BROKEN = "broken"
+        ACTIVE = "active", gettext_lazy("Active")
+        PAUSED = "paused", gettext_lazy("Paused")
+        FINISHED = "finished", gettext_lazy("Finished")
+        BROKEN = "broken", gettext_lazy("Broken")
 
     class Misfire(models.TextChoices):
-        LATEST = "latest", "Send the newest missed one"
-        ALL = "all", "Send every missed one, at most 100"
-        SKIP = "skip", "Send none of them"
+        LATEST = "latest", gettext_lazy("Send the newest missed one")
+        ALL = "all", gettext_lazy("Send every missed one, at most 100")
+        SKIP = "skip", gettext_lazy("Send none of them")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No separate index, nor on an occurrence's schedule: others begin with it, and each costs time at every firing.
@@ -75,7 +76,9 @@ class Schedule(models.Model):
     # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Minutes without an acknowledgement after which the next channel is tried."
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Minutes without an acknowledgement after which the next channel is tried."),
     )
 
     # What it looks at before it speaks; empty: it says its text. `job_payload` is the question, of that kind.
@@ -86,7 +89,7 @@ class Schedule(models.Model):
     )
     on_error = models.CharField(max_length=8, choices=OnError.choices, default=OnError.DAILY, db_default="daily")
     errors_allowed = models.PositiveSmallIntegerField(
-        default=3, db_default=3, help_text="Failures in a row after which its owner is told."
+        default=3, db_default=3, help_text=gettext_lazy("Failures in a row after which its owner is told.")
     )
 
     # Of staff: for whom it is instead of its owner; empty: for its owner. `local_time`: its times are those of each
@@ -103,21 +106,25 @@ class Schedule(models.Model):
     # Dates on the wall clock of its zone.
     excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
     max_count = models.PositiveIntegerField(null=True, blank=True)
-    spread = models.PositiveIntegerField(default=0, help_text="Jitter window in seconds.")
+    spread = models.PositiveIntegerField(default=0, help_text=gettext_lazy("Jitter window in seconds."))
     misfire = models.CharField(max_length=8, choices=Misfire.choices, default=Misfire.LATEST)
-    grace = models.PositiveIntegerField(default=60, help_text="Seconds after which a slot counts as missed.")
+    grace = models.PositiveIntegerField(
+        default=60, help_text=gettext_lazy("Seconds after which a slot counts as missed.")
+    )
     urgent = models.BooleanField(
-        default=False, db_default=False, help_text="Does not wait for the end of its person's quiet hours."
+        default=False,
+        db_default=False,
+        help_text=gettext_lazy("Does not wait for the end of its person's quiet hours."),
     )
     stale_after = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Seconds after the slot at which an unsent delivery expires."
+        null=True, blank=True, help_text=gettext_lazy("Seconds after the slot at which an unsent delivery expires.")
     )
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.ACTIVE)
     error = models.CharField(max_length=500, blank=True)
     version = models.PositiveIntegerField(default=1)
     next_fire_at = models.DateTimeField(null=True, blank=True)
-    snoozed_until = models.DateTimeField(null=True, blank=True, help_text="Nothing fires before this.")
+    snoozed_until = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("Nothing fires before this."))
     last_fired_at = models.DateTimeField(null=True, blank=True)
     fired_count = models.PositiveIntegerField(default=0)
     # Named: the default, "schedule", would hide the property of that name on PeriodicTask.
@@ -226,13 +233,12 @@ class Schedule(models.Model):
 
     @property
     def when(self) -> str:
-        """The rule in plain English, also if it is unreadable, so that no page fails."""
+        """The rule in plain words, also if it is unreadable, so that no page fails."""
         try:
             rule = self.timetable().rule
         except rules.InvalidRule as error:
-            return f"Cannot be read: {error}"
-        described = rule.describe()
-        return on_readers_clocks(described, rule.timezone) if self.local_time else described
+            return _("Cannot be read: %(error)s") % {"error": error}
+        return rule.describe(self.local_time)
 
 
 class Occurrence(models.Model):
@@ -259,7 +265,7 @@ class Occurrence(models.Model):
     scheduled_for = models.DateTimeField()
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
-    version = models.PositiveIntegerField(help_text="The schedule's version when this slot was recorded.")
+    version = models.PositiveIntegerField(help_text=gettext_lazy("The schedule's version when this slot was recorded."))
     fired_at = models.DateTimeField(db_default=Now())
 
     storage: ClassVar[Mapping[str, int]] = BUSY

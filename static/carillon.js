@@ -107,7 +107,7 @@ document.addEventListener("click", async (event) => {
     const source = document.getElementById(copy.dataset.copy);
     try {
       await navigator.clipboard.writeText(source.textContent);
-      copy.textContent = "Copied";
+      copy.textContent = document.body.dataset.copied;
     } catch {
       // No permission or no https: select the text instead.
       getSelection().selectAllChildren(source);

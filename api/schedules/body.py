@@ -158,7 +158,7 @@ def _patched(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
 def typed_schedule(body: LookBody, user: User, now: datetime) -> Schedule:
     """What the body looks at, not saved. Raises a 422 problem."""
     kind = kinds.find(body.job.kind)
-    title = body.title or (kind.title if kind else "") or "Reminder"
+    title = body.title or (str(kind.title) if kind else "") or "Reminder"
     form = ReminderForm({"title": title, "body": body.body} | job.fields(body.job), user=user, now=now)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
     if form.errors:

@@ -9,9 +9,10 @@ from itertools import pairwise
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.formats import date_format, time_format
+from django.utils.formats import time_format
 from django.utils.translation import gettext as _
 
+from common import dates
 from common.postgres import column, query
 from common.uuid7 import first_of
 from notifications.web.history_form import HistoryForm, midnight
@@ -181,4 +182,4 @@ def _days(first: date, last: date) -> str:
 
 
 def _day(day: date) -> str:
-    return date_format(day, "DATE_FORMAT")
+    return dates.short_day(day, day.year != timezone.localdate().year)

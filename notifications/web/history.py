@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
@@ -55,9 +56,9 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     found = Notification.objects.for_user(request.user).filter(id=notification_id)
     get_object_or_404(found)
     if withdrawal.cancel(found):
-        messages.success(request, "Cancelled. What has not gone out is not sent.")
+        messages.success(request, _("Cancelled. What has not gone out is not sent."))
     else:
-        messages.info(request, "Nothing is waiting any more, so nothing was cancelled.")
+        messages.info(request, _("Nothing is waiting any more, so nothing was cancelled."))
     return redirect("notifications:notification", notification_id)
 
 

@@ -37,7 +37,7 @@ class Cause:
 
     @property
     def text(self) -> str:
-        return words.CAUSES[self.code]
+        return str(words.CAUSES[self.code])
 
 
 def of_lateness(slot: datetime, recorded: datetime, outages: Sequence[Outage]) -> Cause:

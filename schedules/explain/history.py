@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from jobs import looks
 from jobs.looks import Look
 from schedules import slots, words
@@ -138,7 +140,7 @@ def _explain(
         late = max(row.fired_at - slot, timedelta(0))
         why: list[Cause] = []
         if row.reason in _BY_HAND:
-            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or "a person"))
+            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or _("a person")))
         elif row.reason not in {_Reason.NONE, _Reason.LATE}:
             why.append(Cause(row.reason))
         if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):

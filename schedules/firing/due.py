@@ -22,8 +22,8 @@ class Due(NamedTuple):
     """A schedule whose next slot is due, locked by the current transaction. Instants are aware UTC.
 
     `rule`, `data` and `job_payload` are JSON, `name` the person's, `spread`, `grace` and `stale_after` are seconds.
-    `persons_zone` is the zone of the quiet hours, `escalate_after` in minutes. `settled` are the slots from the next
-    one on that have an occurrence already.
+    `persons_zone` is the zone of the quiet hours, `language` the person's, `escalate_after` in minutes. `settled` are
+    the slots from the next one on that have an occurrence already.
     """
 
     id: UUID
@@ -50,6 +50,7 @@ class Due(NamedTuple):
     quiet_from: time | None
     quiet_until: time | None
     persons_zone: str
+    language: str
     channel_order: list[UUID]
     escalate_after: int | None
     category: str
@@ -94,7 +95,7 @@ _READ = f"""
 SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
        s.rule::text AS rule, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
-       u.quiet_until, u.time_zone AS persons_zone, s.channel_order, s.escalate_after,
+       u.quiet_until, u.time_zone AS persons_zone, u.language, s.channel_order, s.escalate_after,
        s.category, s.data::text AS data, s.job_kind, s.job_payload::text AS job_payload, s.connection_id, s.on_error,
        s.errors_allowed, s.audience, s.audience_key, s.local_time,
        ARRAY(SELECT o.scheduled_for FROM schedules_occurrence o

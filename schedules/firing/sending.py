@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from common import languages
 from jobs import batches, kinds, recording
 from jobs.batches import NewBatch
 from jobs.recording import NewJob, SendAs
@@ -51,7 +52,8 @@ def _notification(
     batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
     available_at = slot + _spread(schedule, slot)
-    said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
+    with languages.override(schedule.language):
+        said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
     return NewNotification(
         user_id=schedule.user_id,
         channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),

@@ -10,6 +10,7 @@ from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from notifications.models import Delivery, Notification
@@ -93,7 +94,7 @@ def _old_rule(event: ScheduleEvent) -> str:
     if "was" not in event.detail:
         return ""
     timetable = timetable_of(event.detail["was"])
-    return "an invalid rule" if timetable is None else timetable.rule.describe()
+    return _("an invalid rule") if timetable is None else timetable.rule.describe()
 
 
 def _instant(text: str) -> datetime | None:

@@ -73,7 +73,7 @@ def _reading(request: PersonRequest, form: AudienceForm, coming: list[datetime])
     # What is longer than a reminder may be is left off.
     title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
     job = kinds.find(typed.get("job_kind", ""))
-    more = {} if job is None else job.placeholders
+    more = {} if job is None else job.examples()
     said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone, more=more)
     return text_preview.read(request.user, said, there, slot)
 

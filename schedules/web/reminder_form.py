@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from common.edit_form import SharedFields
 from common.uuid7 import uuid7
@@ -29,19 +30,19 @@ _PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spr
 
 
 class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
-    title = TitleField(check=text.check, example="Water the plants")
+    title = TitleField(check=text.check, example=_("Water the plants"))
     body = BodyField(
         check=text.check,
-        help_text="Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due).",
+        help_text=_("Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due)."),
     )
     category = forms.SlugField(
-        label="Category",
+        label=_("Category"),
         required=False,
         max_length=50,
-        help_text="One word, such as plants. Your webhooks get it.",
+        help_text=_("One word, such as plants. Your webhooks get it."),
         error_messages={
-            "invalid": "Use letters, digits, “-” and “_” only, such as house-plants.",
-            "max_length": "This category is %(show_value)d characters long; at most %(limit_value)d fit.",
+            "invalid": _("Use letters, digits, “-” and “_” only, such as house-plants."),
+            "max_length": _("This category is %(show_value)d characters long; at most %(limit_value)d fit."),
         },
     )
 

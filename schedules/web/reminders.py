@@ -13,6 +13,7 @@ from django.db.models import F, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
@@ -63,7 +64,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
         "rows": [_row(schedule, troubles.get(schedule.id), last_looks.get(schedule.id)) for schedule in page],
         "search": search,
         "state": state,
-        "states": [(ATTENTION, "needs attention"), *Schedule.State.choices],
+        "states": [(ATTENTION, _("needs attention")), *Schedule.State.choices],
         "narrowed": bool(search or state in {ATTENTION, *Schedule.State.values}),
         "deleted": _just_deleted(request),
     }

@@ -100,6 +100,7 @@ def make_rows(person: User) -> dict[str, Any]:
     }
 
 
+@pytest.mark.usefixtures("restarted")
 def test_schemathesis_finds_nothing(tmp_path: Path, web: Web) -> None:
     person = make_user()
     there = make_rows(person)
@@ -136,4 +137,4 @@ def test_schemathesis_finds_nothing(tmp_path: Path, web: Web) -> None:
             "PYTHONPATH": str(Path(__file__).parents[3]),
         },
     )
-    assert run.returncode == 0, run.stdout[-20_000:] + run.stderr
+    assert run.returncode == 0, run.stdout[-20_000:] + run.stderr + "\n".join(web.lines[-200:])
