@@ -14,7 +14,9 @@ from notifications.models import Channel, Notification
 from notifications.models.delivery import WORDS
 from work.admin import rows
 
-ProviderFilter = newest_filter(_("provider"), lambda: [(provider.kind, provider.label) for provider in providers.all()])
+ProviderFilter = newest_filter(
+    "provider", lambda: [(provider.kind, provider.label) for provider in providers.all()], title=_("provider")
+)
 state_label = rows.state_label(WORDS)
 
 

@@ -29,7 +29,7 @@ class DeadLetter(Delivery):
 
 
 _PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
-DeadProvider = newest_filter(gettext_lazy("provider"), _PROVIDERS.items, tuple(_PROVIDERS))
+DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS), title=gettext_lazy("provider"))
 
 
 @admin.register(DeadLetter)

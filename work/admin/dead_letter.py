@@ -48,7 +48,9 @@ class DeadLetterAdmin(WorkAdmin):
 
     def state_filter(self, words: Words) -> type:
         # Without a row limit: dead letters have their own index.
-        return newest_filter(gettext_lazy("state"), lambda: [labelled(state) for state in DEAD_LETTERS], DEAD_LETTERS)
+        return newest_filter(
+            "state", lambda: [labelled(state) for state in DEAD_LETTERS], DEAD_LETTERS, title=gettext_lazy("state")
+        )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).filter(state__in=DEAD_LETTERS)
