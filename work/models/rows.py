@@ -14,7 +14,10 @@ import pgtrigger
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.functional import lazy
+from django.utils.translation import gettext_lazy as _
 
+from common.state_words import state_word
 from common.storage import BUSY
 from common.triggers import changed, refuse, update_of
 from common.uuid7 import uuid7
@@ -38,6 +41,9 @@ IF EXISTS (SELECT FROM {fields.$key.related_model._meta.db_table} WHERE id = OLD
 END IF;
 RETURN NULL;
 """
+
+
+_state_word = lazy(state_word, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +74,13 @@ class Words:
     def outcomes(self) -> list[tuple[str, str]]:
         """Of an attempt."""
         return [
-            ("", "under way"),
-            (self.done, self.done),
-            ("retryable", "failed, to be tried again"),
-            ("rejected", "rejected"),
-            ("ambiguous", "outcome unknown"),
-            ("lost", "worker lost"),
-            ("released", "given back before it began"),
+            ("", _("under way")),
+            (self.done, _state_word(self.done)),
+            ("retryable", _("failed, to be tried again")),
+            ("rejected", _("rejected")),
+            ("ambiguous", _("outcome unknown")),
+            ("lost", _("worker lost")),
+            ("released", _("given back before it began")),
         ]
 
     def indexes(self) -> list[models.Index]:
@@ -195,15 +201,17 @@ class Work(models.Model):
     storage: ClassVar[Mapping[str, int]] = BUSY
 
     id = models.UUIDField("idempotency key", primary_key=True, default=uuid7, editable=False)
-    state = models.CharField(max_length=9, choices=[(state, state) for state in WORDS.states], default="pending")
+    state = models.CharField(
+        _("state"), max_length=9, choices=[(state, state) for state in WORDS.states], default="pending"
+    )
     available_at = models.DateTimeField(db_default=Now())
     wake_at = models.DateTimeField(db_default=Now(), null=True, blank=True)
     wakes = models.PositiveSmallIntegerField(default=0)
     is_bulk = models.BooleanField(default=False, db_default=False, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
-    tries = models.PositiveSmallIntegerField(default=0)
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0)
     released = models.PositiveSmallIntegerField(db_default=0, editable=False)
-    replays = models.PositiveSmallIntegerField(default=0)
+    replays = models.PositiveSmallIntegerField(_("replays"), default=0)
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
     reason_code = models.CharField(max_length=32, db_default="", blank=True)
