@@ -28,6 +28,7 @@ _WORDS = {
     "paused": pgettext_lazy("state", "paused"),
     "finished": pgettext_lazy("state", "finished"),
     "broken": pgettext_lazy("state", "broken"),
+    "archived": pgettext_lazy("state", "archived"),
     "skipped": pgettext_lazy("state", "skipped"),
     "disabled": pgettext_lazy("state", "disabled"),
     "failing": pgettext_lazy("state", "failing"),
@@ -44,7 +45,7 @@ _WORDS = {
     "dropped": pgettext_lazy("state", "dropped"),
     "open": pgettext_lazy("state", "open"),
     "full": pgettext_lazy("state", "full"),
-    "partial": pgettext_lazy("state", "partial"),
+    "partial": pgettext_lazy("state", "failed in part"),
 }
 
 
