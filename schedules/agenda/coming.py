@@ -36,7 +36,7 @@ _ORDER = {kind: number for number, kind in enumerate(rules.KINDS)}
 _READ = (
     "id", "title", "kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count", "fired_count",
     "snoozed_until", "next_fire_at", "version", "urgent", "channel_order", "audience", "local_time", "job_kind",
-    "state", "made_by_id", "user_id", "updated_at",
+    "state", "made_by_id", "user_id", "updated_at", "tags",
 )  # fmt: skip
 
 

@@ -14,14 +14,14 @@ from tests.make import make_channel, make_rule, make_schedule
 # Beside its own: the session and the person; the numbers of unread messages and of reminders that need
 # attention; the beat's last sign of life.
 PAGES = {
-    "/reminders/": 9,
-    "/reminders/?q=plants&state=active": 9,
-    "/reminders/day/": 10,
-    "/reminders/week/": 10,
-    "/reminders/month/": 10,
-    "/reminders/new/": 7,
-    "/reminders/{schedule}/": 16,
-    "/reminders/{schedule}/explain/": 16,
+    "/reminders/": 11,
+    "/reminders/?q=plants&state=active": 11,
+    "/reminders/day/": 11,
+    "/reminders/week/": 11,
+    "/reminders/month/": 11,
+    "/reminders/new/": 8,
+    "/reminders/{schedule}/": 17,
+    "/reminders/{schedule}/explain/": 17,
     "/rules/": 8,
     "/rules/new/": 7,
     "/rules/{rule}/": 9,
@@ -29,6 +29,7 @@ PAGES = {
     "/connections/": 6,
     "/history/": 7,
     "/history/?q=plants&state=delivered": 7,
+    "/holidays/": 9,
     "/inbox/": 6,
     "/inbox/?q=plants": 6,
 }
