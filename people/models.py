@@ -67,7 +67,8 @@ class User(AbstractUser):
 
     `language` is one of LANGUAGES. Empty: on pages what the browser asks for, elsewhere the installation's.
 
-    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`.
+    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`. Once its person has asked for its
+    deletion, the account is not active any more, and a task deletes it; see `account_deletion`.
     """
 
     username = None  # type: ignore[assignment]  # people sign in with their email address
@@ -79,6 +80,7 @@ class User(AbstractUser):
     language = models.CharField(max_length=10, blank=True, db_default="", default="", choices=settings.LANGUAGES)
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
+    deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -86,6 +88,10 @@ class User(AbstractUser):
     objects: ClassVar[PersonManager] = PersonManager()  # type: ignore[assignment]  # narrower than AbstractUser's
 
     class Meta(AbstractUser.Meta):
+        indexes = [
+            # the accounts to delete, every half minute
+            models.Index(fields=["id"], condition=Q(deletion_asked_at__isnull=False), name="people_user_to_delete")
+        ]
         constraints = [
             models.UniqueConstraint(
                 Lower("email"),
@@ -100,7 +106,9 @@ class User(AbstractUser):
                 condition=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max), name="people_user_quiet_until"
             ),
             models.CheckConstraint(
-                condition=Q(date_joined__range=READABLE) & (Q(last_login=None) | Q(last_login__range=READABLE)),
+                condition=Q(date_joined__range=READABLE)
+                & (Q(last_login=None) | Q(last_login__range=READABLE))
+                & (Q(deletion_asked_at=None) | Q(deletion_asked_at__range=READABLE)),
                 name="people_user_readable_instants",
             ),
         ]

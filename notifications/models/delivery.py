@@ -79,6 +79,8 @@ class Delivery(Work):
             *WORDS.indexes(),
             # the newest of a channel: its last one in the list, and its statistics
             models.Index(fields=["channel", "-id"], name="delivery_of_channel"),
+            # the history by channel and state, in the order of its pages, and the counts of its chart
+            models.Index(fields=["channel", "state", "-notification"], name="delivery_history"),
             # a person's dead letters, and those of one channel
             models.Index(
                 fields=["channel", "-id"], condition=Q(state__in=["dead", "unknown"]), name="delivery_dead_of_channel"
@@ -90,7 +92,7 @@ class Delivery(Work):
                 name="delivery_inbox",
             ),
             models.Index(
-                fields=["channel"],
+                fields=["channel", "-settled_at", "-id"],
                 condition=Q(provider="inbox", state="delivered", read_at=None),
                 name="delivery_inbox_unread",
             ),

@@ -112,6 +112,8 @@ class Notification(models.Model):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["user", "-id"], name="notification_history"),
+            # the history's codes and tests
+            models.Index(fields=["user", "-id"], condition=Q(origin__in=["test", "code"]), name="notification_tests"),
             models.Index(
                 fields=["origin_id", "-id"],
                 condition=Q(origin_id__isnull=False),

@@ -57,6 +57,7 @@ class Migration(migrations.Migration):
                 ('language', models.CharField(blank=True, choices=[('en-gb', 'English'), ('de', 'Deutsch'), ('es', 'Español')], db_default='', default='', max_length=10)),
                 ('quiet_from', models.TimeField(blank=True, null=True)),
                 ('quiet_until', models.TimeField(blank=True, null=True)),
+                ('deletion_asked_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
@@ -94,6 +95,10 @@ class Migration(migrations.Migration):
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='calendar_feed', to=settings.AUTH_USER_MODEL)),
             ],
         ),
+        migrations.AddIndex(
+            model_name='user',
+            index=models.Index(condition=models.Q(('deletion_asked_at__isnull', False)), fields=['id'], name='people_user_to_delete'),
+        ),
         migrations.AddConstraint(
             model_name='user',
             constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='people_user_email', violation_error_message='Somebody already signs in with this address.'),
@@ -108,6 +113,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='user',
-            constraint=models.CheckConstraint(condition=models.Q(('date_joined__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), models.Q(('last_login', None), ('last_login__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), _connector='OR')), name='people_user_readable_instants'),
+            constraint=models.CheckConstraint(condition=models.Q(('date_joined__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), models.Q(('last_login', None), ('last_login__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), _connector='OR'), models.Q(('deletion_asked_at', None), ('deletion_asked_at__range', (datetime.datetime(2, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), datetime.datetime(9999, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))), _connector='OR')), name='people_user_readable_instants'),
         ),
     ]

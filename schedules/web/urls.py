@@ -1,6 +1,19 @@
 from django.urls import path
 
-from schedules.web import actions, agenda, bulk, edit, explain, feed, holidays, look, preview, quick_add, reminders
+from schedules.web import (
+    actions,
+    agenda,
+    bulk,
+    calendar_import,
+    edit,
+    explain,
+    feed,
+    holidays,
+    look,
+    preview,
+    quick_add,
+    reminders,
+)
 
 app_name = "schedules"
 urlpatterns = [
@@ -10,6 +23,12 @@ urlpatterns = [
     path("reminders/job/", look.choose, name="job"),
     path("reminders/look/", look.typed, name="look-typed"),
     path("reminders/quick/", quick_add.understand, name="quick"),
+    path("reminders/bulk/", bulk.act, name="bulk"),
+    path("reminders/bulk/undo/", bulk.undo, name="bulk-undo"),
+    path("holidays/", holidays.collection, name="holidays"),
+    path("holidays/<uuid:holiday_id>/", holidays.edit, name="holiday"),
+    path("holidays/<uuid:holiday_id>/end/", holidays.end, name="holiday-end"),
+    path("holidays/<uuid:holiday_id>/delete/", holidays.delete, name="holiday-delete"),
     path("reminders/day/", agenda.day, name="day"),
     path("reminders/week/", agenda.week, name="week"),
     path("reminders/month/", agenda.month, name="month"),
@@ -18,12 +37,8 @@ urlpatterns = [
     path("reminders/calendar-address/remove/", feed.remove, name="feed-remove"),
     path("calendar/<str:secret>.ics", feed.read, name="feed"),
     path("reminders/<uuid:schedule_id>/move/", agenda.move, name="move"),
-    path("reminders/bulk/", bulk.act, name="bulk"),
-    path("reminders/bulk/undo/", bulk.undo, name="bulk-undo"),
-    path("holidays/", holidays.collection, name="holidays"),
-    path("holidays/<uuid:holiday_id>/", holidays.edit, name="holiday"),
-    path("holidays/<uuid:holiday_id>/end/", holidays.end, name="holiday-end"),
-    path("holidays/<uuid:holiday_id>/delete/", holidays.delete, name="holiday-delete"),
+    path("reminders/import/", calendar_import.upload, name="import"),
+    path("reminders/imported/<int:at>/", calendar_import.imported, name="imported"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", edit.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/look/", look.of_reminder, name="look"),
