@@ -352,6 +352,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
     },
+    # Delete the accounts whose people have asked for it.
+    "delete-accounts": {
+        "task": "people.delete_accounts",
+        "schedule": 30.0,
+        "options": {"expire_seconds": 30},
+    },
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": {
         "task": "schedules.sweep",

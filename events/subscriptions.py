@@ -74,7 +74,7 @@ def join(user: User, topic: Topic, channel_ids: Sequence[UUID]) -> Subscription:
 def leave(subscription_id: UUID) -> None:
     """End it, and cancel what has not been sent yet. Repeating it changes nothing."""
     if Subscription.objects.current().filter(id=subscription_id).update(left_at=Now()):
-        withdrawal.cancel_unsent(subscription_id, Code.LEFT)
+        withdrawal.cancel_unsent([subscription_id], Code.LEFT)
 
 
 @transaction.atomic
@@ -133,11 +133,17 @@ def remove(topic: Topic, subscription_id: UUID) -> bool:
     if found is None:
         return False
     if found.left_at is None:
-        withdrawal.cancel_unsent(found.id, Code.LEFT)
+        withdrawal.cancel_unsent([found.id], Code.LEFT)
         found.delete()
     else:
         Subscription.objects.filter(id=found.id).update(address="")
     return True
+
+
+@transaction.atomic
+def forget_account(user_id: int) -> None:
+    """Before an account is deleted: addresses that owners of topics have added stay in their lists, as of nobody."""
+    Subscription.objects.filter(user=user_id).exclude(address="").update(user=None, channel_ids=[])
 
 
 def _inbox(user: User) -> Channel | None:

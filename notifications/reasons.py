@@ -136,6 +136,7 @@ class Code(Codes):
     SNOOZED = "snoozed", _("Snoozed.")
     PAUSED = "paused", _("The reminder was paused.")
     DELETED = "deleted", _("The reminder was deleted.")
+    ARCHIVED = "archived", _("The reminder was archived.")
     RULE_OFF = "rule-switched-off", _("The rule was switched off.")
     RULE_DELETED = "rule-withdrawn", _("The rule was deleted.")
     MENDED = "mended", _("It was mended, so this notice was dropped.")

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from people.models import User
 
 
-def _excluded(condition: str) -> models.Func:
-    return models.Func(models.F("excluded"), template=condition, output_field=models.BooleanField())
+def _array(field: str, condition: str) -> models.Func:
+    return models.Func(models.F(field), template=condition, output_field=models.BooleanField())
 
 
 def _json(field: str, condition: str) -> models.Func:
@@ -56,6 +56,7 @@ class Schedule(models.Model):
         PAUSED = "paused", gettext_lazy("Paused")
         FINISHED = "finished", gettext_lazy("Finished")
         BROKEN = "broken", gettext_lazy("Broken")
+        ARCHIVED = "archived", gettext_lazy("Archived")
 
     class Misfire(models.TextChoices):
         LATEST = "latest", gettext_lazy("Send the newest missed one")
@@ -72,6 +73,8 @@ class Schedule(models.Model):
     # For the owner's programs: webhooks repeat both.
     category = models.SlugField(max_length=50, blank=True, db_default="", db_index=False)
     data = models.JSONField(null=True, blank=True)
+    # Words of its owner, as they were typed; see `tags`.
+    tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
     channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
     # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
@@ -152,11 +155,19 @@ class Schedule(models.Model):
             models.Index(fields=["next_fire_at"], condition=Q(next_fire_at__isnull=False), name="schedule_due"),
             # a person's list, in the order in which it is shown
             models.Index(fields=["user", "next_fire_at", "-id"], name="schedule_of_person_next"),
+            # the tags of a person; a schedule without tags pays nothing for it
+            models.Index(
+                fields=["user"],
+                include=["tags"],
+                condition=Q(deleted_at=None) & ~Q(tags=[]),
+                name="schedule_tags_of_person",
+            ),
             models.Index(fields=["made_by"], condition=Q(made_by__isnull=False), name="schedule_made_by"),
         ]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["active", "paused", "finished", "broken"]), name="schedule_known_state"
+                condition=Q(state__in=["active", "paused", "finished", "broken", "archived"]),
+                name="schedule_known_state",
             ),
             models.CheckConstraint(
                 condition=Q(state="active", deleted_at=None, next_fire_at__isnull=False)
@@ -188,10 +199,16 @@ class Schedule(models.Model):
                 name="schedule_readable_data",
             ),
             models.CheckConstraint(
-                condition=Q(_excluded("coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
-                & Q(_excluded("coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
-                & Q(_excluded("coalesce(array_ndims(%(expressions)s), 1) = 1")),
+                condition=Q(_array("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
+                & Q(_array("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
+                & Q(_array("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
                 name="schedule_readable_excluded",
+            ),
+            models.CheckConstraint(
+                condition=Q(_array("tags", "cardinality(%(expressions)s) <= 10"))
+                & Q(_array("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
+                & Q(_array("tags", "array_position(%(expressions)s, NULL) IS NULL")),
+                name="schedule_readable_tags",
             ),
             models.CheckConstraint(
                 condition=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
@@ -257,6 +274,7 @@ class Occurrence(models.Model):
         MISFIRE = "misfire"
         NO_CHANNEL = "no-channel"
         BROKEN = "broken"
+        HOLIDAY = "holiday"
         ASKED = "asked"  # a person skipped it
         MANUAL = "manual"  # a person ran it
 
@@ -299,7 +317,8 @@ class Occurrence(models.Model):
 class ScheduleEvent(models.Model):
     """One change of a schedule, written in its transaction. Explain reads when a schedule was paused from these.
 
-    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit replaced.
+    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit replaced, `detail["before"]` the
+    state and snooze before a pause or the archive.
     """
 
     class What(models.TextChoices):
@@ -314,6 +333,8 @@ class ScheduleEvent(models.Model):
         DELETED = "deleted"
         RESTORED = "restored"
         RECLOCKED = "reclocked"
+        ARCHIVED = "archived"
+        UNARCHIVED = "unarchived"
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
     what = models.CharField(max_length=12, choices=What.choices)
@@ -340,6 +361,42 @@ class ScheduleEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.schedule_id} {self.what}"
+
+
+class Holiday(models.Model):
+    """A time in which a person's own reminders send nothing: from `first` to `last`, dates on the clock of their zone.
+
+    `tags`: only reminders that have one of these; empty: all. `ended_at` is when its person ended it early.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="holidays", db_index=False
+    )
+    first = models.DateField()
+    last = models.DateField()
+    tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
+    note = models.CharField(max_length=200, blank=True)
+    urgent_rings = models.BooleanField(default=True)
+    ended_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["first", "id"]
+        indexes = [models.Index(fields=["user", "last"], name="holiday_of_person")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(first__gte="1900-01-01", last__gte=models.F("first"), last__lt="9000-01-01"),
+                name="holiday_in_order",
+            ),
+            models.CheckConstraint(
+                condition=(Q(ended_at=None) | Q(ended_at__range=READABLE)) & Q(created_at__range=READABLE),
+                name="holiday_readable_instants",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.last}"
 
 
 class ZoneDigest(models.Model):

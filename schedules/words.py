@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+import re
+from collections.abc import Collection, Sequence
+from datetime import date, datetime, timedelta
+from itertools import count
 
 from django.conf import settings
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -27,6 +30,8 @@ CAUSES = {
     "paused": gettext_lazy("Paused"),
     "snoozed": gettext_lazy("Snoozed"),
     "deleted": gettext_lazy("Deleted"),
+    "archived": gettext_lazy("Archived"),
+    "holiday": gettext_lazy("Nothing was sent: holiday"),
     "excluded": gettext_lazy("On a date that is left out"),
     "no-beat": gettext_lazy("Carillon was not running"),
     "catching-up": gettext_lazy("Carillon was catching up: it was not running"),
@@ -47,6 +52,8 @@ _CHANGES = {
     "deleted": gettext_lazy("deleted"),
     "restored": gettext_lazy("restored"),
     "reclocked": gettext_lazy("moved by a change of the zone database"),
+    "archived": gettext_lazy("archived"),
+    "unarchived": gettext_lazy("taken out of the archive"),
 }
 # A rule that fires less often than this does not surprise anybody by waiting an hour longer.
 _FREQUENT = timedelta(hours=12)
@@ -72,6 +79,34 @@ def held(rings_at: str, until: str, labels: Sequence[str]) -> str:
 
 def held_too(until: str) -> str:
     return _("Held until %(until)s") % {"until": until}
+
+
+def holiday(first: date, last: date) -> str:
+    """Why a slot will send nothing."""
+    days = {"first": date_format(first), "last": date_format(last)}
+    if first == last:
+        return _("Nothing is sent: holiday on %(first)s") % days
+    return _("Nothing is sent: holiday from %(first)s to %(last)s") % days
+
+
+def past_holiday(first: date, last: date) -> str:
+    """Why a slot sent nothing."""
+    days = {"first": date_format(first), "last": date_format(last)}
+    if first == last:
+        return _("Nothing was sent: holiday on %(first)s") % days
+    return _("Nothing was sent: holiday from %(first)s to %(last)s") % days
+
+
+def copy_of(title: str, taken: Collection[str], longest: int = 200) -> str:
+    """The title of a copy: “Rent (copy)”, “Rent (copy 2)”, … - the first that is not taken."""
+    copied = re.fullmatch(rf"(.*\S) \({re.escape(_('copy'))}(?: \d+)?\)", title, re.DOTALL)
+    original: str = copied[1] if copied else title
+    for number in count(1):
+        suffix = _(" (copy)") if number == 1 else _(" (copy %(number)d)") % {"number": number}
+        named: str = original[: longest - len(suffix)].rstrip() + suffix
+        if named not in taken:
+            return named
+    raise AssertionError  # there are more numbers than titles
 
 
 def notes(*notes: str) -> str:

@@ -161,3 +161,14 @@ document.addEventListener("htmx:afterSwap", ({ target }) => {
   }
   form.dispatchEvent(new Event("filled"));
 });
+
+// Complete the last of several tags: a browser completes the whole field only.
+document.addEventListener("input", ({ target }) => {
+  if (!target.matches("[data-tags]") || !target.list) return;
+  const typed = target.value.slice(0, target.value.lastIndexOf(",") + 1);
+  const before = typed ? `${typed} ` : "";
+  for (const option of target.list.options) {
+    option.dataset.tag ??= option.value;
+    option.value = before + option.dataset.tag;
+  }
+});

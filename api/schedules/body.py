@@ -102,6 +102,7 @@ class ScheduleBody(Body):
         description="A word of yours. Webhooks get it, and the list filters by it.",
         json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$", **_limits("category")},
     )
+    tags: Texts = Field([], description="At most 10 words of yours, each of up to 30 characters.", examples=[["home"]])
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
@@ -185,6 +186,7 @@ _SAME = (
     "spread",
     "stale_after",
     "category",
+    "tags",
     "local_time",
 )
 

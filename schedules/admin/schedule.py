@@ -66,7 +66,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
-        (None, {"fields": ("title", "body", ("person", "state_label"), "error", "rows")}),
+        (None, {"fields": ("title", "body", ("person", "state_label"), "tag_list", "error", "rows")}),
         (
             gettext_lazy("When"),
             {
@@ -127,7 +127,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("Resume"), permissions=["act"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Also broken ones, whose rule is read again."""
-        leaving = set(Schedule.State) - {Schedule.State.ACTIVE}
+        leaving = set(Schedule.State) - {Schedule.State.ACTIVE, Schedule.State.ARCHIVED}
         told = _("%(count)s resumed.")
         skipped = _("%(count)s skipped: already resumed, finished, deleted, or with an invalid rule.")
         self._switch(request, queryset, editing.resume, leaving, Schedule.State.ACTIVE, "resumed", told, skipped)
@@ -164,6 +164,10 @@ class ScheduleAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("owner"))
     def person(self, schedule: Schedule) -> SafeString:
         return cells.person(schedule)
+
+    @admin.display(description=gettext_lazy("tags"))
+    def tag_list(self, schedule: Schedule) -> str:
+        return ", ".join(schedule.tags)
 
     @admin.display(description=gettext_lazy("in words"))
     def words(self, schedule: Schedule) -> str:

@@ -30,8 +30,13 @@ Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]
 
 def has_channels(schedule: Due, channels: Channels) -> bool:
     """Whether it can send; one whose kind of job never speaks needs none."""
+    return bool(channels[schedule.id] or schedule.audience) or not speaks(schedule)
+
+
+def speaks(schedule: Due) -> bool:
+    """Whether it may say something."""
     kind = kinds.find(schedule.job_kind) if schedule.job_kind else None
-    return bool(channels[schedule.id] or schedule.audience) or (kind is not None and not kind.speaks)
+    return kind is None or kind.speaks
 
 
 def record(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime) -> list[Wake]:

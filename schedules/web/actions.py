@@ -26,9 +26,11 @@ from common.zones import FIRST_ZONE
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
 from schedules import editing, rules, words
+from schedules.bulk import Action
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import civil
+from schedules.web import bulk
 
 View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
 
@@ -151,6 +153,18 @@ def duplicate(request: PersonRequest, schedule: Schedule, now: datetime) -> Http
     copy = editing.duplicate(schedule.id, now, request.user)
     messages.success(request, _("This is the copy. It is paused. Edit it, then resume it."))
     return redirect("schedules:edit", copy.id)
+
+
+@_action
+def archive(request: PersonRequest, schedule: Schedule, now: datetime) -> HttpResponse:
+    editing.archive(schedule.id, now, request.user)
+    return redirect(bulk.list_with_undo(Action.ARCHIVE, now))
+
+
+@_action
+def unarchive(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    back = editing.unarchive(schedule.id, now, request.user)
+    _report(request, back, _("“%(title)s” is back from the archive.") % {"title": schedule.title})
 
 
 @_action

@@ -40,6 +40,7 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
         (_("Missed after"), _("%(count)s s") % {"count": schedule.grace}, _("%(count)s s") % {"count": draft.grace}),
         (_("Spread over"), _seconds(schedule.spread), _seconds(draft.spread)),
         (_("Do not send if older than"), _seconds(schedule.stale_after), _seconds(draft.stale_after)),
+        (_("Tags"), ", ".join(schedule.tags), ", ".join(draft.tags)),
         (_("Category"), schedule.category, draft.category),
         (_("Urgent"), _yes(schedule.urgent), _yes(draft.urgent)),
         (

@@ -41,12 +41,14 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     stories = history.past(schedule, civil.FIRST_INSTANT, before or civil.LAST_INSTANT, now, history.PAGE + 1)
     shown = stories[: history.PAGE]
     paired = with_notifications(request.user, shown)
+    coming = [] if before else history.coming(schedule, now)
     context = {
         "schedule": schedule,
         "reach": Reach.of(schedule),
         "latest": paired[0] if paired else None,
         "before": before,
-        "coming": [] if before else history.coming(schedule, now),
+        "coming": coming,
+        "rings": next((one.slot for one in coming if one.outcome == "coming"), None),
         "past": paired,
         "changes": [] if before else _changes(schedule),
         "older": shown[-1].slot if len(stories) > len(shown) else None,
