@@ -2,8 +2,10 @@
 
 One person has so many reminders and deliveries, each with an attempt, and 5,000 unread messages. Django's test client
 in this process asks for each page: middleware, views, statements and templates run as in production; there is no web
-server and no network. CPU is that of this process, without PostgreSQL's. Pages are found by following links from the person's first page, and from the admin's: one for
-each address pattern, and one for each choice of its filters and searches.
+server and no network. CPU is that of this process, without PostgreSQL's.
+
+Pages are found by following links from the person's first page, and from the admin's: one for each address pattern, and
+some choices of its filters and searches.
 """
 
 from __future__ import annotations
