@@ -16,8 +16,9 @@ from django.template.response import TemplateResponse
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
 
-from common import served_queues
+from config import dashboard
 from jobs.admin import kinds as job_kinds
 from people import second_factor
 from people.models import User
@@ -84,9 +85,8 @@ def protect(site: AdminSite) -> None:
         if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:
             request.session[_OFFERED] = True
             messages.info(request, _offer_text())
-        if has_permission(request) and (missing := served_queues.unserved()):
-            messages.error(request, served_queues.warning(missing))
-        return stock_index(request, extra_context)
+        board = dashboard.context(request) if has_permission(request) else {}
+        return stock_index(request, {**(extra_context or {}), **board})
 
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
 
@@ -135,7 +135,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
+        {"items": [*_ways(), *(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
@@ -147,6 +147,13 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
         "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
         "permission": _may_see(model),
     }
+
+
+def _ways() -> list[dict[str, Any]]:
+    return [
+        {"title": gettext("Dashboard"), "icon": "dashboard", "link": reverse("admin:index")},
+        {"title": gettext("View site"), "icon": "arrow_back", "link": reverse("people:home")},
+    ]
 
 
 def _health() -> dict[str, Any]:

@@ -28,9 +28,9 @@ class BatchRecord(WorkAdmin):
         ("size", "told"),
         ("reached", "progress"),
         ("recorded", "ended"),
-        ("job_kind", "origin_id"),
         "rows",
     )
+    technical = (("job_kind", "origin_id"), "cause")
     list_select_related = ("user",)
     search_help_text = "The id of a batch, or of its reminder or topic."
 

@@ -41,6 +41,8 @@ class DeliveryRecord(WorkAdmin):
     def handler_label(self, handler: str) -> str:
         return providers.label(handler)
 
+    subject = columns.column("subject", "notification.subject", columns.short)
+
     @admin.display(description="notification")
     def said(self, delivery: Delivery) -> SafeString:
         return columns.to_row(
@@ -57,7 +59,7 @@ class DeliveryRecord(WorkAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(DeliveryRecord):
-    list_display = ("key", "state_label", "said", "person", "to_channel", "provider_name", "tries", "available", "why")
+    list_display = ("subject", "state_label", "why", "person", "to_channel", "provider_name", "tries", "available")
     list_filter = (cells.ProviderFilter, Period)
     link_lookups = ("channel__id__exact", "notification__id__exact")
     empty_text = "Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due."

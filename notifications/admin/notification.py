@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
@@ -20,7 +21,7 @@ from people.admin.user import person_ids
 
 class DeliveryInline(ReadOnlyInline):
     model = Delivery
-    fields = ("key", "state_label", "to_channel", "provider", "tries", "reason")
+    fields = ("state_label", "reason", "to_channel", "provider", "tries", "key")
     readonly_fields = ("key", "state_label", "to_channel", "reason")
     ordering = ("id",)
     hide_title = True
@@ -56,15 +57,23 @@ class NotificationAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     link_lookups = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
-    fields = (
-        "subject",
-        "body",
-        ("person", "origin"),
-        "outcome_label",
-        ("due", "recorded"),
-        ("cause", "urgent"),
-        "order",
-        ("batch_id", "trace"),
+    fieldsets: Any = (
+        (
+            None,
+            {
+                "fields": (
+                    "subject",
+                    "body",
+                    ("person", "origin"),
+                    "outcome_label",
+                    ("due", "recorded"),
+                    ("cause", "urgent"),
+                    "order",
+                    "trace",
+                )
+            },
+        ),
+        (_("Technical details"), {"fields": (("id", "batch_id"),)}),
     )
     search_fields = ("id",)
     search_help_text = "A notification's id, a batch, or the beginning of a person's email address."

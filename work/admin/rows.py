@@ -12,6 +12,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
@@ -23,7 +24,7 @@ from work.models import Attempt, Intervention, Words
 
 class AttemptInline(ReadOnlyInline):
     verbose_name_plural = "attempts, including earlier replays"
-    fields = ("replay", "number", "started", "took", "outcome", "reason", "worker")
+    fields = ("outcome", "reason", "started", "took", "number", "replay", "worker")
     readonly_fields = ("started", "took", "reason")
     ordering = ("id",)
     hide_title = True
@@ -44,11 +45,14 @@ def state_label(words: Words) -> Callable[[Any, Any], Any]:
 
 
 class WorkAdmin(ReadOnlyAdmin):
-    """A subclass declares `kind`. `about` are the fields that its row's page shows beside those of all work."""
+    """A subclass declares `kind`. `about` are the fields that its row's page shows beside those of all work, and
+    `technical` those that it shows last, with the idempotency key.
+    """
 
     kind: ClassVar[Kind[Any]]
     about: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
-    list_display: ClassVar[tuple[str, ...]] = ("key", "state_label", "tries", "available", "why")
+    technical: ClassVar[tuple[str | tuple[str, ...], ...]] = ("cause",)
+    list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "tries", "available", "key")
     list_filter: tuple[type, ...] = (Period,)
     ordering = ("-id",)
     search_fields = ("id",)
@@ -67,10 +71,10 @@ class WorkAdmin(ReadOnlyAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (
-            (None, {"fields": (("state_label", "reason"), *self.about, "cause", "interventions")}),
+            (None, {"fields": ("reason", "state_label", *self.about, "interventions")}),
             ("Counts", {"fields": (("tries", "replays"), ("released", "wakes"))}),
             ("Instants", {"fields": (("created", "available"), ("settled", "expires"), ("leased",))}),
-            ("Idempotency key", {"fields": ("id",)}),
+            (_("Technical details"), {"fields": ("id", *self.technical)}),
         )
 
     def handler_label(self, handler: str) -> str:
