@@ -86,7 +86,7 @@ def protect(site: AdminSite) -> None:
             request.session[_OFFERED] = True
             messages.info(request, _offer_text())
         board = dashboard.context(request) if has_permission(request) else {}
-        return stock_index(request, {**(extra_context or {}), **board})
+        return stock_index(request, {"title": gettext("Dashboard"), **(extra_context or {}), **board})
 
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
 
@@ -152,8 +152,13 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
 def _ways() -> list[dict[str, Any]]:
     return [
         {"title": gettext("Dashboard"), "icon": "dashboard", "link": reverse("admin:index")},
-        {"title": gettext("View site"), "icon": "arrow_back", "link": reverse("people:home")},
+        {"title": gettext("View site"), "icon": "arrow_back", "link": reverse("people:home"), "active": _never},
     ]
+
+
+def _never(request: HttpRequest) -> bool:
+    """Its address is the beginning of every other."""
+    return False
 
 
 def _health() -> dict[str, Any]:

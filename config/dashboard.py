@@ -52,7 +52,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
             "is_late": counted["waiting"][DELIVERY.name]["late"] > 0,
             "most": _said(health.MOST),
             "is_capped": counted["is_capped"],
-            "chart": _chart(hours),
+            "chart": _chart(hours) if any(map(sum, hours)) else None,
             "beats": [beat for beat in beats if _is_running(beat, now)] or beats[:1],
             "has_beat": any(_is_running(beat, now) for beat in beats),
             "queues": [
@@ -63,7 +63,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
                 cause
                 | {
                     "link": reverse(f"{KINDS[cause['kind']].dead_letters}_cause", args=[cause["cause"]]),
-                    "name": KINDS[cause["kind"]].model._meta.verbose_name_plural,
+                    "name": _name(cause["kind"], cause["count"]),
                     "count": _said(cause["count"]),
                     "reason": sentence(cause["code"], json.loads(cause["params"])) or _("No reason"),
                     "last": datetime.fromisoformat(cause["last"]),
@@ -99,6 +99,11 @@ def _count() -> dict[str, Any]:
             for row in health.causes(_CAUSES)
         ],
     }
+
+
+def _name(kind: str, count: int) -> str:
+    options = KINDS[kind].model._meta
+    return str(options.verbose_name if count == 1 else options.verbose_name_plural)
 
 
 def _last_hour_and_day(counts: list[int]) -> dict[str, str]:
@@ -157,8 +162,8 @@ def _problems(beats: list[Heartbeat], seen: dict[str, float | None], waiting: di
         if late := found["late"]:
             kind = KINDS[name]
             yield (
-                _("%(count)s %(rows)s are late: no worker has taken them for over a minute.")
-                % {"count": _said(late, health.MOST), "rows": kind.model._meta.verbose_name_plural},
+                _("Late, because no worker has taken them for over a minute: %(count)s %(rows)s.")
+                % {"count": _said(late, health.MOST), "rows": _name(name, late)},
                 f"{reverse(f'{kind.rows}_changelist')}?state=pending",
                 _("Show what waits"),
             )

@@ -59,7 +59,7 @@ class DeliveryRecord(WorkAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(DeliveryRecord):
-    list_display = ("subject", "state_label", "why", "person", "to_channel", "provider_name", "tries", "available")
+    list_display = ("subject", "state_label", "why", "person", "to_channel", "tries", "available")
     list_filter = (cells.ProviderFilter, Period)
     link_lookups = ("channel__id__exact", "notification__id__exact")
     empty_text = "Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due."

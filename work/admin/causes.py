@@ -26,6 +26,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 from common import durations
 from common.admin import columns, rights
 from common.admin.confirm import Reason, ask, is_confirmed
+from common.state_words import state_word
 from work import dead_letters
 from work.admin.intervention import intervene
 from work.dead_letters import Done, Which
@@ -97,7 +98,7 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
                 columns.to_page(page, columns.short(group.example.reason or "No reason"), cause=group.cause),
                 f"{group.count:,}",
                 admin.handler_label(group.handler),
-                group.example.state,
+                state_word(group.example.state),
                 columns.instant(group.first),
                 columns.instant(group.last),
             ]

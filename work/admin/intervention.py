@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
+from common.state_words import state_word
 from people.models import User
 from work import dead_letters
 from work.dead_letters import Done, Who
@@ -91,8 +92,10 @@ class InterventionAdmin(ReadOnlyAdmin):
         rows = sorted(
             dead_letters.touched_by(row).order_by("-pk")[:_SHOWN], key=lambda row: row.state not in DEAD_LETTERS
         )
-        lines = ((columns.to_row(model, row.pk, columns.key(row.pk)), row.state, row.reason) for row in rows)
-        return format_html_join("", "<div>{} {} {}</div>", lines)
+        lines = (
+            (columns.to_row(model, row.pk, row.reason or columns.key(row.pk)), state_word(row.state)) for row in rows
+        )
+        return format_html_join("", "<div>{} ({})</div>", lines)
 
 
 def _is_open(row: Intervention, counts: dict[str, int]) -> bool:
