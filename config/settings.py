@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from celery.schedules import crontab
+from django.utils.translation import gettext_lazy as _
 
 from config import embedded, env, logs, processes
 
@@ -134,9 +135,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "people.middleware.ReadersZoneAndLanguage",
     "allauth.account.middleware.AccountMiddleware",
     "people.middleware.FactorFirst",
-    "people.middleware.ReadersTimeZone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -230,9 +231,13 @@ SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # wit
 
 # --- Retention -------------------------------------------------------------------------------------------------------
 EVENTS_KEPT_DAYS = env.integer("EVENTS_KEPT_DAYS", 7)
+JOBS_KEPT_DAYS = env.days("JOBS_KEPT_DAYS", 90)
 
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
+# Each by its own name, for those who do not read the page's.
+LANGUAGES = [("en-gb", "English"), ("de", "Deutsch"), ("es", "Español")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
@@ -326,8 +331,13 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 2.0,
         "options": {"expire_seconds": 10},
     },
-    "prune-results": {
+    "prune-jobs": {
         "task": "jobs.prune",
+        "schedule": 3600.0,
+        "options": {"expire_seconds": 3600},
+    },
+    "prune-memories": {
+        "task": "schedules.prune",
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
     },
@@ -342,6 +352,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
     },
+    # Delete the accounts whose people have asked for it.
+    "delete-accounts": {
+        "task": "people.delete_accounts",
+        "schedule": 30.0,
+        "options": {"expire_seconds": 30},
+    },
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": {
         "task": "schedules.sweep",
@@ -355,7 +371,7 @@ UNFOLD = {
     "SITE_TITLE": "Carillon",
     "SITE_HEADER": "Carillon",
     "SITE_SYMBOL": "notifications",
-    "SITE_SUBHEADER": "Scheduled notifications, sent once",
+    "SITE_SUBHEADER": _("Scheduled notifications, sent once"),
     "SIDEBAR": {"navigation": "config.admin_site.navigation"},
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_site.icon"}],
     "STYLES": ["config.admin_site.style"],

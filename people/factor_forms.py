@@ -12,6 +12,7 @@ from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.totp.internal.auth import SECRET_SESSION_KEY, TOTP
 from django.core.cache import cache
 from django.forms import ValidationError
+from django.utils.translation import gettext as _
 
 from common import encryption
 
@@ -31,7 +32,7 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
             self.secret = encryption.unseal(held)
         else:
             session[SECRET_SESSION_KEY] = encryption.seal(self.secret)
-        self.fields["code"].label = "Code from the app"
+        self.fields["code"].label = _("Code from the app")
         self.fields["code"].widget.attrs |= _ATTRIBUTES
 
     @property
@@ -49,20 +50,22 @@ class _CountedCode:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["code"].label = "Code"
-        self.fields["code"].help_text = "From your authenticator app, or one of your recovery codes."
+        self.fields["code"].help_text = _("From your authenticator app, or one of your recovery codes.")
         self.fields["code"].widget.attrs |= _ATTRIBUTES
 
     def clean_code(self) -> str:
         if not cache.answers():  # type: ignore[attr-defined]  # common.cache
             raise ValidationError(
-                "Carillon cannot check codes right now because Redis does not answer. Try again in a minute."
+                _("Carillon cannot check codes right now because Redis does not answer. Try again in a minute.")
             )
         try:
             code: str = super().clean_code()  # type: ignore[misc]
         except encryption.Unreadable:
             raise ValidationError(
-                "The configured encryption keys cannot read your second factor. Ask your administrator to restore "
-                "the key or to remove your second factor."
+                _(
+                    "The configured encryption keys cannot read your second factor. Ask your administrator to restore "
+                    "the key or to remove your second factor."
+                )
             ) from None
         if self.authenticator.type == Authenticator.Type.TOTP:
             # A code is valid in its own period and the adjacent ones, and works only once.

@@ -1,4 +1,4 @@
-"""Middleware: the reader's time zone, and pages that need the second factor."""
+"""Middleware: the reader's time zone and language, and pages that need the second factor."""
 
 from __future__ import annotations
 
@@ -7,28 +7,41 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
 
+from common import languages
 from people import second_factor
 
 
-class ReadersTimeZone:
-    """Show instants in the reader's zone; for a damaged zone `base.html` shows a warning."""
+class ReadersZoneAndLanguage:
+    """Show instants in the reader's zone, and texts in the language that they or their browser ask for.
+
+    For a damaged zone `base.html` shows a warning. The API speaks English, which programs were written for.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with timezone.override(getattr(request.user, "zone", None)):
-            return self.get_response(request)
+        language = getattr(request.user, "language", "") or translation.get_language_from_request(request)
+        if request.path.startswith("/api/"):
+            language = settings.LANGUAGE_CODE
+        with timezone.override(getattr(request.user, "zone", None)), languages.override(language):
+            response = self.get_response(request)
+            response.headers.setdefault("Content-Language", translation.get_language())
+        patch_vary_headers(response, ["Accept-Language"])
+        return response
 
 
 class FactorFirst:
-    """Require the second factor for its own pages and for new tokens, which need no factor later.
+    """Require the second factor for its own pages, for an account's data, and for new tokens, which need none later.
 
     A session from before the set-up knows only the password.
     """
@@ -40,18 +53,23 @@ class FactorFirst:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        guarded = request.path.startswith(_path("mfa_index")) or request.path == _path("people:token-new")
+        guarded = request.path.startswith(_path("mfa_index")) or request.path in _guarded()
         if not guarded or request.path in (_path("mfa_authenticate"), _path("mfa_reauthenticate")):
             return None
         if not request.user.is_authenticated:
             return None
         if request.path == _path("mfa_activate_totp") and second_factor.must_confirm_address(request.user):
             # Before the password is asked for, which would be in vain.
-            messages.warning(request, "Confirm your email address first. Then set up the second factor.")
+            messages.warning(request, _("Confirm your email address first. Then set up the second factor."))
             return redirect("account_email")
         if not second_factor.is_set_up(request.user) or second_factor.was_shown(request, request.user):
             return None
         return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': request.path})}")
+
+
+@cache
+def _guarded() -> set[str]:
+    return {reverse(f"people:{name}") for name in ("token-new", "account-download", "account-delete")}
 
 
 @cache

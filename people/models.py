@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -13,6 +14,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common import zones
 from common.uuid7 import uuid7
@@ -24,7 +27,7 @@ READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
 def validate_printable(address: str) -> None:
     """Refuse control characters: Django takes them in an email address, and they break the headers of a mail."""
     if not address.isprintable():
-        raise ValidationError("Write the email address without control characters or line breaks.")
+        raise ValidationError(_("Write the email address without control characters or line breaks."))
 
 
 def display_name(name: str, email: str) -> str:
@@ -62,7 +65,10 @@ class PersonManager(BaseUserManager["User"]):
 class User(AbstractUser):
     """A person. `time_zone` is an IANA name, empty until chosen; read it through `zone`.
 
-    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`.
+    `language` is one of LANGUAGES. Empty: on pages what the browser asks for, elsewhere the installation's.
+
+    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`. Once its person has asked for its
+    deletion, the account is not active any more, and a task deletes it; see `account_deletion`.
     """
 
     username = None  # type: ignore[assignment]  # people sign in with their email address
@@ -71,8 +77,10 @@ class User(AbstractUser):
     email = models.EmailField("email address", unique=True, validators=[validate_printable])
     name = models.CharField(max_length=150, blank=True)
     time_zone = models.CharField(max_length=64, blank=True, validators=[zones.validate])
+    language = models.CharField(max_length=10, blank=True, db_default="", default="", choices=settings.LANGUAGES)
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
+    deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -80,11 +88,15 @@ class User(AbstractUser):
     objects: ClassVar[PersonManager] = PersonManager()  # type: ignore[assignment]  # narrower than AbstractUser's
 
     class Meta(AbstractUser.Meta):
+        indexes = [
+            # the accounts to delete, every half minute
+            models.Index(fields=["id"], condition=Q(deletion_asked_at__isnull=False), name="people_user_to_delete")
+        ]
         constraints = [
             models.UniqueConstraint(
                 Lower("email"),
                 name="people_user_email",
-                violation_error_message="Somebody already signs in with this address.",
+                violation_error_message=gettext_lazy("Somebody already signs in with this address."),
             ),
             # Python cannot read PostgreSQL's 24:00 or years after 9999; one such row would break whole pages.
             models.CheckConstraint(
@@ -94,7 +106,9 @@ class User(AbstractUser):
                 condition=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max), name="people_user_quiet_until"
             ),
             models.CheckConstraint(
-                condition=Q(date_joined__range=READABLE) & (Q(last_login=None) | Q(last_login__range=READABLE)),
+                condition=Q(date_joined__range=READABLE)
+                & (Q(last_login=None) | Q(last_login__range=READABLE))
+                & (Q(deletion_asked_at=None) | Q(deletion_asked_at__range=READABLE)),
                 name="people_user_readable_instants",
             ),
         ]
@@ -155,6 +169,22 @@ class ApiToken(models.Model):
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
 
+class CalendarFeed(models.Model):
+    """The secret address at which calendars read a person's reminders. See `schedules.agenda.feed`.
+
+    `hashed` finds it by the secret part of its address (`token`), which `sealed_secrets` holds to show it again.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="calendar_feed")
+    hashed = models.CharField(max_length=64, unique=True, editable=False)
+    sealed_secrets = models.TextField(editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    def __str__(self) -> str:
+        return f"Calendar of {self.user_id}"
+
+
 class RefusedMailbox(models.Model):
     """A mailbox whose reader wants no more email from accounts that have not confirmed it. See `mailboxes`."""
 
@@ -162,7 +192,7 @@ class RefusedMailbox(models.Model):
     refused_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        verbose_name_plural = "refused mailboxes"
+        verbose_name_plural = gettext_lazy("refused mailboxes")
 
     def __str__(self) -> str:
         return self.mailbox

@@ -21,6 +21,7 @@ from allauth.mfa.signals import authenticator_added
 from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from common import encryption
 from people.models import User
@@ -31,9 +32,11 @@ _QUIET_ZONE = 4  # modules around a QR code (ISO/IEC 18004)
 
 class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no types
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "Wrong code. Each code is valid for 30 seconds and works once. Enter the current one. "
-        "If no code works, check the clock of your device.",
-        "cannot_generate_recovery_codes": "Set up an authenticator app first.",
+        "incorrect_code": _(
+            "Wrong code. Each code is valid for 30 seconds and works once. Enter the current one. "
+            "If no code works, check the clock of your device."
+        ),
+        "cannot_generate_recovery_codes": _("Set up an authenticator app first."),
     }
 
     def encrypt(self, text: str) -> str:

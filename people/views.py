@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from common.request_limiter import by_address, limit_page
@@ -28,7 +29,7 @@ def own_settings(request: PersonRequest) -> HttpResponse:
     form = SettingsForm(request.POST if request.method == "POST" else None, instance=request.user)
     if form.is_valid():
         form.save()
-        messages.success(request, "Your settings are saved.")
+        messages.success(request, _("Your settings are saved."))
         return redirect("people:settings")
     # An invalid form has already changed the instance; show the stored values.
     request.user.refresh_from_db()

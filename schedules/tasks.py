@@ -1,4 +1,4 @@
-"""Tasks that fire schedules under the stock scheduler. Beside our own beat, they find nothing to do."""
+"""Tasks: two fire schedules under the stock scheduler and find nothing to do beside our own beat; one prunes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from uuid import UUID
 
 from celery import shared_task
 
-from schedules import mirror
+from schedules import mirror, retention
 from schedules.firing import fire
 
 
 @shared_task(name=mirror.FIRE, ignore_result=True)
 def fire_one(schedule_id: str) -> None:
     """Fire one schedule if it is due: the task of its `PeriodicTask`."""
-    fire.fire_due(fire.read_clock().now, only=UUID(schedule_id))
+    fire.fire_due(fire.read_clock().now, only=[UUID(schedule_id)])
 
 
 @shared_task(name="schedules.sweep", ignore_result=True)
@@ -22,3 +22,8 @@ def sweep() -> None:
     now = fire.read_clock().now
     while fire.fire_due(now):
         pass
+
+
+@shared_task(name="schedules.prune", ignore_result=True)
+def prune() -> int:
+    return retention.prune()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -16,6 +16,11 @@ from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
+
+from common import dates
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 NONE = "–"
 
@@ -53,7 +58,7 @@ def instant(value: datetime | None) -> SafeString:
         '<time datetime="{}" title="{}" class="whitespace-nowrap">{}</time>',
         value.isoformat(),
         f"{shown:%Z}",
-        f"{shown:%-d %b %Y, %H:%M:%S}",
+        dates.exact(shown),
     )
 
 
@@ -78,7 +83,7 @@ def many(*parts: SafeString) -> SafeString:
     return format_html("<span>{}</span>", format_html_join(" · ", "{}", ((part,) for part in parts)))
 
 
-def column(description: str, path: str, show: Callable[[Any], Any] = str) -> Callable[[Any, Any], Any]:
+def column(description: StrOrPromise, path: str, show: Callable[[Any], Any] = str) -> Callable[[Any, Any], Any]:
     """A column that shows the attribute `path` ("notification.user") of its row."""
     read = attrgetter(path)
 
@@ -89,11 +94,11 @@ def column(description: str, path: str, show: Callable[[Any], Any] = str) -> Cal
     return value
 
 
-def instant_column(description: str, path: str) -> Callable[[Any, Any], Any]:
+def instant_column(description: StrOrPromise, path: str) -> Callable[[Any, Any], Any]:
     return column(description, path, instant)
 
 
-def badge(description: str, colours: Mapping[str, str]) -> Callable[[Column], Column]:
+def badge(description: StrOrPromise, colours: Mapping[str, str]) -> Callable[[Column], Column]:
     """Mark a column as coloured; `colours` maps a value to info, success, warning or danger. django-unfold draws it."""
 
     def mark(column: Column) -> Column:

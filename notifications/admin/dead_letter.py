@@ -28,11 +28,11 @@ class DeadLetter(Delivery):
 
     class Meta:
         proxy = True
-        verbose_name = "dead letter"
+        verbose_name = gettext_lazy("dead letter")
 
 
 _PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
-DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
+DeadProvider = newest_filter(gettext_lazy("provider"), _PROVIDERS.items, tuple(_PROVIDERS))
 
 
 @admin.register(DeadLetter)
@@ -54,10 +54,14 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
     actions = ("replay", "send_as_new", "discard", "mark_fixed")
     actions_detail = ("replay_one", "send_as_new_one", "discard_one", "mark_fixed_one")
 
-    subject = columns.column("subject", "notification.subject", columns.short)
+    subject = columns.column(gettext_lazy("subject"), "notification.subject", columns.short)
 
     def describe(self, letter: Any) -> str:
-        return f"“{letter.notification.subject}” to “{letter.channel.label}” of {letter.notification.user.email}"
+        return _("“%(subject)s” to “%(label)s” of %(email)s") % {
+            "subject": letter.notification.subject,
+            "label": letter.channel.label,
+            "email": letter.notification.user.email,
+        }
 
     @admin.display(description=gettext_lazy("mend this first"))
     def mend(self, letter: Any) -> SafeString | str:
@@ -82,15 +86,16 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         self.act(request, queryset, partial(dead_letters.send_as_new, queryset), "Sent as new.", "sent as new")
         return None
 
-    @button(description="Send as new…", url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
+    @button(description=gettext_lazy("Send as new…"), url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
     def send_as_new_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self.ask_one(request, object_id, "send_as_new")
 
     def question(self, action: str, letters: str, count: int) -> dict[str, str]:
         if action != "send_as_new":
             return super().question(action, letters, count)
-        text = (
-            f"{letters} sent as new, with another idempotency key, and the old delivery is cancelled. What already "
+        text = _(
+            "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What already "
             "arrived arrives twice."
-        )
-        return {"title": "Send dead letters as new", "text": text, "button": f"Send {count:,} as new"}
+        ) % {"letters": letters}
+        button = _("Send %(count)s as new") % {"count": columns.number(count)}
+        return {"title": _("Send dead letters as new"), "text": text, "button": button}

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from notifications import providers
@@ -33,9 +34,11 @@ def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             if verification.confirm(channel, form.cleaned_data["code"], timezone.now()):
-                messages.success(request, f"“{channel.label}” is ready. Your reminders can use it.")
+                messages.success(
+                    request, _("“%(label)s” is ready. Your reminders can use it.") % {"label": channel.label}
+                )
                 return redirect(listed)
-            form.add_error("code", "This is not the latest code. Check the newest message.")
+            form.add_error("code", _("This is not the latest code. Check the newest message."))
         except codes.Spent as spent:
             form.add_error("code", str(spent))
     context = {"channel": channel, "provider": providers.find(channel.provider), "form": form}
@@ -55,7 +58,7 @@ def send_code(request: PersonRequest, channel: Channel) -> None:
     """Send a code, and show whether it was sent."""
     try:
         verification.send_code(channel, timezone.now())
-        messages.success(request, f"A code is on its way to “{channel.label}”.")
+        messages.success(request, _("A code is on its way to “%(label)s”.") % {"label": channel.label})
     except (codes.TooSoon, verification.Refused, verification.TooMany) as refusal:
         messages.error(request, str(refusal))
 
@@ -75,7 +78,7 @@ def send_test(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         return redirect("notifications:channels")
     if request.htmx:
         return _render_result(request, delivery_id)
-    messages.info(request, "The test is on its way. Reload this page to see the result.")
+    messages.info(request, _("The test is on its way. Reload this page to see the result."))
     return redirect("notifications:notification", Delivery.objects.get(id=delivery_id).notification_id)
 
 

@@ -6,11 +6,13 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from django.utils.translation import gettext as _
 
 from common import civil_time, zones
 from notifications import text
@@ -64,45 +66,67 @@ class Wanted:
     unfit: list[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What becomes of an event. `problem`: why there is no reminder, or what the reminder leaves out."""
+
+    event: FileEvent
+    key: str
+    entry: Entry | None = None
+    problem: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.entry is None and not self.problem and not self.event.is_cancelled
+
+
 class _Unfit(Exception):
     """No reminder can follow this event; the text says why."""
 
 
 def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime) -> Wanted:
     """`zone` is that of times without one."""
+    entries: dict[str, Entry] = {}
+    over: set[str] = set()
+    unfit = []
+    for one in follow(events, wishes, zone, now):
+        if one.problem:
+            unfit.append((one.event.title or _("an event"), one.problem))
+        if one.entry is not None:
+            entries[one.key] = one.entry
+        elif one.is_over:
+            over.add(one.key)
+    soonest = sorted(entries.values(), key=lambda entry: (entry.next_slot, entry.key))
+    return Wanted(soonest, over - entries.keys(), unfit)
+
+
+def follow(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime) -> Iterator[Followed]:
+    """What becomes of each event, in their order. `zone` is that of times without one."""
     moved = defaultdict(list)
     for event in events:
         if event.instance is not None:
             moved[event.uid].append(event.instance)
-    entries: dict[str, Entry] = {}
-    over: set[str] = set()
-    unfit = []
     left = _WORK
     for event in events:
-        if event.is_cancelled:
-            continue
         key = _short([event.uid, event.instance.at if event.instance else ""])
+        if event.is_cancelled:
+            yield Followed(event, key)
+            continue
         left_out = event.left_out if event.instance is not None else event.left_out + moved[event.uid]
         work = Work(min(left, BUDGET))
         left -= work.left
+        entry, problem = None, ""
         try:
             entry = _entry(key, event, left_out, wishes, zone, now, work)
-        except (_Unfit, InvalidRule) as problem:
-            unfit.append((event.title or "an event", str(problem)))
-            continue
+            if entry is not None and event.has_more_dates:
+                problem = _("It has single further dates (RDATE), which are left out.")
+        except (_Unfit, InvalidRule) as found:
+            problem = str(found).removesuffix(str(rrule_text.EXAMPLE)).strip()
         except (ValueError, OverflowError):
-            unfit.append((event.title or "an event", "Its date is not in the calendar."))
-            continue
+            problem = _("Its date is not in the calendar.")
         finally:
             left += max(0, work.left)
-        if entry is None:
-            over.add(key)
-        else:
-            entries[key] = entry
-            if event.has_more_dates:
-                unfit.append((event.title or "an event", "It has single further dates (RDATE), which are left out."))
-    soonest = sorted(entries.values(), key=lambda entry: (entry.next_slot, entry.key))
-    return Wanted(soonest, over - entries.keys(), unfit)
+        yield Followed(event, key, entry, problem)
 
 
 def _entry(
@@ -111,7 +135,7 @@ def _entry(
     """The reminder, None for an event that is over. Raises _Unfit, InvalidRule, or ValueError for a wrong date."""
     assert event.start is not None  # noqa: S101 - it would not have been read
     if event.start.zone is None:
-        raise _Unfit("Its time zone is not known.")
+        raise _Unfit(_("Its time zone is not known."))
     where = zones.read(event.start.zone) if event.start.zone else zone
     start = _civil(event.start, wishes)
     lead = timedelta(0) if event.start.is_date else wishes.before
@@ -138,7 +162,7 @@ def _entry(
         rules.parse(kind, rule, where.key)
     return Entry(
         key=key,
-        title=text.fit(" ".join(_plain(event.title).split()) or "Event", text.MAX_SUBJECT).text,
+        title=text.fit(" ".join(_plain(event.title).split()) or _("Event"), text.MAX_SUBJECT).text,
         body=_body(event, start),
         kind=kind,
         rule=rule,
@@ -186,7 +210,7 @@ def _at(moment: Moment, where: ZoneInfo, zone: ZoneInfo, wishes: Wishes) -> date
 
 def _body(event: FileEvent, start: datetime) -> str:
     """When and where it is, and its own text."""
-    begins = "" if event.start is None or event.start.is_date else f"At {start:%H:%M}"
+    begins = "" if event.start is None or event.start.is_date else _("At %(start)s") % {"start": f"{start:%H:%M}"}
     head = ", ".join(filter(None, (begins, " ".join(event.place.split()))))
     return text.fit(_plain("\n\n".join(filter(None, (head, event.text, event.url)))), text.MAX_BODY).text
 

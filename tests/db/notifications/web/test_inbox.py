@@ -20,7 +20,7 @@ def arrived(user: User, **overrides: Any) -> Delivery:
 
 
 def unread(browser: Client) -> int:
-    return int(str(browser.get("/inbox/").context["unread"]))
+    return int(str(browser.get("/inbox/").context["unread"]) or 0)
 
 
 def test_an_empty_inbox_says_so(browser: Client) -> None:
