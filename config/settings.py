@@ -153,6 +153,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "notifications.web.context.unread",
                 "notifications.web.context.mail_notice",
+                "people.themes.context",
                 "schedules.web.context.pulse",
                 "schedules.web.context.attention",
             ],

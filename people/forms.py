@@ -7,10 +7,11 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from common import zones
-from people import tokens
-from people.models import User
+from people import themes, tokens
+from people.models import Theme, User
 
 
 class SignUpDetails(forms.Form):
@@ -35,7 +36,8 @@ class SignUpDetails(forms.Form):
     def signup(self, request: HttpRequest, user: User) -> None:
         user.name = self.cleaned_data["name"]
         user.time_zone = self.cleaned_data["time_zone"]
-        user.save(update_fields=["name", "time_zone"])
+        user.theme = themes.from_cookie(request)
+        user.save(update_fields=["name", "time_zone", "theme"])
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -46,13 +48,26 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         error_messages={"required": "Choose a time zone, such as Europe/Berlin."},
     )
 
+    theme = forms.ChoiceField(
+        label=_("Theme"),
+        choices=Theme.choices,
+        required=False,
+        error_messages={"invalid_choice": _("Choose one of the themes: system, light or dark.")},
+    )
+
     class Meta:
         model = User
-        fields = ["name", "time_zone", "quiet_from", "quiet_until"]
-        labels = {"name": "Your name", "quiet_from": "Quiet from", "quiet_until": "Quiet until"}
+        fields = ["name", "time_zone", "quiet_from", "quiet_until", "theme", "keyboard_shortcuts"]
+        labels = {
+            "name": "Your name",
+            "quiet_from": "Quiet from",
+            "quiet_until": "Quiet until",
+            "keyboard_shortcuts": _("Keyboard shortcuts"),
+        }
         help_texts = {
             "quiet_until": "Every day, in your time zone. Only urgent reminders and your inbox are not delayed. "
-            "Reminders that are too old afterwards are not sent."
+            "Reminders that are too old afterwards are not sent.",
+            "keyboard_shortcuts": _("Single keys that open pages, such as ? for the list of them."),
         }
         widgets = {"name": forms.TextInput(attrs={"autocomplete": "name"})} | {
             edge: forms.TimeInput(format="%H:%M", attrs={"type": "time", "autocomplete": "off"})
@@ -62,6 +77,10 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
             edge: {"invalid": "Enter a time from 00:00 to 23:59, such as 22:00, or leave it empty."}
             for edge in ("quiet_from", "quiet_until")
         }
+
+    def clean_theme(self) -> str:
+        """Without a choice, it stays as it is."""
+        return self.cleaned_data["theme"] or str(self.instance.theme)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

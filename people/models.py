@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from common import zones
 from common.uuid7 import uuid7
@@ -59,6 +60,14 @@ class PersonManager(BaseUserManager["User"]):
         return user
 
 
+class Theme(models.TextChoices):
+    """The colours of a person's pages."""
+
+    SYSTEM = "system", _("System")
+    LIGHT = "light", _("Light")
+    DARK = "dark", _("Dark")
+
+
 class User(AbstractUser):
     """A person. `time_zone` is an IANA name, empty until chosen; read it through `zone`.
 
@@ -73,6 +82,8 @@ class User(AbstractUser):
     time_zone = models.CharField(max_length=64, blank=True, validators=[zones.validate])
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
+    theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
+    keyboard_shortcuts = models.BooleanField(default=True)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

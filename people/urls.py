@@ -6,6 +6,7 @@ app_name = "people"
 urlpatterns = [
     path("", views.home, name="home"),
     path("address/refuse/<str:key>/", views.refuse_address, name="refuse-address"),
+    path("theme/", views.choose_theme, name="theme"),
     path("settings/", views.own_settings, name="settings"),
     path("settings/tokens/new/", token_views.create, name="token-new"),
     path("settings/tokens/<uuid:token_id>/revoke/", token_views.revoke, name="token-revoke"),
