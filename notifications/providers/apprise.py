@@ -25,7 +25,7 @@ from work.reasons import Reason
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 
 _OWN = {"mailto", "mailtos", "discord", "tgram", "slack", "ntfy", "ntfys", "json", "jsons", "xml", "xmls", "form"}
-_OWN |= {"vapid"}
+_OWN |= {"vapid", "matrix", "matrixs"}
 
 
 class AppriseForm(forms.Form):

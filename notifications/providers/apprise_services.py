@@ -50,8 +50,7 @@ NAMES = sorted({name.replace("_", " ").capitalize() for name in SERVICES.values(
 _REFUSED = {
     "it is not reached over HTTP": "AMQP=amqp,amqps APRS=aprs Growl=growl IRC=irc,ircs MQTT=mqtt,mqtts Nostr=nostr"
     " SMPP=smpp,smpps Syslog=syslog,rsyslog XMPP=xmpp,xmpps",
-    "it keeps a session and encryption keys, which Carillon does not": "Matrix=matrix,matrixs"
-    " Session=session,sessions,sogs",
+    "it keeps a session and encryption keys, which Carillon does not": "Session=session,sessions,sogs",
     "it needs another library": "Simplepush=spush,simplepush Twitter=x,twitter,tweet",
     "it shows messages on the machine of the server": "Blink1=blink1 D-Bus=dbus,kde,qt,glib Gnome=gnome macOS=macosx"
     " Windows=windows",
