@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
@@ -125,6 +126,11 @@ def _service(url: str) -> Any:
         return None
     plugin = apprise_requests.load(_scheme(url))
     asset = AppriseAsset(
+        app_id="Carillon",
+        app_desc="Carillon",
+        app_url=settings.BASE_URL,
+        image_url_mask="",  # pictures of another host
+        image_url_logo="",
         storage_mode="memory",  # the default writes files
         allow_templates=False,
         interpret_emojis=False,

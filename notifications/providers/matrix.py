@@ -53,7 +53,7 @@ class MatrixForm(forms.Form):
         secret=True,
         label=_("Access token"),
         max_length=500,
-        help_text=_("Of an account that is in the room. Best an own one, for Carillon alone."),
+        help_text=_("Of an account that is in the room. Best one of its own, for Carillon alone."),
         error_messages={"required": _("Enter the access token of the account that writes, such as syt_Ab12…")},
     )
 
