@@ -116,7 +116,7 @@ def list_connections(
 def list_connection_kinds(request: ApiRequest) -> HttpResponse:
     """Each with the fields that a new connection of it takes."""
     kinds = [
-        {"kind": kind.name, "label": kind.label, "about": kind.about, "fields": field_documents(kind.form)}
+        {"kind": kind.name, "label": str(kind.label), "about": str(kind.about), "fields": field_documents(kind.form)}
         for kind in connections.all()
     ]
     return answer({"items": kinds})

@@ -26,7 +26,7 @@ from api.notifications import send as notifications
 from api.openapi import Api
 from api.rules import collection as rules
 from api.rules import preview as rule_preview
-from api.schedules import actions, collection, history, looking, quick_add
+from api.schedules import actions, collection, history, holidays, looking, quick_add
 
 api = Api(
     title="Carillon",
@@ -48,6 +48,7 @@ api.add_router("/changes", changes.router)
 api.add_router("/status-webhooks", status_webhooks.router)
 for router in (history.router, looking.router, quick_add.router, collection.router, actions.router):
     api.add_router("/schedules", router)
+api.add_router("/holidays", holidays.router)
 api.add_router("/job-kinds", looking.kinds_router)
 for router in (channels.router, channel_actions.router):
     api.add_router("/channels", router)

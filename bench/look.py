@@ -102,7 +102,7 @@ def make_people(count: int) -> list[UUID]:
         connection = Connection(user=user, kind="github", label="GitHub", verified_at=now, working_since=now)
         connection.hold(Destination({"login": login}, {"token": github.token(login)}))
         connection.save()
-        texts = GitHubStreak.title, GitHubStreak.body
+        texts = str(GitHubStreak.title), str(GitHubStreak.body)
         draft = editing.Draft(
             *texts, "daily", rule, "UTC", [make_channel(user)], job_kind=GitHubStreak.name, connection=connection
         )

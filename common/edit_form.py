@@ -8,6 +8,7 @@ from typing import Any, cast
 from django import forms
 from django.http import QueryDict
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from common.uuid7 import is_recent, uuid7
 
@@ -33,7 +34,7 @@ class EditForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         if self.is_new and not self._is_fresh():
             self.retype("made_as", str(uuid7()))
-            self.add_error(None, "This form was open for more than a day. Check it, then save again.")
+            self.add_error(None, _("This form was open for more than a day. Check it, then save again."))
         return cleaned
 
     def _is_fresh(self) -> bool:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import jmespath
+from django.utils.translation import gettext as _
 from jmespath.exceptions import JMESPathError
 from jmespath.parser import ParsedResult
 
@@ -29,7 +30,10 @@ class Invalid(ValueError):
 def compiled(expression: str) -> ParsedResult:
     """Raises Invalid."""
     if len(expression) > LONGEST:
-        raise Invalid(f"This is {len(expression)} characters long; at most {LONGEST} fit.")
+        raise Invalid(
+            _("This is %(count)s characters long; at most %(longest)s fit.")
+            % {"count": len(expression), "longest": LONGEST}
+        )
     return _compiled(expression)
 
 
@@ -38,20 +42,21 @@ def _compiled(expression: str) -> ParsedResult:
     try:
         found = jmespath.compile(expression)
     except JMESPathError as error:
-        raise Invalid(f"This is no JMESPath expression: {str(error).splitlines()[0]}") from None
+        raise Invalid(_("This is no JMESPath expression: %(error)s") % {"error": str(error).splitlines()[0]}) from None
     except RecursionError:
-        raise Invalid("This expression is nested too deeply.") from None
+        raise Invalid(_("This expression is nested too deeply.")) from None
     nodes = list(_nodes(found.parsed))
     copies = 1
     for node in nodes:
         if node["type"] == "function_expression" and node["value"] not in _FUNCTIONS:
             raise Invalid(
-                f"The function {node['value']}() is not available. There are {', '.join(sorted(_FUNCTIONS))}."
+                _("The function %(name)s() is not available. There are %(names)s.")
+                % {"name": node["value"], "names": ", ".join(sorted(_FUNCTIONS))}
             )
         if node["type"] in ("multi_select_list", "multi_select_dict"):
             copies *= max(1, len(node["children"]))
     if len(nodes) > _MOST_NODES or copies > _MOST_COPIES:
-        raise Invalid("This expression is too complex. Make it shorter.")
+        raise Invalid(_("This expression is too complex. Make it shorter."))
     return found
 
 
@@ -70,4 +75,4 @@ def find(expression: str, document: Any) -> Any:
     except JMESPathError as error:
         raise Invalid(str(error).splitlines()[0]) from None
     except (RecursionError, TypeError, ValueError, ArithmeticError) as error:
-        raise Invalid(f"This cannot be evaluated here ({type(error).__name__}).") from None
+        raise Invalid(_("This cannot be evaluated here (%(error)s).") % {"error": type(error).__name__}) from None

@@ -11,6 +11,7 @@ from typing import Any
 from celery import bootsteps
 from django.conf import settings
 from django.core.cache import cache
+from django.utils.translation import gettext as _
 
 EVERY = 10.0  # seconds
 # A queue that no worker has named for so long is not served.
@@ -35,7 +36,10 @@ def unserved() -> list[str]:
 
 def warning(queues: list[str]) -> str:
     """What is wrong and what to do, for operators."""
-    return f"No worker serves {', '.join(queues)}: its messages wait. Start a worker with -Q {','.join(queues)}."
+    return _("No worker serves %(queues)s: its messages wait. Start a worker with -Q %(option)s.") % {
+        "queues": ", ".join(queues),
+        "option": ",".join(queues),
+    }
 
 
 class Announcement(bootsteps.StartStopStep):

@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
+from django.utils.translation import pgettext_lazy
+
 _WORDS = {
-    "pending": "waiting",
-    "dead": "failed",
-    "fired": "sent",
-    "verified": "working",
-    "unverified": "not confirmed yet",
+    "pending": pgettext_lazy("state", "waiting"),
+    "dead": pgettext_lazy("state", "failed"),
+    "fired": pgettext_lazy("state", "sent"),
+    "verified": pgettext_lazy("state", "working"),
+    "unverified": pgettext_lazy("state", "not confirmed yet"),
+    "working": pgettext_lazy("state", "working"),
+    "sending": pgettext_lazy("state", "sending"),
+    "delivered": pgettext_lazy("state", "delivered"),
+    "unknown": pgettext_lazy("state", "unknown"),
+    "cancelled": pgettext_lazy("state", "cancelled"),
+    "expired": pgettext_lazy("state", "expired"),
+    "saved": pgettext_lazy("state", "saved"),
+    "handling": pgettext_lazy("state", "handling"),
+    "handled": pgettext_lazy("state", "handled"),
+    "sent": pgettext_lazy("state", "sent"),
+    "telling": pgettext_lazy("state", "telling"),
+    "told": pgettext_lazy("state", "told"),
+    "looking": pgettext_lazy("state", "looking"),
+    "decided": pgettext_lazy("state", "decided"),
+    "active": pgettext_lazy("state", "active"),
+    "paused": pgettext_lazy("state", "paused"),
+    "finished": pgettext_lazy("state", "finished"),
+    "broken": pgettext_lazy("state", "broken"),
+    "archived": pgettext_lazy("state", "archived"),
+    "skipped": pgettext_lazy("state", "skipped"),
+    "disabled": pgettext_lazy("state", "disabled"),
+    "failing": pgettext_lazy("state", "failing"),
+    "unchecked": pgettext_lazy("state", "unchecked"),
+    "urgent": pgettext_lazy("state", "urgent"),
+    "on": pgettext_lazy("state", "on"),
+    "off": pgettext_lazy("state", "off"),
+    "notified": pgettext_lazy("state", "notified"),
+    "digested": pgettext_lazy("state", "digested"),
+    "silent": pgettext_lazy("state", "silent"),
+    "processing": pgettext_lazy("state", "processing"),
+    "completed": pgettext_lazy("state", "completed"),
+    "failed": pgettext_lazy("state", "failed"),
+    "dropped": pgettext_lazy("state", "dropped"),
+    "open": pgettext_lazy("state", "open"),
+    "full": pgettext_lazy("state", "full"),
+    "partial": pgettext_lazy("state", "partial"),
 }
 
 
 def state_word(state: str) -> str:
-    """The word for a state; the code itself where that is the word."""
-    return _WORDS.get(state, state)
+    """The word for a state; the code itself for one that is not known."""
+    return str(_WORDS.get(state, state))
 
 
 def labelled(state: str) -> tuple[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 DEEPEST = 32
 # PostgreSQL writes out a greater one with all its digits, more than `_integer` reads.
 _GREATEST = 1e18
@@ -19,15 +21,18 @@ def read(raw: bytes) -> Any:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Bad(f"Byte {error.start} is not valid UTF-8.") from None
+        raise Bad(_("Byte %(number)s is not valid UTF-8.") % {"number": error.start}) from None
     try:
         value = json.loads(
             text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_float
         )
     except json.JSONDecodeError as error:
-        raise Bad(f"{error.msg} (line {error.lineno}, column {error.colno}).") from None
+        raise Bad(
+            _("%(error)s (line %(line)s, column %(column)s).")
+            % {"error": error.msg, "line": error.lineno, "column": error.colno}
+        ) from None
     except RecursionError:
-        raise Bad(f"It is nested deeper than {DEEPEST} levels.") from None
+        raise Bad(_("It is nested deeper than %(most)s levels.") % {"most": DEEPEST}) from None
     _check(value, 0)
     return value
 
@@ -38,36 +43,38 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise Bad(f"The name “{name[:80]}” is there twice.".encode("utf-8", "replace").decode())
+                raise Bad(
+                    (_("The name “%(name)s” is there twice.") % {"name": name[:80]}).encode("utf-8", "replace").decode()
+                )
             seen.add(name)
     return found
 
 
 def _constant(name: str) -> Any:
-    raise Bad(f"{name} is not a number in JSON.")
+    raise Bad(_("%(name)s is not a number in JSON.") % {"name": name})
 
 
 def _integer(digits: str) -> int:
     if len(digits) > 19:
-        raise Bad("A number has more than 19 digits.")
+        raise Bad(_("A number has more than 19 digits."))
     return int(digits)
 
 
 def _float(digits: str) -> float:
     number = float(digits)
     if abs(number) > _GREATEST:
-        raise Bad(f"A number is greater than {_GREATEST:g}.")
+        raise Bad(_("A number is greater than %(most)s.") % {"most": f"{_GREATEST:g}"})
     return number
 
 
 def _check(value: Any, depth: int) -> None:
     if depth > DEEPEST:
-        raise Bad(f"It is nested deeper than {DEEPEST} levels.")
+        raise Bad(_("It is nested deeper than %(most)s levels.") % {"most": DEEPEST})
     if isinstance(value, str):
         if "\0" in value:
-            raise Bad("A text contains the character NUL.")
+            raise Bad(_("A text contains the character NUL."))
         if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise Bad("A text contains half of a surrogate pair.")
+            raise Bad(_("A text contains half of a surrogate pair."))
     elif isinstance(value, dict):
         for name, inner in value.items():
             _check(name, depth)

@@ -8,6 +8,7 @@ from importlib import resources
 from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 # In the zone database, but not a zone: "not configured".
 _NOT_A_ZONE = {"Factory"}
@@ -54,7 +55,7 @@ def validate(name: str) -> None:
     """Raise ValidationError if there is no such zone."""
     if name not in known():
         raise ValidationError(
-            "There is no time zone “%(name)s”. Choose one from the list, such as Europe/Berlin.",
+            _("There is no time zone “%(name)s”. Choose one from the list, such as Europe/Berlin."),
             params={"name": name[:60]},
             code="unknown_zone",
         )

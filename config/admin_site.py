@@ -16,6 +16,8 @@ from django.template.response import TemplateResponse
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common import served_queues
 from jobs.admin import kinds as job_kinds
@@ -26,28 +28,28 @@ from work.admin import health
 
 # (title, model, icon)
 _PAGES = [
-    ("Dead letters", "notifications.deadletter", "unsubscribe"),
-    ("Interventions", "work.intervention", "history_edu"),
-    ("Deliveries", "notifications.delivery", "send"),
-    ("Notifications", "notifications.notification", "notifications"),
-    ("Events", "events.event", "bolt"),
-    ("Dead letters of events", "events.deadletter", "flash_off"),
-    ("Digests", "events.digest", "stacks"),
-    ("Dead letters of digests", "events.deaddigest", "layers_clear"),
-    ("Jobs", "jobs.job", "search"),
-    ("Dead letters of jobs", "jobs.deadletter", "search_off"),
-    ("Batches", "jobs.batch", "groups"),
-    ("Dead letters of batches", "jobs.deadbatch", "group_off"),
-    ("Inbound addresses", "events.inboundaddress", "move_to_inbox"),
-    ("Occurrences", "schedules.occurrence", "event_available"),
-    ("Schedules", "schedules.schedule", "calendar_month"),
-    ("Rules", "events.rule", "rule"),
-    ("Topics", "events.topic", "campaign"),
-    ("Channels", "notifications.channel", "hub"),
-    ("Connections", "jobs.connection", "cable"),
-    ("People", "people.user", "person"),
-    ("Periodic tasks", "django_celery_beat.periodictask", "timer"),
-    ("Task results", "django_celery_results.taskresult", "task_alt"),
+    (gettext_lazy("Dead letters"), "notifications.deadletter", "unsubscribe"),
+    (gettext_lazy("Interventions"), "work.intervention", "history_edu"),
+    (gettext_lazy("Deliveries"), "notifications.delivery", "send"),
+    (gettext_lazy("Notifications"), "notifications.notification", "notifications"),
+    (gettext_lazy("Events"), "events.event", "bolt"),
+    (gettext_lazy("Dead letters of events"), "events.deadletter", "flash_off"),
+    (gettext_lazy("Digests"), "events.digest", "stacks"),
+    (gettext_lazy("Dead letters of digests"), "events.deaddigest", "layers_clear"),
+    (gettext_lazy("Jobs"), "jobs.job", "search"),
+    (gettext_lazy("Dead letters of jobs"), "jobs.deadletter", "search_off"),
+    (gettext_lazy("Batches"), "jobs.batch", "groups"),
+    (gettext_lazy("Dead letters of batches"), "jobs.deadbatch", "group_off"),
+    (gettext_lazy("Inbound addresses"), "events.inboundaddress", "move_to_inbox"),
+    (gettext_lazy("Occurrences"), "schedules.occurrence", "event_available"),
+    (gettext_lazy("Schedules"), "schedules.schedule", "calendar_month"),
+    (gettext_lazy("Rules"), "events.rule", "rule"),
+    (gettext_lazy("Topics"), "events.topic", "campaign"),
+    (gettext_lazy("Channels"), "notifications.channel", "hub"),
+    (gettext_lazy("Connections"), "jobs.connection", "cable"),
+    (gettext_lazy("People"), "people.user", "person"),
+    (gettext_lazy("Periodic tasks"), "django_celery_beat.periodictask", "timer"),
+    (gettext_lazy("Task results"), "django_celery_results.taskresult", "task_alt"),
 ]
 # Pages that are shown instead of the list of their model.
 _FIRST = {
@@ -58,10 +60,10 @@ _FIRST = {
     "events.deaddigest": "admin:events_deaddigest_causes",
 }
 _MORE_PAGES = [
-    ("Email addresses", "account.emailaddress", "alternate_email"),
-    ("Refused mailboxes", "people.refusedmailbox", "unsubscribe"),
-    ("Second factors", "mfa.authenticator", "key"),
-    ("Groups", "auth.group", "group"),
+    (gettext_lazy("Email addresses"), "account.emailaddress", "alternate_email"),
+    (gettext_lazy("Refused mailboxes"), "people.refusedmailbox", "unsubscribe"),
+    (gettext_lazy("Second factors"), "mfa.authenticator", "key"),
+    (gettext_lazy("Groups"), "auth.group", "group"),
 ]
 
 _OFFERED = "second factor offered"
@@ -104,14 +106,16 @@ def _redirect_to_factor(request: HttpRequest) -> HttpResponse:
     if second_factor.is_set_up(_staff(request)):
         after = {"next": request.GET.get("next") or reverse("admin:index")}
         return redirect(f"{second_factor.where_to_show(_staff(request))}?{urlencode(after)}")
-    messages.info(request, "Staff need a second factor. Set one up to open the admin.")
+    messages.info(request, _("Staff need a second factor. Set one up to open the admin."))
     return redirect("mfa_index")
 
 
 def _offer_text() -> str:
     return format_html(
-        'You signed in with your password only. <a class="text-link" href="{}">Set up a second factor</a>; '
-        "with an https address, staff must have one.",
+        _(
+            'You signed in with your password only. <a class="text-link" href="{}">Set up a second factor</a>; '
+            "with an https address, staff must have one."
+        ),
         reverse("mfa_index"),
     )
 
@@ -154,20 +158,25 @@ def _item(title: str, model: str, icon: str) -> dict[str, Any]:
 
 
 def _health() -> dict[str, Any]:
-    return {"title": "Health", "icon": "monitor_heart", "link": reverse("work-health"), "permission": health.may_see}
+    return {"title": _("Health"), "icon": "monitor_heart", "link": reverse("work-health"), "permission": health.may_see}
 
 
 def _job_kinds() -> dict[str, Any]:
-    return {"title": "Kinds of job", "icon": "category", "link": reverse("job-kinds"), "permission": job_kinds.may_see}
+    return {
+        "title": _("Kinds of job"),
+        "icon": "category",
+        "link": reverse("job-kinds"),
+        "permission": job_kinds.may_see,
+    }
 
 
 def _upcoming() -> dict[str, Any]:
-    return {"title": "Upcoming", "icon": "schedule", "link": reverse("upcoming"), "permission": upcoming.may_see}
+    return {"title": _("Upcoming"), "icon": "schedule", "link": reverse("upcoming"), "permission": upcoming.may_see}
 
 
 def _outages() -> dict[str, Any]:
     return {
-        "title": "Outages",
+        "title": _("Outages"),
         "icon": "emergency_home",
         "link": reverse("outages"),
         "permission": lambda request: request.user.has_perm("schedules.change_schedule"),

@@ -89,13 +89,16 @@ def spread(name: str) -> tuple[int, int]:
     return int(least), int(most)
 
 
+_USUAL_QUEUES = ["deliveries", "events", "jobs", "bulk", "maintenance"]
+
+
 def job_queues(name: str) -> dict[str, str]:
     """The queues of kinds of job that have workers of their own: `web_value=slow,feed=slow`."""
     found = {}
     for part in listing(name, []):
         kind, _, queue = part.partition("=")
-        if not kind or re.fullmatch("[a-z][a-z0-9_-]{0,40}", queue) is None:
-            problem = f"contains “{part}”, which is not a kind of job with the name of a queue"
+        if not kind or queue in {*_USUAL_QUEUES} - {"jobs"} or re.fullmatch("[a-z][a-z0-9_-]{0,40}", queue) is None:
+            problem = f"contains “{part}”, which is not a kind of job with the name of a queue for jobs"
             raise Misconfigured(name, problem, "web_value=slow,feed=slow")
         found[kind] = queue
     return found
@@ -103,8 +106,7 @@ def job_queues(name: str) -> dict[str, str]:
 
 def queues(of_jobs: Mapping[str, str]) -> list[str]:
     """The queues that workers must serve, with those of kinds of job."""
-    usual = ["deliveries", "events", "jobs", "bulk", "maintenance"]
-    return [*usual, *sorted(set(of_jobs.values()) - set(usual))]
+    return [*_USUAL_QUEUES, *sorted(set(of_jobs.values()) - set(_USUAL_QUEUES))]
 
 
 def networks(name: str) -> list[str]:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from celery.schedules import crontab
+from django.utils.translation import gettext_lazy as _
 
 from config import embedded, env, logs, processes
 
@@ -134,9 +135,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "people.middleware.ReadersZoneAndLanguage",
     "allauth.account.middleware.AccountMiddleware",
     "people.middleware.FactorFirst",
-    "people.middleware.ReadersTimeZone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -239,6 +240,9 @@ EVENTS_KEPT_DAYS = env.integer("EVENTS_KEPT_DAYS", 7)
 
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
+# Each by its own name, for those who do not read the page's.
+LANGUAGES = [("en-gb", "English"), ("de", "Deutsch"), ("es", "Español")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
@@ -360,7 +364,7 @@ CELERY_BEAT_SCHEDULE = {
 UNFOLD = {
     "SITE_TITLE": "Carillon",
     "SITE_HEADER": "Carillon",
-    "SITE_SUBHEADER": "Scheduled notifications, sent once",
+    "SITE_SUBHEADER": _("Scheduled notifications, sent once"),
     "SIDEBAR": {"navigation": "config.admin_site.navigation"},
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_site.icon"}],
     "STYLES": ["config.admin_site.style"],

@@ -1,6 +1,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
 
 _LONGEST = 3_650  # days
 
@@ -18,7 +19,7 @@ def _check_retention() -> None:
 
 class EventsConfig(AppConfig):
     name = "events"
-    verbose_name = "Events"
+    verbose_name = _("Events")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from events import matching
 from events.digests import SEND
 from events.envelope import as_sent
@@ -50,6 +52,7 @@ class DigestKind(Kind[Claim]):
     model, attempts = Digest, DigestAttempt
     handler = "type_pattern"
     person = "d.user_id"
+    language = "p.language"
     columns = "d.rule_id, d.key_value, d.gathered, p.quiet_from, p.quiet_until, p.time_zone"
     joins = "JOIN people_user p ON p.id = d.user_id"
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
@@ -97,11 +100,15 @@ def compose(rule: Rule, envelopes: Sequence[Mapping[str, Any]], gathered: int) -
         subject, body = matching.fill(rule.title, counted[0]), matching.fill(rule.body, counted[0])
     else:
         counts = _COUNT in rule.title
-        subject = matching.fill(rule.title, counted[0]) if counts else f"{rule.name}: {gathered} events"
+        subject = (
+            matching.fill(rule.title, counted[0])
+            if counts
+            else _("%(name)s: %(count)s events") % {"name": rule.name, "count": gathered}
+        )
         parts = [rule.body or "{type}"] if counts else [rule.title, rule.body]
         lines = [_line(parts, envelope) for envelope in counted]
         more = gathered - len(lines)
-        body = "\n".join([*lines, f"and {more} more"] if more > 0 else lines)
+        body = "\n".join([*lines, _("and %(count)s more") % {"count": more}] if more > 0 else lines)
     return text.Text(
         text.fit(" ".join(subject.split()), text.MAX_SUBJECT).text or rule.name,
         text.fit(body, text.MAX_BODY).text,

@@ -6,6 +6,8 @@ import json
 from typing import Any
 from uuid import UUID, uuid5
 
+from django.utils.translation import gettext_lazy as _
+
 from events import handling
 from events.envelope import as_sent
 from events.handling import Claim
@@ -23,7 +25,7 @@ LARGEST_DATA = 4_096
 
 AUDIENCES["topic"] = Audience(
     "topic",
-    "Subscribers of a topic",
+    _("Subscribers of a topic"),
     # People leave the announcements of a reminder to it without leaving the topic.
     f"""
 SELECT s.user_id, s.channel_ids, CASE WHEN (SELECT origin_id FROM held) = s.topic_id THEN s.id END AS own_id

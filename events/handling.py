@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 from common import fault_points
 from common.postgres import column, columns, execute, instance, query
@@ -149,7 +150,7 @@ def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
     """The texts of a rule or of a topic, filled in from an event."""
     subject = " ".join(matching.fill(title, envelope).split())
     return text.Text(
-        text.fit(subject, text.MAX_SUBJECT).text or "Event",
+        text.fit(subject, text.MAX_SUBJECT).text or _("Event"),
         text.fit(matching.fill(body, envelope), text.MAX_BODY).text,
     )
 

@@ -30,6 +30,7 @@ class EventKind(Kind[Claim]):
     model, attempts = Event, EventAttempt
     handler = "type"
     person = "d.user_id"
+    language = "p.language"
     source = "d.source"
     columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
        d.created_at, d.topic_id, d.audience, d.audience_key, p.quiet_from, p.quiet_until, p.time_zone"""

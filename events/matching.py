@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from events import types
 from events.reasons import OPERATORS, Code
 from work.reasons import Reason
@@ -187,9 +189,15 @@ def check(template: str) -> list[str]:
         if word == COUNT or is_field(word):
             continue
         if word.startswith("data."):
-            problem = f"{{{word[:80]}}} cannot be read: use at most {DEEPEST} names of letters, digits, “_” and “-”."
+            problem = _("{%(word)s} cannot be read: use at most %(deepest)s names of letters, digits, “_” and “-”.") % {
+                "word": word[:80],
+                "deepest": DEEPEST,
+            }
         else:
             known = ", ".join(f"{{{name}}}" for name in (*PLACES, COUNT))
-            problem = f"{{{word[:80]}}} is not a placeholder. Use {known}, or {{data.…}} for a field of its data."
+            problem = _("{%(word)s} is not a placeholder. Use %(known)s, or {data.…} for a field of its data.") % {
+                "word": word[:80],
+                "known": known,
+            }
         problems.append(problem)
     return problems[:10]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from common import strict_json
 from events import handling, matching
@@ -102,7 +103,7 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
 
 
 def _check_sample(given: dict[str, Any], names: set[str]) -> None:
-    hint = 'To try it as the data of an event, put it into {"data": …}.'
+    hint = _('To try it as the data of an event, put it into {"data": …}.')
     for name in given.keys() - names:
         raise ValueError(f"This looks like a whole event, which has no field “{name[:80]}”. {hint}")
     for name in _TEXTS:

@@ -146,9 +146,9 @@ def _apply(rule: Rule, draft: Draft) -> None:
 
 
 def _withdraw(rule: Rule, code: Code) -> None:
-    reminders.withdraw(rule.id, Reason(code))
-    withdrawal.cancel_unsent(rule.id, code)
-    fallback.stop(rule.id)
+    reminders.withdraw([rule.id], Reason(code))
+    withdrawal.cancel_unsent([rule.id], code)
+    fallback.stop([rule.id])
 
 
 def _save(rule: Rule) -> Rule:

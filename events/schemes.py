@@ -14,9 +14,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
 
 from events.reasons import Code
 from work.reasons import Reason
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 TOLERANCE = 300
 """Seconds by which the time of a signature may differ from ours."""
@@ -101,12 +107,12 @@ def _generic(secret: str, request: Request, hmac_: Hmac) -> str:
     return ""
 
 
-SCHEMES: dict[str, tuple[str, Check]] = {
-    "none": ("None: the address is the secret", _none),
+SCHEMES: dict[str, tuple[StrOrPromise, Check]] = {
+    "none": (_("None: the address is the secret"), _none),
     "github": ("GitHub", _github),
     "stripe": ("Stripe", _stripe),
     "standard": ("Standard Webhooks", _standard),
-    "hmac": ("HMAC of the body in a header", _generic),
+    "hmac": (_("HMAC of the body in a header"), _generic),
 }
 """By code: the words for people, and the check."""
 

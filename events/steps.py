@@ -8,13 +8,15 @@ from itertools import pairwise
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.series import LONGEST, MOST_STEPS
 from notifications import text
 
 EXAMPLE = "3 days | How is it going? | Tell us."
 MOST = 10_000
-HELP = "One a line: when, title and text, with | between them. Times count from the beginning."
+HELP = gettext_lazy("One a line: when, title and text, with | between them. Times count from the beginning.")
 _AFTER = re.compile(r"now|(\d{1,4}) ?(minute|hour|day|week)s?")
 _UNITS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60}
 
@@ -26,10 +28,10 @@ def read(written: str, check: Callable[[str], list[str]]) -> list[dict[str, Any]
     """
     lines = [line.strip() for line in written.splitlines() if line.strip()]
     if len(lines) > MOST_STEPS:
-        raise ValidationError(f"A series has at most {MOST_STEPS} steps.")
+        raise ValidationError(_("A series has at most %(most_steps)s steps.") % {"most_steps": MOST_STEPS})
     steps = [_step(line, check) for line in lines]
     if any(later["after"] <= earlier["after"] for earlier, later in pairwise(steps)):
-        raise ValidationError("Each step comes later than the one before it; all times count from the beginning.")
+        raise ValidationError(_("Each step comes later than the one before it; all times count from the beginning."))
     return steps
 
 
@@ -48,12 +50,17 @@ def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
     after, title, body = (part.strip() for part in f"{line} | | ".split("|", 3)[:3])
     match = _AFTER.fullmatch(after.lower())
     if match is None or not title:
-        raise ValidationError(f"“{line[:60]}” is no step. Write when (or now), title and text, such as: {EXAMPLE}")
+        raise ValidationError(
+            _("“%(line)s” is no step. Write when (or now), title and text, such as: %(example)s")
+            % {"line": line[:60], "example": EXAMPLE}
+        )
     seconds = int(match[1]) * _UNITS[match[2]] if match[1] else 0
     if seconds > LONGEST.total_seconds():
-        raise ValidationError(f"“{after}” is too late: a series ends within {LONGEST.days} days.")
+        raise ValidationError(
+            _("“%(after)s” is too late: a series ends within %(days)s days.") % {"after": after, "days": LONGEST.days}
+        )
     if len(title) > text.MAX_SUBJECT:
-        raise ValidationError(f"A title has at most {text.MAX_SUBJECT} characters.")
+        raise ValidationError(_("A title has at most %(max_subject)s characters.") % {"max_subject": text.MAX_SUBJECT})
     if problems := check(title) + check(body):
         raise ValidationError(problems[0])
     return {"after": seconds, "title": title, "body": body}

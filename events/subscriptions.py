@@ -12,6 +12,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from events.models import Subscription, Topic
 from notifications.channels import changes
@@ -37,11 +39,11 @@ class ChannelsForm(forms.Form):
         queryset=Channel.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label="Where its messages go",
-        help_text="None chosen: to all channels that work.",
+        label=gettext_lazy("Where its messages go"),
+        help_text=gettext_lazy("None chosen: to all channels that work."),
         error_messages={
-            "invalid_choice": "This is not one of your channels. Choose from those listed.",
-            "invalid_pk_value": "This is not one of your channels. Choose from those listed.",
+            "invalid_choice": gettext_lazy("This is not one of your channels. Choose from those listed."),
+            "invalid_pk_value": gettext_lazy("This is not one of your channels. Choose from those listed."),
         },
     )
 
@@ -72,7 +74,7 @@ def join(user: User, topic: Topic, channel_ids: Sequence[UUID]) -> Subscription:
 def leave(subscription_id: UUID) -> None:
     """End it, and cancel what has not been sent yet. Repeating it changes nothing."""
     if Subscription.objects.current().filter(id=subscription_id).update(left_at=Now()):
-        withdrawal.cancel_unsent(subscription_id, Code.LEFT)
+        withdrawal.cancel_unsent([subscription_id], Code.LEFT)
 
 
 @transaction.atomic
@@ -88,8 +90,10 @@ def add(topic: Topic, address: str) -> Subscription:
     listed = added.filter(address=address).first()
     if listed is None:
         if added.count() >= settings.MOST_ADDED:
-            limit = f"{settings.MOST_ADDED:,} addresses, which is the limit"
-            raise Full(f"You have added {limit}. Open the topic, so that others can subscribe.")
+            said = _(
+                "You have added %(most)s addresses, which is the limit. Open the topic, so that others can subscribe."
+            )
+            raise Full(said % {"most": f"{settings.MOST_ADDED:,}"})
         listed = Subscription.objects.create(topic=topic, address=address)
     user = User.objects.filter(email=address, is_active=True).first()
     if listed.user_id is None and user is not None:
@@ -108,9 +112,9 @@ def _subscribe(listed: Subscription, topic: Topic, user: User) -> None:
     new = NewNotification(
         user_id=user.pk,
         channels=[(inbox.id, inbox.provider)],
-        subject=f"You are subscribed to “{topic.name}”",
-        body=f"{topic.user.get_full_name()} added you. Its messages come to your inbox. Choose other channels, or "
-        f"unsubscribe: {settings.BASE_URL}{reverse('events:subscriptions')}",
+        subject=_("You are subscribed to “%(name)s”") % {"name": topic.name},
+        body=_("%(person)s added you. Its messages come to your inbox. Choose other channels, or unsubscribe: %(page)s")
+        % {"person": topic.user.get_full_name(), "page": settings.BASE_URL + reverse("events:subscriptions")},
         origin=Notification.Origin.TOPIC,
         origin_id=listed.id,
         batch_id=uuid5(topic.id, "added"),  # once, however often they are added
@@ -129,7 +133,7 @@ def remove(topic: Topic, subscription_id: UUID) -> bool:
     if found is None:
         return False
     if found.left_at is None:
-        withdrawal.cancel_unsent(found.id, Code.LEFT)
+        withdrawal.cancel_unsent([found.id], Code.LEFT)
         found.delete()
     else:
         Subscription.objects.filter(id=found.id).update(address="")

@@ -9,6 +9,8 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db.models import F, IntegerField, OuterRef, QuerySet, Subquery
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.admin.base import AtLeast
 from events import matching
@@ -32,23 +34,23 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         model = Topic
         fields = ["name", "slug", "description", "title", "body", "is_open"]
         labels = {
-            "slug": "Short name",
-            "title": "Title of each message",
-            "body": "Text of each message",
-            "is_open": "Anybody with an account may subscribe",
+            "slug": gettext_lazy("Short name"),
+            "title": gettext_lazy("Title of each message"),
+            "body": gettext_lazy("Text of each message"),
+            "is_open": gettext_lazy("Anybody with an account may subscribe"),
         }
         help_texts = {
-            "slug": "Letters, digits, “-” and “_”. Programs publish to it by this name.",
-            "title": "{data.…} is filled in from the event, also {type}, {source} and {time}.",
-            "is_open": "If not, only people whom you add.",
+            "slug": gettext_lazy("Letters, digits, “-” and “_”. Programs publish to it by this name."),
+            "title": gettext_lazy("{data.…} is filled in from the event, also {type}, {source} and {time}."),
+            "is_open": gettext_lazy("If not, only people whom you add."),
         }
         error_messages = {
-            "name": {"required": "Give the topic a name, such as “News”."},
+            "name": {"required": gettext_lazy("Give the topic a name, such as “News”.")},
             "slug": {
-                "required": "Give the topic a short name, such as news.",
-                "invalid": "Use only letters from a to z, digits, “-” and “_”.",
+                "required": gettext_lazy("Give the topic a short name, such as news."),
+                "invalid": gettext_lazy("Use only letters from a to z, digits, “-” and “_”."),
             },
-            "title": {"required": "Write a title, such as {data.title}."},
+            "title": {"required": gettext_lazy("Write a title, such as {data.title}.")},
         }
         widgets = {"description": forms.Textarea(attrs={"rows": 2}), "body": forms.Textarea(attrs={"rows": 4})}
 
@@ -60,7 +62,7 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
         if Topic.objects.filter(user=self.instance.user, slug=slug).exists():
-            raise ValidationError(f"You have a topic “{slug}” already. Choose another short name.")
+            raise ValidationError(_("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": slug})
         return slug
 
     def clean_title(self) -> str:
@@ -69,7 +71,10 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
     def clean_body(self) -> str:
         body: str = self.cleaned_data["body"]
         if len(body) > text.MAX_BODY:
-            raise ValidationError(f"This text is {len(body):,} characters long; at most {text.MAX_BODY:,} are sent.")
+            raise ValidationError(
+                _("This text is %(count)s characters long; at most %(max_body)s are sent.")
+                % {"count": f"{len(body):,}", "max_body": f"{text.MAX_BODY:,}"}
+            )
         return _checked(body)
 
 
@@ -77,12 +82,12 @@ class AddressForm(forms.Form):
     """Whom to add to a topic."""
 
     address = forms.EmailField(
-        label="Email address of an account",
+        label=gettext_lazy("Email address of an account"),
         max_length=254,
         validators=[validate_printable],
         error_messages={
-            "required": "Enter an email address, such as ada@example.org.",
-            "invalid": "This is not an email address. Enter one such as ada@example.org.",
+            "required": gettext_lazy("Enter an email address, such as ada@example.org."),
+            "invalid": gettext_lazy("This is not an email address. Enter one such as ada@example.org."),
         },
     )
 
@@ -99,11 +104,12 @@ def create(form: TopicForm) -> Topic:
     with lock_user(user):
         if Topic.objects.filter(user=user).count() >= settings.MOST_TOPICS:
             raise Refused(
-                f"You have {settings.MOST_TOPICS} topics, which is the limit. Delete one that you no longer need."
+                _("You have %(most_topics)s topics, which is the limit. Delete one that you no longer need.")
+                % {"most_topics": settings.MOST_TOPICS}
             )
         topic, made = Topic.objects.get_or_create(user=user, slug=form.instance.slug, defaults=form.cleaned_data)
         if not made:  # another tab was first
-            raise Refused(f"You have a topic “{topic.slug}” already. Choose another short name.")
+            raise Refused(_("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": topic.slug})
         return topic
 
 

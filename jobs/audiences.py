@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.contrib.auth.models import Group
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.postgres import query
 from jobs import connections
 
 if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
     from people.models import User
 
 Keys = Sequence[tuple[str, str]]
@@ -29,7 +33,7 @@ class Audience:
     """
 
     name: str
-    label: str
+    label: StrOrPromise
     people: str
     keys: Callable[[User], Keys]
     nobody: str = "SELECT 0"
@@ -49,16 +53,16 @@ def _groups(user: User) -> Keys:
 
 
 def _sources(user: User) -> Keys:
-    return [(kind.name, kind.label) for kind in connections.all()]
+    return [(kind.name, str(kind.label)) for kind in connections.all()]
 
 
 AUDIENCES = {
     one.name: one
     for one in (
-        Audience("everybody", "Everybody", _ACTIVE, lambda user: [("", "Everybody")]),
+        Audience("everybody", gettext_lazy("Everybody"), _ACTIVE, lambda user: [("", _("Everybody"))]),
         Audience(
             "group",
-            "A group",
+            gettext_lazy("A group"),
             _ACTIVE
             + """
    AND EXISTS (SELECT FROM people_user_groups g
@@ -67,7 +71,7 @@ AUDIENCES = {
         ),
         Audience(
             "connected",
-            "Who has connected",
+            gettext_lazy("Who has connected"),
             _ACTIVE
             + """
    AND EXISTS (SELECT FROM jobs_connection c
@@ -87,7 +91,10 @@ def may_announce(user: User) -> bool:
 
 def choices(user: User) -> list[tuple[str, list[tuple[str, str]]]]:
     """All audiences from which `user` may choose: by kind, as "kind:key" with their names."""
-    return [(one.label, [(f"{one.name}:{key}", said) for key, said in one.keys(user)]) for one in AUDIENCES.values()]
+    return [
+        (str(one.label), [(f"{one.name}:{key}", str(said)) for key, said in one.keys(user)])
+        for one in AUDIENCES.values()
+    ]
 
 
 def named(user: User) -> dict[str, str]:
@@ -100,7 +107,7 @@ def named(user: User) -> dict[str, str]:
 
 def name_of(user: User, name: str, key: str) -> str:
     """What its owner calls an audience; the label of its kind where the group or topic is gone."""
-    return named(user).get(f"{name}:{key}") or (AUDIENCES[name].label if name in AUDIENCES else name)
+    return named(user).get(f"{name}:{key}") or (str(AUDIENCES[name].label) if name in AUDIENCES else name)
 
 
 def count(name: str, key: str, origin_id: UUID | None = None) -> int:

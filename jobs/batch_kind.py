@@ -73,6 +73,7 @@ class BatchKind(Kind[Claim]):
     model, attempts = Batch, BatchAttempt
     handler = "audience"
     person = "d.user_id"
+    language = "(SELECT language FROM people_user WHERE id = d.user_id)"
     columns = """d.correlation_id, d.slot, d.local_time, d.job_kind, d.message::text AS message, d.cancelled_at,
        d.origin <> 'announcement' OR (SELECT is_staff AND is_active FROM people_user WHERE id = d.user_id)
            AS may_announce"""

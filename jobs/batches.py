@@ -262,9 +262,9 @@ def cancel(batch: Batch) -> None:
         cancel_work(Batch, [batch.id], Reason(Code.CANCELLED))
 
 
-def cancel_of(origin_id: UUID) -> None:
-    """Cancel all of a reminder or topic that has not ended."""
-    for batch in Batch.objects.filter(origin_id=origin_id, ended_at=None, cancelled_at=None):
+def cancel_of(*origin_ids: UUID) -> None:
+    """Cancel all of reminders or topics that has not ended."""
+    for batch in Batch.objects.filter(origin_id__in=origin_ids, ended_at=None, cancelled_at=None):
         cancel(batch)
 
 

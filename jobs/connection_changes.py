@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from common import encryption, rate_limiter
 from common.postgres import lend_connection
@@ -39,7 +40,10 @@ def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | 
     Raises TooMany: each question keeps a process waiting for a stranger.
     """
     if not rate_limiter.allows(Window(f"connection-checks:{user.pk}", CHECKS_A_MINUTE, 60.0)):
-        raise TooMany(f"You have checked {CHECKS_A_MINUTE} times within a minute, which is the limit. Wait a minute.")
+        raise TooMany(
+            _("You have checked %(count)s times within a minute, which is the limit. Wait a minute.")
+            % {"count": CHECKS_A_MINUTE}
+        )
     lend_connection()
     found = outcome(partial(kind.check, stored, Fetch(kind.deadline)))
     return found if isinstance(found, Later | Refused) else Destination(found, stored.secrets)
@@ -49,8 +53,11 @@ def add(user: User, kind: ConnectionKind, destination: Destination, label: str, 
     """Add a connection; `checked`: its source has answered to it. The label defaults to the kind's. Raises TooMany."""
     with lock_user(user):
         if Connection.objects.for_user(user).count() >= settings.MOST_CONNECTIONS:
-            raise TooMany(f"You have {settings.MOST_CONNECTIONS} connections, which is the limit. Remove one.")
-        connection = Connection(user=user, kind=kind.name, label=label or kind.label)
+            raise TooMany(
+                _("You have %(count)s connections, which is the limit. Remove one.")
+                % {"count": settings.MOST_CONNECTIONS}
+            )
+        connection = Connection(user=user, kind=kind.name, label=label or str(kind.label))
         if checked:
             connection.verified_at = connection.working_since = Now()
         connection.hold(destination)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs import connection_changes
 from jobs.connections.base import ConnectionKind
@@ -19,11 +21,13 @@ from people.models import User
 
 class LabelForm(forms.Form):
     label = forms.CharField(
-        label="Name",
+        label=gettext_lazy("Name"),
         required=False,
         max_length=80,
-        help_text="Empty: the name of its kind.",
-        error_messages={"max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit."},
+        help_text=gettext_lazy("Empty: the name of its kind."),
+        error_messages={
+            "max_length": gettext_lazy("This name is %(show_value)d characters long; at most %(limit_value)d fit.")
+        },
     )
 
 
@@ -64,15 +68,15 @@ class ConnectionForm:
             self.details.add_error(None, str(refusal))
             return False
         if not isinstance(found, Destination):
-            advice = " Try again later." if isinstance(found, Later) else ""
-            self.details.add_error(None, f"{found.reason}{advice}")
+            said = _("%(reason)s Try again later.") if isinstance(found, Later) else "%(reason)s"
+            self.details.add_error(None, said % {"reason": found.reason})
             return False
         self._after = found
         return True
 
     def save(self) -> Connection:
         """Write what is valid. Raises `connection_changes.TooMany`, `connection_changes.Conflict`."""
-        label = self.label.cleaned_data["label"] or self.kind.label
+        label = self.label.cleaned_data["label"] or str(self.kind.label)
         if self.connection is not None:
             return connection_changes.change(self.connection, label, self._after)
         assert self._after is not None  # noqa: S101 - a new one always has a destination

@@ -111,7 +111,7 @@ def fail(claim: Claim, reason: Reason, *, disconnect: bool = False, sends: bool 
 def _anyway(claim: Claim, reason: Reason) -> Say:
     """The reminder's own texts, without what a look would have found, and why."""
     kind = kinds.find(claim.handler)
-    unknown = dict.fromkeys(kind.placeholders if kind else (), words.UNKNOWN)
+    unknown = dict.fromkeys(kind.placeholders if kind else (), str(words.UNKNOWN))
     body = f"{claim.send_as.body}\n\n{{problem}}"
     said = Reason(Code.SENT_ANYWAY, why=reason)
     return Say(said, unknown | {"problem": words.sent_anyway(reason)}, body=body)

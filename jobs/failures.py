@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 
+from common import languages
 from common.postgres import blames_no_row, query
 from jobs import deciding, words
 from jobs.models import Job
@@ -38,8 +39,8 @@ SELECT id FROM jobs_job
 _COMMON = [field.name for field in fields(kinds.Claim)]
 _READ = """
 SELECT d.id, d.id AS token, $handler AS handler, d.tries, d.released, d.replays, d.is_bulk, d.available_at,
-       now() AS claimed_at, NULL::float AS left, '' AS on_unknown, $person AS person_id, $queue_of AS queue,
-       d.state, coalesce(a.reason_code, d.reason_code) AS reason_code,
+       now() AS claimed_at, NULL::float AS left, '' AS on_unknown, $person AS person_id, $language AS language,
+       $queue_of AS queue, d.state, coalesce(a.reason_code, d.reason_code) AS reason_code,
        coalesce(a.reason_params, d.reason_params)::text AS reason_params$columns
   FROM jobs_job d $joins
   LEFT JOIN LATERAL (
@@ -62,7 +63,9 @@ def _note(kind: Kind[Any], job_id: UUID) -> bool:
             rows = query(kind.sql(_READ), {"id": job_id})
             for row in rows:
                 claim = kind.read(row, **{name: getattr(row, name) for name in _COMMON})
-                deciding.fail(claim, Reason.read(row.reason_code, row.reason_params), sends=row.state != "expired")
+                reason = Reason.read(row.reason_code, row.reason_params)
+                with languages.override(claim.language):
+                    deciding.fail(claim, reason, sends=row.state != "expired")
             return bool(rows)
     except deciding.Overtaken:
         return False  # rescue comes again

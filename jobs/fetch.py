@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from django.utils.translation import gettext_noop as _
+
 from jobs.reasons import Code
 from notifications.net import http
 from notifications.net.http import NotSent, Response, Unanswered
 from notifications.net.post import retry_later
 from work.reasons import Reason
 
+_SOURCE = _("The source")
 MOST_BYTES = 2 * 1024 * 1024
 MOST_REDIRECTS = 5
 T = TypeVar("T")
@@ -58,14 +61,14 @@ class Fetch:
         self.etag, self.modified = etag, modified
         self._expires = time.monotonic() + deadline
 
-    def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = "The source") -> Response:
+    def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = _SOURCE) -> Response:
         """Get a page, through at most five redirects. `headers` go to its own origin only: they may hold a secret."""
         known = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
         asked = {name: value for name, value in known.items() if value} | dict(headers or {})
         is_conditional = bool(self.etag or self.modified)
         self.etag = self.modified = ""  # a failure is not what they name
         first = origin(url)
-        for _ in range(MOST_REDIRECTS + 1):
+        for _hop in range(MOST_REDIRECTS + 1):
             response = self._request("GET", url, asked if origin(url) == first else {}, b"", service)
             if response.status == 304 and is_conditional:
                 raise NotModified
@@ -80,7 +83,7 @@ class Fetch:
                 raise Unfit(Refused(Reason(Code.MOVED_NOWHERE, service=service))) from None
         raise Unfit(Refused(Reason(Code.MOVED_TOO_OFTEN, service=service, most=MOST_REDIRECTS)))
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = "The source") -> Response:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = _SOURCE) -> Response:
         """Post; no redirect is followed."""
         return self._request("POST", url, headers, body, service)
 

@@ -29,6 +29,7 @@ class LookKind(Kind[Claim]):
     model, attempts = Job, JobAttempt
     handler = "kind"
     person = "d.user_id"
+    language = "p.language"
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     queue_of = "nullif(d.queue, 'jobs')"
     columns = """

@@ -13,12 +13,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from celery import signals
+from django.conf import settings
 
 from common import rate_limiter
 from common.rate_limiter import Ended, Slots
 from jobs import kinds
 from jobs.claim import Claim
 from jobs.reasons import Code
+from jobs.recording import LOOK
+from work import load
 from work.answers import Defer
 from work.claim import LEASE
 from work.reasons import Reason
@@ -39,8 +42,10 @@ class _Worker:
 @signals.celeryd_after_setup.connect
 def _know_worker(instance: Any, **_: Any) -> None:
     if instance.pool_cls.__module__.endswith(".thread"):
-        spare = max(1, instance.concurrency // _SPARE)
-        _Worker.threads = threading.BoundedSemaphore(max(1, instance.concurrency - spare))
+        most = max(1, instance.concurrency - max(1, instance.concurrency // _SPARE))
+        _Worker.threads = threading.BoundedSemaphore(most)
+        for queue in ("jobs", *settings.JOB_QUEUES.values()):
+            load.limit(queue, LOOK, most)
 
 
 def limited(claim: Claim) -> Defer | None:

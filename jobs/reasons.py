@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as _
+
 from work.reasons import Codes
 
 
@@ -9,33 +11,54 @@ class Code(Codes):
     """Its sentences have the names of its parameters."""
 
     # It could not look.
-    NO_KIND = "no-job-kind", "There is no kind of job “{kind}”."
-    UNREADABLE_PAYLOAD = "unreadable-payload", "What is stored of its question cannot be read: {problem}"
-    NO_CONNECTION = "no-connection", "Its connection was removed. Choose another one."
-    NO_CONNECTION_KIND = "no-connection-kind", "There is no kind of connection “{kind}”."
-    CONNECTION_DISABLED = "connection-disabled", "Its connection “{label}” is disabled: {why}"
-    CONNECTION_UNREADABLE = "connection-unreadable", "The secrets of its connection cannot be read. Enter them again."
-    NOT_FOUND = "source-not-found", "{service} has nothing at this address (HTTP {status})."
-    REFUSED = "source-refused", "{service} refused the connection's secret (HTTP {status}). Enter it again."
-    OTHER_HOST = "connection-of-other-host", "The connection “{label}” is not for {host}. Choose another one, or none."
-    ASKS_FOR_SECRET = "source-asks-for-secret", "{service} asks who you are (HTTP {status}). Use a connection."
-    TOO_LARGE = "source-too-large", "{service} answered more than {most:bytes}."
-    COMPRESSED = "source-compressed", "{service} answered in a compression that was not asked for ({encoding})."
-    NO_CALENDAR = "no-calendar", "This address answers with something else than an iCalendar file. Check the address."
-    MOVED_TOO_OFTEN = "source-moved", "{service} redirects more than {most} times."
-    MOVED_NOWHERE = "source-moved-nowhere", "{service} redirects to something that is no address."
-    TOO_OFTEN = "looked-too-often", "You looked {most} times within a minute, which is the limit. Wait a minute."
+    NO_KIND = "no-job-kind", _("There is no kind of job “{kind}”.")
+    UNREADABLE_PAYLOAD = "unreadable-payload", _("What is stored of its question cannot be read: {problem}")
+    NO_CONNECTION = "no-connection", _("Its connection was removed. Choose another one.")
+    NO_CONNECTION_KIND = "no-connection-kind", _("There is no kind of connection “{kind}”.")
+    CONNECTION_DISABLED = "connection-disabled", _("Its connection “{label}” is disabled: {why}")
+    CONNECTION_UNREADABLE = (
+        "connection-unreadable",
+        _("The secrets of its connection cannot be read. Enter them again."),
+    )
+    NOT_FOUND = "source-not-found", _("{service:service} has nothing at this address (HTTP {status}).")
+    REFUSED = (
+        "source-refused",
+        _("{service:service} refused the connection's secret (HTTP {status}). Enter it again."),
+    )
+    OTHER_HOST = (
+        "connection-of-other-host",
+        _("The connection “{label}” is not for {host}. Choose another one, or none."),
+    )
+    ASKS_FOR_SECRET = (
+        "source-asks-for-secret",
+        _("{service:service} asks who you are (HTTP {status}). Use a connection."),
+    )
+    TOO_LARGE = "source-too-large", _("{service:service} answered more than {most:bytes}.")
+    COMPRESSED = (
+        "source-compressed",
+        _("{service:service} answered in a compression that was not asked for ({encoding})."),
+    )
+    NO_CALENDAR = (
+        "no-calendar",
+        _("This address answers with something else than an iCalendar file. Check the address."),
+    )
+    MOVED_TOO_OFTEN = "source-moved", _("{service:service} redirects more than {most} times.")
+    MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is no address.")
+    TOO_OFTEN = (
+        "looked-too-often",
+        _("You looked {most} times within a minute, which is the limit. Wait a minute."),
+    )
     # What follows where it could not look.
-    SENT_ANYWAY = "sent-anyway", "It could not look, and was sent anyway as you wished: {why}"
+    SENT_ANYWAY = "sent-anyway", _("It could not look, and was sent anyway as you wished: {why}")
     # Nobody wants it any more.
-    OTHER_QUESTION = "job-of-other-question", "Its reminder was changed, and looks at something else now."
+    OTHER_QUESTION = "job-of-other-question", _("Its reminder was changed, and looks at something else now.")
     # It waits for its turn.
-    PERSON_BUSY = "looks-of-person", "{amount} other looks of yours are under way; this one follows."
-    WORKER_BUSY = "looks-of-worker", "Many looks at slow sources are under way; this one follows."
+    PERSON_BUSY = "looks-of-person", _("{amount} other looks of yours are under way; this one follows.")
+    WORKER_BUSY = "looks-of-worker", _("Many looks at slow sources are under way; this one follows.")
     # A batch waits, or is not told.
-    MORE_TO_TELL = "more-people", "{told} of {size} people are told; the others follow."
-    OTHERS_FIRST = "batches-first", "Other batches are being told to many people; this one follows."
-    NO_AUDIENCE = "no-audience", "There is no audience of the kind “{audience}”."
-    NOT_STAFF = "announced-by-no-staff", "Its owner may not make announcements any more."
-    CANCELLED_BATCH = "cancelled-batch", "Its owner cancelled it before all of its people were told."
-    SWITCHED_OFF = "job-of-inactive", "The account was switched off."
+    MORE_TO_TELL = "more-people", _("{told} of {size} people are told; the others follow.")
+    OTHERS_FIRST = "batches-first", _("Other batches are being told to many people; this one follows.")
+    NO_AUDIENCE = "no-audience", _("There is no audience of the kind “{audience}”.")
+    NOT_STAFF = "announced-by-no-staff", _("Its owner may not make announcements any more.")
+    CANCELLED_BATCH = "cancelled-batch", _("Its owner cancelled it before all of its people were told.")
+    SWITCHED_OFF = "job-of-inactive", _("The account was switched off.")

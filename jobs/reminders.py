@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -36,16 +36,16 @@ def question(name: str, payload: Mapping[str, Any] | None, connection_id: UUID |
     return name, connection_id, asked
 
 
-def withdraw(origin_id: UUID, reason: Reason) -> None:
-    """pending -> cancelled for the jobs of a reminder. One that looks now may speak; if it fails, it is not retried."""
-    jobs = Job.objects.filter(origin_id=origin_id)
+def withdraw(origin_ids: Collection[UUID], reason: Reason) -> None:
+    """pending -> cancelled for the jobs of reminders. One that looks now may speak; if it fails, it is not retried."""
+    jobs = Job.objects.filter(origin_id__in=origin_ids)
     jobs.filter(state=Job.words.working).update(expires_at=Now(), failures_noted=F("replays") + 1)
     manual.cancel(Job, jobs.filter(state="pending").values_list("id", flat=True), reason)
 
 
-def forget(origin_id: UUID) -> None:
-    """Forget what the looks of a reminder have found, and those that wait: it asks another question now."""
-    withdraw(origin_id, Reason(Code.OTHER_QUESTION))
-    Memory.objects.filter(origin_id=origin_id).update(
+def forget(*origin_ids: UUID) -> None:
+    """Forget what the looks of reminders have found, and those that wait: they ask another question now."""
+    withdraw(origin_ids, Reason(Code.OTHER_QUESTION))
+    Memory.objects.filter(origin_id__in=origin_ids).update(
         state=None, version=F("version") + 1, failures=0, failing_since=None, told_at=None
     )

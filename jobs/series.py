@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 
 from jobs import recording
 from jobs.kinds.base import Ask, Nothing, Say
@@ -30,10 +31,10 @@ FORMATS["at"] = lambda written: f"{datetime.fromisoformat(written):%Y-%m-%d %H:%
 
 
 class Code(Codes):
-    BEGUN = "series-begun", "began the series: step 1 of {of} follows at {at:at}"
-    SAID = "series-said", "said step {step} of {of}"
-    SKIPPED = "series-skipped", "left out step {step} of {of}, which is done"
-    ENDED = "series-ended", "ended the series at step {step} of {of}: {why}"
+    BEGUN = "series-begun", _("began the series: step 1 of {of} follows at {at:at}")
+    SAID = "series-said", _("said step {step} of {of}")
+    SKIPPED = "series-skipped", _("left out step {step} of {of}, which is done")
+    ENDED = "series-ended", _("ended the series at step {step} of {of}: {why}")
 
 
 @dataclass(frozen=True, slots=True)

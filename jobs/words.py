@@ -6,50 +6,61 @@ from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from work.reasons import Reason
 
 
 def failed(title: str, reason: Reason, failures: int, page: str) -> tuple[str, str]:
     """The subject and body of the notice that a reminder cannot look."""
-    times = "" if failures == 1 else f" It has failed {failures} times in a row."
+    if failures == 1:
+        body = _("Nothing was sent. %(reason)s\n\nYou hear of it once a day, and when it works again: %(page)s")
+    else:
+        body = _(
+            "Nothing was sent. %(reason)s It has failed %(count)s times in a row.\n\n"
+            "You hear of it once a day, and when it works again: %(page)s"
+        )
     return (
-        f"“{title}” cannot look"[:200],
-        f"Nothing was sent. {reason}{times}\n\nYou hear of it once a day, and when it works again: {page}",
+        (_("“%(title)s” cannot look") % {"title": title})[:200],
+        body % {"reason": reason, "count": failures, "page": page},
     )
 
 
-UNKNOWN = "unknown"
+UNKNOWN = gettext_lazy("unknown")
 """Stands for what a look would have found."""
 
 
 def sent_anyway(reason: Reason) -> str:
     """What a reminder says besides that was sent although it could not look."""
-    return f"Carillon could not look, and sends this anyway, as you wished. {reason}"
+    return _("Carillon could not look, and sends this anyway, as you wished. %(reason)s") % {"reason": reason}
 
 
 def works_again(title: str, page: str) -> tuple[str, str]:
     """The subject and body of the notice that a reminder can look again."""
-    return f"“{title}” works again"[:200], f"It looks as it should: {page}"
+    return (
+        (_("“%(title)s” works again") % {"title": title})[:200],
+        _("It looks as it should: %(page)s") % {"page": page},
+    )
 
 
 # By `Look.outcome`; "at …" follows where there is an instant.
 _LOOKS = {
-    "waiting": "It looks at",
-    "spread": "Spread: it looks at",
-    "looking": "It looks now.",
-    "retrying": "Could not look: {reason} It tries again at",
-    "spoke": "{reason} Message sent.",
-    "silent": "{reason} Nothing sent.",
-    "failed": "Could not look: {reason} Nothing sent.",
-    "dropped": "Did not look: {reason} Nothing sent.",
+    "waiting": gettext_lazy("It looks at"),
+    "spread": gettext_lazy("Spread: it looks at"),
+    "looking": gettext_lazy("It looks now."),
+    "retrying": gettext_lazy("Could not look: {reason} It tries again at"),
+    "spoke": gettext_lazy("{reason} Message sent."),
+    "silent": gettext_lazy("{reason} Nothing sent."),
+    "failed": gettext_lazy("Could not look: {reason} Nothing sent."),
+    "dropped": gettext_lazy("Did not look: {reason} Nothing sent."),
 }
 
 
 _LOOKED = {
-    "spoke": "{reason} It would say:",
-    "silent": "{reason} It would stay silent.",
-    "failed": "Could not look: {reason}",
+    "spoke": gettext_lazy("{reason} It would say:"),
+    "silent": gettext_lazy("{reason} It would stay silent."),
+    "failed": gettext_lazy("Could not look: {reason}"),
 }
 
 

@@ -1,6 +1,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
 
 
 def _check_retry_waits() -> None:
@@ -17,7 +18,7 @@ def _check_retry_waits() -> None:
 
 class NotificationsConfig(AppConfig):
     name = "notifications"
-    verbose_name = "Notifications"
+    verbose_name = _("Notifications")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 TYPES = {
     "delivery": ("delivered", "dead", "unknown", "cancelled", "expired"),
     "notification": ("open", "full", "partial", "failed", "dropped"),
     "schedule": (
         *("created", "edited", "paused", "resumed", "snoozed", "unskipped", "deleted", "restored", "reclocked"),
+        *("archived", "unarchived"),
         *("fired", "skipped", "finished", "broken"),
     ),
     "channel": ("added", "verified", "disabled", "enabled", "removed"),
@@ -29,7 +32,9 @@ def parse(text: str) -> list[str]:
     given = list(dict.fromkeys(text.replace(",", " ").split()))
     unknown = next((name for name in given if name not in CHOICES), None)
     if unknown is not None or not given:
-        said = f"There is no type “{unknown[:40]}”. " if unknown else ""
         verbs = "; ".join(f"{noun}.* ({', '.join(verbs)})" for noun, verbs in TYPES.items())
-        raise UnknownType(f"{said}Use types such as delivery.dead, or all of a noun: {verbs}.")
+        remedy = _("Use types such as delivery.dead, or all of a noun: %(verbs)s.") % {"verbs": verbs}
+        if not unknown:
+            raise UnknownType(remedy)
+        raise UnknownType(_("There is no type “%(type)s”. %(remedy)s") % {"type": unknown[:40], "remedy": remedy})
     return given

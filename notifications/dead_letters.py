@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max, Min, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
@@ -46,13 +47,13 @@ def obstacle(letter: Delivery) -> str:
     """Why its owner cannot have it sent again, and what to do; empty if they can."""
     channel = letter.channel
     if letter.notification.origin in Notification.OF_CHANNELS:  # tests have their own limit
-        return "This was a test. Send a new one from the list of channels."
+        return _("This was a test. Send a new one from the list of channels.")
     if channel.removed_at:
-        return f"“{channel.label}” was removed. Add it again for new messages."
+        return _("“%(label)s” was removed. Add it again for new messages.") % {"label": channel.label}
     if channel.disabled_at:
-        return f"“{channel.label}” is disabled. Enable it first."
+        return _("“%(label)s” is disabled. Enable it first.") % {"label": channel.label}
     if channel.verified_at is None:
-        return f"“{channel.label}” is not verified. Enter its code first."
+        return _("“%(label)s” is not verified. Enter its code first.") % {"label": channel.label}
     return ""
 
 

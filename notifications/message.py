@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
 from work import answers
 from work.answers import Done
 
@@ -43,10 +46,10 @@ class Message:
         """Its links, each with the text of its button, in the order in which readers need them."""
         snooze = f"{self.answer_url}#snooze" if self.answer_url else ""
         found = (
-            ("Done", self.answer_url),
-            ("Snooze", snooze),
-            ("Open", self.open_url),
-            ("Stop these messages", self.unsubscribe_url),
+            (pgettext("button", "Done"), self.answer_url),
+            (pgettext("button", "Snooze"), snooze),
+            (pgettext("button", "Open"), self.open_url),
+            (_("Stop these messages"), self.unsubscribe_url),
         )
         return [(label, url) for label, url in found if url]
 

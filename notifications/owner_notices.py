@@ -19,7 +19,9 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
+from common import languages
 from common.postgres import blames_no_row, column, query
 from notifications import providers
 from notifications.deliveries import outbox, withdrawal
@@ -57,10 +59,11 @@ class Notice:
 _DIED = """
 SELECT DISTINCT ON (c.id, d.cause, day)
        c.id, c.user_id, c.label, c.failing_since, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, n.subject,
-       n.outcome, d.state, d.reason_code, d.reason_params
+       n.outcome, d.state, d.reason_code, d.reason_params, u.language
   FROM notifications_delivery d
   JOIN notifications_notification n ON n.id = d.notification_id AND n.origin IN ('schedule', 'status')
   JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
+  JOIN people_user u ON u.id = c.user_id
  WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
    AND d.settled_at < '9999-01-01Z'
    AND (c.failing_since IS NOT NULL OR d.reason_code = ANY(%s))
@@ -145,13 +148,19 @@ def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
 
 
 def _deaths() -> Iterable[Notice]:
+    history = f"{settings.BASE_URL}{reverse('notifications:history')}?state=failed"
     for row in query(_DIED, [NEWS.total_seconds(), _OWN]):
+        with languages.override(row.language):
+            subject = _("“%(channel)s” does not work") % {"channel": row.label}
+            body = _(
+                "“%(subject)s” did not arrive there. %(reason)s\n\n"
+                "You get this once a day, however many there are. All of them: %(url)s"
+            ) % {"subject": row.subject, "reason": _reason(row), "url": history}
         yield Notice(
             row.user_id,
             uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),
-            f"“{row.label}” does not work"[:200],
-            f"“{row.subject}” did not arrive there. {_reason(row)}\n\nYou get this once a day, however many there are. "
-            f"All of them: {settings.BASE_URL}{reverse('notifications:history')}?state=failed",
+            subject[:200],
+            body,
             about=row.id,
             mends=row.failing_since is not None,
             reached_nobody=row.outcome == Notification.Outcome.FAILED,
@@ -164,16 +173,20 @@ def _reason(row: Any) -> str:
 
 
 def _disabled() -> Iterable[Notice]:
-    disabled = list(Channel.objects.filter(disabled_at__gt=Now() - NEWS, removed_at=None))
+    disabled = list(Channel.objects.filter(disabled_at__gt=Now() - NEWS, removed_at=None).select_related("user"))
     last = {row.id: row.outcome for row in query(_DISABLED, [column(channel.id for channel in disabled)])}
     for channel in disabled:
-        page = reverse("notifications:channel", args=[channel.id])
+        page = f"{settings.BASE_URL}{reverse('notifications:channel', args=[channel.id])}"
+        with languages.override(channel.user.language):
+            subject = _("“%(channel)s” is disabled") % {"channel": channel.label}
+            body = _(
+                "Nothing is sent to it any more. %(reason)s\n\nTo have messages there again, enable it: %(url)s"
+            ) % {"reason": channel.disabled_reason, "url": page}
         yield Notice(
             channel.user_id,
             uuid5(_NOTICES, f"{channel.id} disabled {channel.disabled_at}"),
-            f"“{channel.label}” is disabled"[:200],
-            f"Nothing is sent to it any more. {channel.disabled_reason}\n\n"
-            f"To have messages there again, enable it: {settings.BASE_URL}{page}",
+            subject[:200],
+            body,
             about=channel.id,
             mends=True,
             reached_nobody=last.get(channel.id) == Notification.Outcome.FAILED,

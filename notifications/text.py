@@ -10,8 +10,9 @@ from datetime import datetime
 from difflib import get_close_matches
 
 import regex
+from django.utils.translation import gettext as _
 
-from common import zones
+from common import dates, zones
 
 # User text never reaches a template engine or str.format: only these names, and nothing nested in them.
 NAMES = ("name", "slot", "date", "time", "schedule")
@@ -35,15 +36,15 @@ class Text:
 def compose(
     title: str, body: str, *, name: str, slot: datetime, time_zone: str, more: Mapping[str, str] | None = None
 ) -> Text:
-    """Fill in the placeholders, with times in `time_zone`; anything else in braces stays as typed.
+    """Fill in the placeholders; anything else in braces stays as typed.
 
-    `more` are the values of further placeholders.
+    Times are in `time_zone` and in the active language. `more` are the values of further placeholders.
     """
     local = slot.astimezone(zones.read(time_zone))
-    date, hour = f"{local:%A} {local.day} {local:%B %Y}", f"{local:%H:%M}"
+    date, hour = dates.weekday(local), f"{local:%H:%M}"
     values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title, **(more or {})}
     subject = _fill(title, values | {"schedule": ""})
-    return Text(fit(" ".join(subject.split()), MAX_SUBJECT).text or "Reminder", _fill(body, values))
+    return Text(fit(" ".join(subject.split()), MAX_SUBJECT).text or _("Reminder"), _fill(body, values))
 
 
 def check(template: str, more: Sequence[str] = ()) -> list[str]:
@@ -52,7 +53,10 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
     `more` are further names that are known.
     """
     names = (*NAMES, *more)
-    known = f"Use {', '.join(f'{{{name}}}' for name in names[:-1])} or {{{names[-1]}}}."
+    known = _("Use %(names)s or %(last)s.") % {
+        "names": ", ".join(f"{{{name}}}" for name in names[:-1]),
+        "last": f"{{{names[-1]}}}",
+    }
     problems: list[str] = []
     seen = set(names)
     for match in _LIKE_A_PLACEHOLDER.finditer(template):
@@ -62,8 +66,16 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
             break
         seen.add(word)
         near = get_close_matches(word.lower(), names, n=1)
-        guess = f"Did you mean {{{near[0]}}}? " if near else ""
-        problems.append(f"{{{word}}} is not a placeholder. {guess}{known} To keep it as text, add a space inside it.")
+        values = {"word": f"{{{word}}}", "known": known}
+        if near:
+            said = _(
+                "%(word)s is not a placeholder. Did you mean %(near)s? %(known)s To keep it as text, add a space inside"
+                " it."
+            )
+            problems.append(said % {**values, "near": f"{{{near[0]}}}"})
+        else:
+            said = _("%(word)s is not a placeholder. %(known)s To keep it as text, add a space inside it.")
+            problems.append(said % values)
     return problems
 
 

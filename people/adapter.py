@@ -11,7 +11,11 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from common import languages
 from people import mailboxes
 from people.mailboxes import Purpose
 from people.models import validate_printable
@@ -31,10 +35,10 @@ log = logging.getLogger(__name__)
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     # Both limits count over five minutes at most (ACCOUNT_RATE_LIMITS, "login_failed").
     error_messages = DefaultAccountAdapter.error_messages | {
-        "email_password_mismatch": "The email address or the password is wrong.",
-        "incorrect_password": "Wrong password.",
-        "too_many_login_attempts": "Too many failed attempts. Wait five minutes, then try again.",
-        "rate_limited": "Too many attempts. Wait five minutes, then try again.",
+        "email_password_mismatch": gettext_lazy("The email address or the password is wrong."),
+        "incorrect_password": gettext_lazy("Wrong password."),
+        "too_many_login_attempts": gettext_lazy("Too many failed attempts. Wait five minutes, then try again."),
+        "rate_limited": gettext_lazy("Too many attempts. Wait five minutes, then try again."),
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -79,19 +83,23 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
             return
         if not mailboxes.may_send(purpose, mailboxes.mailbox(email)):
             self._hold_back(
-                "The daily limit of emails to this address is reached. Check your mailbox, or try again tomorrow."
+                _("The daily limit of emails to this address is reached. Check your mailbox, or try again tomorrow.")
             )
             return
         # allauth builds links from the Host header, whose port a client can choose.
         context = {name: _at_base_url(value) if name.endswith("_url") else value for name, value in context.items()}
         if purpose is Purpose.CONFIRMATION and "key" in context:
             context["refuse_url"] = _at_base_url(reverse("people:refuse-address", args=[context["key"]]))
+        # A stranger's request, such as for a new password, is answered in the language of the account.
+        reader = context.get("user")
+        language = getattr(reader, "language", "") or translation.get_language()
         try:
-            super().send_mail(template_prefix, email, context)
+            with languages.override(language):
+                super().send_mail(template_prefix, email, context)
         except Exception as error:
             log.error("Cannot send an email (%s): %s", template_prefix, type(error).__name__)
             self.request.mail_held_back = True
-            messages.error(self.request, "Carillon could not send an email. Try again in a few minutes.")
+            messages.error(self.request, _("Carillon could not send an email. Try again in a few minutes."))
 
     def _hold_back(self, why: str) -> None:
         """Show the reason only to somebody who is signed in; it would tell a stranger about other people's requests."""

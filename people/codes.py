@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext as _
 
 from people.models import Code
 
@@ -43,7 +44,10 @@ def renew(subject: UUID, now: datetime) -> None:
 def pause(last: datetime, now: datetime) -> None:
     """Raise TooSoon if the last code was sent (`last`, aware) less than `PAUSE` ago."""
     if (wait := last + PAUSE - now) > timedelta(0):
-        raise TooSoon(f"A code was just sent. Wait {max(1, round(wait.total_seconds()))} s before you request another.")
+        raise TooSoon(
+            _("A code was just sent. Wait %(seconds)s s before you request another.")
+            % {"seconds": max(1, round(wait.total_seconds()))}
+        )
 
 
 def check(subject: UUID, typed: str, now: datetime) -> bool:
@@ -53,7 +57,10 @@ def check(subject: UUID, typed: str, now: datetime) -> bool:
     """
     usable = Code.objects.filter(subject=subject, tries__lt=TRIES, made_at__gt=now - LIFE)
     if not usable.update(tries=F("tries") + 1):
-        raise Spent(f"This code has expired. It is valid for 15 minutes and {TRIES} tries. Request a new one.")
+        raise Spent(
+            _("This code has expired. It is valid for 15 minutes and %(tries)s tries. Request a new one.")
+            % {"tries": TRIES}
+        )
     code = Code.objects.get(subject=subject)
     right = constant_time_compare(_digits(subject, code.nonce), re.sub(r"\D", "", typed))
     return right and Code.objects.filter(subject=subject, nonce=code.nonce).delete()[0] == 1

@@ -21,7 +21,8 @@ from allauth.mfa.webauthn.forms import (
 from django import forms
 from django.core.cache import cache
 from django.forms import ValidationError
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from fido2.utils import websafe_decode
 
 from common import encryption
@@ -47,7 +48,7 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
             self.secret = encryption.unseal(held)
         else:
             session[SECRET_SESSION_KEY] = encryption.seal(self.secret)
-        self.fields["code"].label = "Code from the app"
+        self.fields["code"].label = _("Code from the app")
         self.fields["code"].widget.attrs |= _ATTRIBUTES
 
     @property
@@ -65,20 +66,22 @@ class _CountedCode:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["code"].label = "Code"
-        self.fields["code"].help_text = "From your authenticator app, or one of your recovery codes."
+        self.fields["code"].help_text = _("From your authenticator app, or one of your recovery codes.")
         self.fields["code"].widget.attrs |= _ATTRIBUTES
 
     def clean_code(self) -> str:
         if not cache.answers():  # type: ignore[attr-defined]  # common.cache
             raise ValidationError(
-                "Carillon cannot check codes right now because Redis does not answer. Try again in a minute."
+                _("Carillon cannot check codes right now because Redis does not answer. Try again in a minute.")
             )
         try:
             code: str = super().clean_code()  # type: ignore[misc]
         except encryption.Unreadable:
             raise ValidationError(
-                "The configured encryption keys cannot read your second factor. Ask your administrator to restore "
-                "the key or to remove your second factor."
+                _(
+                    "The configured encryption keys cannot read your second factor. Ask your administrator to restore "
+                    "the key or to remove your second factor."
+                )
             ) from None
         if self.authenticator.type == Authenticator.Type.TOTP:
             # A code is valid in its own period and the adjacent ones, and works only once.
@@ -126,7 +129,10 @@ def _check_key(check: Callable[[], Any], answer: Any) -> Any:
 
 class AddKeyForm(AddWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
     name = forms.CharField(
-        label=_("Name"), max_length=MAX_NAME, required=False, help_text=_("To tell it from your other keys.")
+        label=gettext_lazy("Name"),
+        max_length=MAX_NAME,
+        required=False,
+        help_text=gettext_lazy("To tell it from your other keys."),
     )
     credential = _KeyField()
 
@@ -142,7 +148,9 @@ class AddKeyForm(AddWebAuthnForm):  # type: ignore[misc]  # allauth ships no typ
 
 class RenameKeyForm(EditWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
     name = forms.CharField(
-        label=_("Name"), max_length=MAX_NAME, error_messages={"required": _("Give the security key a name.")}
+        label=gettext_lazy("Name"),
+        max_length=MAX_NAME,
+        error_messages={"required": gettext_lazy("Give the security key a name.")},
     )
 
 

@@ -12,10 +12,11 @@ from enum import StrEnum
 
 from allauth.account.models import EmailAddress
 from allauth.core.internal import ratelimit
+from django.utils.translation import gettext_lazy as _
 
 from people.models import RefusedMailbox
 
-REFUSED = (
+REFUSED = _(
     "This address has refused emails from Carillon. Use another address, or allow it again with the link in the "
     "email that was sent there."
 )

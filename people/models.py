@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -13,7 +14,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common import zones
 from common.uuid7 import uuid7
@@ -25,7 +27,7 @@ READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
 def validate_printable(address: str) -> None:
     """Refuse control characters: Django takes them in an email address, and they break the headers of a mail."""
     if not address.isprintable():
-        raise ValidationError("Write the email address without control characters or line breaks.")
+        raise ValidationError(_("Write the email address without control characters or line breaks."))
 
 
 def display_name(name: str, email: str) -> str:
@@ -63,13 +65,15 @@ class PersonManager(BaseUserManager["User"]):
 class Theme(models.TextChoices):
     """The colours of a person's pages."""
 
-    SYSTEM = "system", _("System")
-    LIGHT = "light", _("Light")
-    DARK = "dark", _("Dark")
+    SYSTEM = "system", gettext_lazy("System")
+    LIGHT = "light", gettext_lazy("Light")
+    DARK = "dark", gettext_lazy("Dark")
 
 
 class User(AbstractUser):
     """A person. `time_zone` is an IANA name, empty until chosen; read it through `zone`.
+
+    `language` is one of LANGUAGES. Empty: on pages what the browser asks for, elsewhere the installation's.
 
     `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`.
     """
@@ -80,6 +84,7 @@ class User(AbstractUser):
     email = models.EmailField("email address", unique=True, validators=[validate_printable])
     name = models.CharField(max_length=150, blank=True)
     time_zone = models.CharField(max_length=64, blank=True, validators=[zones.validate])
+    language = models.CharField(max_length=10, blank=True, db_default="", default="", choices=settings.LANGUAGES)
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
     theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
@@ -95,7 +100,7 @@ class User(AbstractUser):
             models.UniqueConstraint(
                 Lower("email"),
                 name="people_user_email",
-                violation_error_message="Somebody already signs in with this address.",
+                violation_error_message=gettext_lazy("Somebody already signs in with this address."),
             ),
             # Python cannot read PostgreSQL's 24:00 or years after 9999; one such row would break whole pages.
             models.CheckConstraint(
@@ -173,7 +178,7 @@ class RefusedMailbox(models.Model):
     refused_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        verbose_name_plural = "refused mailboxes"
+        verbose_name_plural = gettext_lazy("refused mailboxes")
 
     def __str__(self) -> str:
         return self.mailbox

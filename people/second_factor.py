@@ -27,7 +27,8 @@ from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from common import encryption
 from people.models import User
@@ -39,9 +40,11 @@ _QUIET_ZONE = 4  # modules around a QR code (ISO/IEC 18004)
 
 class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no types
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "Wrong code. Each code is valid for 30 seconds and works once. Enter the current one. "
-        "If no code works, check the clock of your device.",
-        "cannot_generate_recovery_codes": "Set up an authenticator app or a security key first.",
+        "incorrect_code": _(
+            "Wrong code. Each code is valid for 30 seconds and works once. Enter the current one. "
+            "If no code works, check the clock of your device."
+        ),
+        "cannot_generate_recovery_codes": _("Set up an authenticator app or a security key first."),
     }
 
     def encrypt(self, text: str) -> str:
@@ -53,7 +56,7 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no type
 
     def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
         count = Authenticator.objects.filter(user=user, type=type).count()
-        return _("Security key") if count == 0 else _("Security key %(number)s") % {"number": count + 1}
+        return gettext("Security key") if count == 0 else gettext("Security key %(number)s") % {"number": count + 1}
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         """The name that keys are bound to: never that of the Host header, which a client can choose."""

@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from common.uuid7 import uuid7
 from people import second_factor, tokens
@@ -24,7 +25,7 @@ from people.requests import PersonRequest
 def create(request: PersonRequest) -> HttpResponse:
     """The answer to the POST shows the token: nothing else holds it, so no other page could."""
     if settings.SECOND_FACTOR_FOR_STAFF and request.user.is_staff and not second_factor.is_set_up(request.user):
-        messages.info(request, "Staff need a second factor. Set one up to make a token.")
+        messages.info(request, _("Staff need a second factor. Set one up to make a token."))
         return redirect("mfa_index")
     preset = list(tokens.SCOPES) if request.GET.get("preset") == "all" else ["read"]
     posted = request.POST if request.method == "POST" else None
@@ -38,7 +39,9 @@ def create(request: PersonRequest) -> HttpResponse:
         except tokens.TooMany as refusal:
             form.add_error(None, str(refusal))
         except IntegrityError:
-            messages.info(request, "This form was already sent. A token is shown once: if you lost it, make another.")
+            messages.info(
+                request, _("This form was already sent. A token is shown once: if you lost it, make another.")
+            )
             return redirect(_listed())
         else:
             return render(request, "people/token_made.html", {"row": row, "token": token})
@@ -50,7 +53,10 @@ def revoke(request: PersonRequest, token_id: UUID) -> HttpResponse:
     token = get_object_or_404(ApiToken, user=request.user, id=token_id)
     if request.method == "POST":
         if tokens.revoke(request.user, token.id):
-            messages.success(request, f"“{token.label}” is revoked. Programs that use it are refused from now on.")
+            messages.success(
+                request,
+                _("“%(label)s” is revoked. Programs that use it are refused from now on.") % {"label": token.label},
+            )
         return redirect(_listed())
     return render(request, "people/token_revoke.html", {"token": token})
 

@@ -11,6 +11,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common import postgres
 from common.uuid7 import uuid7
@@ -19,14 +21,14 @@ from people.models import ApiToken, User
 from people.user_lock import lock_user
 
 SCOPES = {
-    "read": "Read everything that you can see",
-    "schedules": "Make and change reminders",
-    "channels": "Add and change channels",
-    "connections": "Add and change connections",
-    "notifications": "Send messages, cancel them, and send failed ones again",
-    "queues": "Pull messages from queues, and acknowledge them",
-    "events": "Publish events, and make rules and topics",
-    "tokens": "Revoke tokens",
+    "read": gettext_lazy("Read everything that you can see"),
+    "schedules": gettext_lazy("Make and change reminders"),
+    "channels": gettext_lazy("Add and change channels"),
+    "connections": gettext_lazy("Add and change connections"),
+    "notifications": gettext_lazy("Send messages, cancel them, and send failed ones again"),
+    "queues": gettext_lazy("Pull messages from queues, and acknowledge them"),
+    "events": gettext_lazy("Publish events, and make rules and topics"),
+    "tokens": gettext_lazy("Revoke tokens"),
 }
 """What a token may do, with the words for people. A token that has only `read` changes nothing."""
 
@@ -62,7 +64,9 @@ def create(
     row.prefix, row.hashed = token[: len(_BEGIN) + _SHOWN], _hash(token)
     with lock_user(user):
         if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MOST:
-            raise TooMany(f"You have {MOST} tokens, which is the limit. Revoke one that you no longer need.")
+            raise TooMany(
+                _("You have %(most)s tokens, which is the limit. Revoke one that you no longer need.") % {"most": MOST}
+            )
         row.save(force_insert=True)
     return row, token
 

@@ -33,7 +33,7 @@ def own_settings(request: PersonRequest) -> HttpResponse:
     form = SettingsForm(request.POST if request.method == "POST" else None, instance=request.user)
     if form.is_valid():
         form.save()
-        messages.success(request, "Your settings are saved.")
+        messages.success(request, _("Your settings are saved."))
         response = redirect("people:settings")
         themes.remember(response, request.user.theme)
         return response

@@ -1,10 +1,11 @@
 from django.apps import AppConfig
 from django.db.models.signals import post_delete, post_migrate
+from django.utils.translation import gettext_lazy as _
 
 
 class SchedulesConfig(AppConfig):
     name = "schedules"
-    verbose_name = "Schedules"
+    verbose_name = _("Schedules")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

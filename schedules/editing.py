@@ -14,23 +14,20 @@ from typing import cast
 from uuid import UUID
 
 from django.conf import settings
-from django.db import Error, transaction
-from django.db.models import QuerySet
+from django.db import transaction
 
 from common.uuid7 import uuid7
-from jobs import batches, reminders
+from jobs import reminders
 from jobs.models import Connection
 from jobs.models.job import OnError
-from notifications.deliveries import fallback, withdrawal
 from notifications.models import Channel
-from notifications.reasons import Code
 from people.models import User
-from schedules import mirror, slots
+from schedules import mirror, state_changes, words
 from schedules.firing import fire, quarantine
 from schedules.insert import insert
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.rules.civil import TICK
-from work.reasons import Reason
+from schedules.state_changes import set_next_slot, set_next_slot_or_break
 from work.wakes import publish_after_commit
 
 What = ScheduleEvent.What
@@ -39,7 +36,7 @@ _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max
 _SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
 _JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
 _AUDIENCE = ("audience", "audience_key", "local_time")
-_OF_A_DRAFT = (*_TIMING, *_SENDING, *_JOB, *_AUDIENCE, "title", "body", "category", "data")
+_OF_A_DRAFT = (*_TIMING, *_SENDING, *_JOB, *_AUDIENCE, "title", "body", "category", "data", "tags")
 _OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
 
 
@@ -78,6 +75,7 @@ class Draft:
     spread: int = 0
     stale_after: int | None = None
     category: str = ""
+    tags: list[str] = field(default_factory=list)
     data: Mapping[str, object] | None = None
     job_kind: str = ""
     job_payload: Mapping[str, object] | None = None
@@ -135,9 +133,11 @@ def create(
 
 @transaction.atomic
 def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """A copy with the same channels. It is paused, so that nothing is sent twice before its owner edits it."""
+    """A copy with the same channels, named so. It is paused: nothing is sent twice before its owner edits it."""
     original = _lock(schedule_id, now)
     copy = Schedule(**{name: getattr(original, name) for name in _OF_A_COPY}, state=Schedule.State.PAUSED)
+    taken = Schedule.objects.for_user(original.user).values_list("title", flat=True)
+    copy.title = words.copy_of(original.title, set(taken))
     insert(copy, list(original.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(original.id)))
     return copy
 
@@ -152,7 +152,7 @@ def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by:
     if not asks_the_same(schedule, draft):
         reminders.forget(schedule.id)
     _apply(schedule, draft)
-    if schedule.state != Schedule.State.PAUSED:
+    if schedule.state not in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}:
         set_next_slot(schedule, now)
     _save(schedule, now)
     schedule.channels.set(draft.channels)
@@ -166,9 +166,7 @@ def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by:
 def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Fire nothing until `resume`, and cancel what is not sent yet."""
     schedule = _lock(schedule_id, now)
-    schedule.state, schedule.next_fire_at, schedule.snoozed_until = Schedule.State.PAUSED, None, None
-    _withdraw(schedule, Code.PAUSED)
-    _record_event(_save(schedule, now), What.PAUSED, now, by)
+    state_changes.pause([schedule], now, by)
     return schedule
 
 
@@ -176,9 +174,30 @@ def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
 def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Continue with the next slot after `now`, and end a snooze. Slots in between never fire."""
     schedule = _lock(schedule_id, now)
-    schedule.snoozed_until = None
-    set_next_slot_or_break(schedule, now)
-    _record_event(_save(schedule, now), What.RESUMED, now, by)
+    state_changes.resume([schedule], now, by)
+    return schedule
+
+
+@transaction.atomic
+def archive(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Fire nothing, and leave the lists, until `unarchive`. Raises `Conflict` if it is archived."""
+    return _move(schedule_id, What.ARCHIVED, now, by)
+
+
+@transaction.atomic
+def unarchive(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Undo `archive`: it has the state from before. Raises `Conflict` if it is not archived."""
+    return _move(schedule_id, What.UNARCHIVED, now, by)
+
+
+def _move(schedule_id: UUID, what: ScheduleEvent.What, now: datetime, by: User | None) -> Schedule:
+    schedule = _lock(schedule_id, now)
+    if (schedule.state == Schedule.State.ARCHIVED) == (what == What.ARCHIVED):
+        raise Conflict(schedule)
+    if what == What.ARCHIVED:
+        state_changes.archive([schedule], now, by)
+    else:
+        state_changes.put_back([schedule], what, now, by)
     return schedule
 
 
@@ -238,13 +257,13 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
 
 @transaction.atomic
 def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence_id: UUID | None = None) -> Schedule:
-    """Fire once, now, in any state, as a manual occurrence; next slot, count and version stay.
+    """Fire once, now, whether paused or not, as a manual occurrence; next slot, count and version stay.
 
-    `occurrence_id` comes from the button: pressed twice, it fires once. Raises `Conflict` if the schedule is deleted,
-    InvalidRule if its rule or its zone is unreadable.
+    `occurrence_id` comes from the button: pressed twice, it fires once. Raises `Conflict` if it is deleted or
+    archived, InvalidRule if its rule or its zone is unreadable.
     """
     schedule = _lock(schedule_id, now)
-    if schedule.deleted_at is not None:
+    if schedule.deleted_at is not None or schedule.state == Schedule.State.ARCHIVED:
         raise Conflict(schedule)
     schedule.timetable()
     if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
@@ -258,12 +277,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
 def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Mark as deleted: its history stays, and `restore` undoes it. What its job keeps is deleted with it."""
     schedule = _lock(schedule_id, now)
-    if schedule.job_kind:
-        for made in _made_by(schedule).filter(deleted_at=None):
-            delete(made.id, now)
-    schedule.deleted_at, schedule.next_fire_at = now, None
-    _withdraw(schedule, Code.DELETED)
-    _record_event(_save(schedule, now), What.DELETED, now, by)
+    state_changes.delete([schedule], now, by)
     return schedule
 
 
@@ -271,24 +285,15 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
 def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Undo `delete`. Slots that passed in between never fire. The next look restores what its job keeps."""
     schedule = _lock(schedule_id, now)
-    if schedule.job_kind and _made_by(schedule).exists():
-        reminders.forget(schedule.id)
-    schedule.deleted_at = None
-    if schedule.state == Schedule.State.ACTIVE:
-        set_next_slot_or_break(schedule, now)
-    _record_event(_save(schedule, now), What.RESTORED, now, by)
+    state_changes.restore([schedule], now, by)
     return schedule
 
 
 def _lock(schedule_id: UUID, now: datetime) -> Schedule:
-    schedule = Schedule.objects.select_for_update(of=("self",)).select_related("user").get(id=schedule_id)
-    while schedule.next_fire_at is not None and schedule.next_fire_at <= now and fire.fire_due(now, schedule_id):
-        schedule.refresh_from_db()
-    return schedule
-
-
-def _made_by(schedule: Schedule) -> QuerySet[Schedule]:
-    return Schedule.objects.filter(made_by=schedule)
+    schedules = state_changes.lock(Schedule.objects.filter(id=schedule_id), now)
+    if not schedules:
+        raise Schedule.DoesNotExist
+    return schedules[0]
 
 
 def _apply(schedule: Schedule, draft: Draft) -> None:
@@ -301,34 +306,6 @@ def asks_the_same(one: Schedule | Draft, other: Schedule | Draft) -> bool:
     """Whether both ask the same question, so that what the looks of one have found holds for the other."""
     mine, theirs = (reminders.question(each.job_kind, each.job_payload, each.connection_id) for each in (one, other))
     return mine == theirs
-
-
-def _withdraw(schedule: Schedule, code: Code) -> None:
-    """Cancel all that it has caused and that is not sent yet."""
-    if schedule.audience:
-        batches.cancel_of(schedule.id)
-        return
-    reminders.withdraw(schedule.id, Reason(code))
-    withdrawal.cancel_unsent(schedule.id, code)
-    fallback.stop(schedule.id)
-
-
-def set_next_slot(schedule: Schedule, now: datetime) -> None:
-    """Set the next slot after `now`, and the state that follows from it. Raises InvalidRule."""
-    schedule.next_fire_at = slots.of(schedule, now).next_after(now)
-    schedule.state = Schedule.State.FINISHED if schedule.next_fire_at is None else Schedule.State.ACTIVE
-    schedule.error = ""
-
-
-def set_next_slot_or_break(schedule: Schedule, now: datetime) -> None:
-    """Like `set_next_slot`, for a stored rule: an unreadable one makes the schedule broken."""
-    try:
-        set_next_slot(schedule, now)
-    except Exception as error:
-        if isinstance(error, Error):
-            raise
-        schedule.state, schedule.next_fire_at = Schedule.State.BROKEN, None
-        schedule.error = quarantine.describe(error)
 
 
 def _save(schedule: Schedule, now: datetime) -> Schedule:

@@ -67,7 +67,18 @@ def write(schedule: Schedule) -> None:
         PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**columns)
 
 
-def disable(task_ids: Sequence[int]) -> None:
+def switch(schedules: Sequence[Schedule]) -> None:
+    """Enable the rows of schedules that have a next slot, and disable the others. What has lost its row gets one."""
+    for schedule in schedules:
+        if schedule.periodic_task_id is None:
+            write(schedule)
+            Schedule.objects.filter(id=schedule.id).update(periodic_task=schedule.periodic_task)
+    enabled = [one.periodic_task_id for one in schedules if one.next_fire_at is not None]
+    PeriodicTask.objects.filter(id__in=enabled).update(enabled=True)
+    disable([one.periodic_task_id for one in schedules if one.next_fire_at is None])
+
+
+def disable(task_ids: Sequence[int | None]) -> None:
     """Disable the rows of schedules that have no next slot."""
     if task_ids:
         PeriodicTask.objects.filter(id__in=task_ids).update(enabled=False)

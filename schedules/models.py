@@ -11,6 +11,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_celery_beat.models import PeriodicTask
 
 from common.storage import BUSY
@@ -22,14 +24,13 @@ from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
 from people.models import READABLE
 from schedules import rules
-from schedules.rules.words import on_readers_clocks
 
 if TYPE_CHECKING:
     from people.models import User
 
 
-def _excluded(condition: str) -> models.Func:
-    return models.Func(models.F("excluded"), template=condition, output_field=models.BooleanField())
+def _array(field: str, condition: str) -> models.Func:
+    return models.Func(models.F(field), template=condition, output_field=models.BooleanField())
 
 
 def _json(field: str, condition: str) -> models.Func:
@@ -51,15 +52,16 @@ class Schedule(models.Model):
     """
 
     class State(models.TextChoices):
-        ACTIVE = "active"
-        PAUSED = "paused"
-        FINISHED = "finished"
-        BROKEN = "broken"
+        ACTIVE = "active", gettext_lazy("Active")
+        PAUSED = "paused", gettext_lazy("Paused")
+        FINISHED = "finished", gettext_lazy("Finished")
+        BROKEN = "broken", gettext_lazy("Broken")
+        ARCHIVED = "archived", gettext_lazy("Archived")
 
     class Misfire(models.TextChoices):
-        LATEST = "latest", "Send the newest missed one"
-        ALL = "all", "Send every missed one, at most 100"
-        SKIP = "skip", "Send none of them"
+        LATEST = "latest", gettext_lazy("Send the newest missed one")
+        ALL = "all", gettext_lazy("Send every missed one, at most 100")
+        SKIP = "skip", gettext_lazy("Send none of them")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No separate index, nor on an occurrence's schedule: others begin with it, and each costs time at every firing.
@@ -71,11 +73,15 @@ class Schedule(models.Model):
     # For the owner's programs: webhooks repeat both.
     category = models.SlugField(max_length=50, blank=True, db_default="", db_index=False)
     data = models.JSONField(null=True, blank=True)
+    # Words of its owner, as they were typed; see `tags`.
+    tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
     channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
     # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Minutes without an acknowledgement after which the next channel is tried."
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Minutes without an acknowledgement after which the next channel is tried."),
     )
 
     # What it looks at before it speaks; empty: it says its text. `job_payload` is the question, of that kind.
@@ -86,7 +92,7 @@ class Schedule(models.Model):
     )
     on_error = models.CharField(max_length=8, choices=OnError.choices, default=OnError.DAILY, db_default="daily")
     errors_allowed = models.PositiveSmallIntegerField(
-        default=3, db_default=3, help_text="Failures in a row after which its owner is told."
+        default=3, db_default=3, help_text=gettext_lazy("Failures in a row after which its owner is told.")
     )
 
     # Of staff: for whom it is instead of its owner; empty: for its owner. `local_time`: its times are those of each
@@ -103,21 +109,25 @@ class Schedule(models.Model):
     # Dates on the wall clock of its zone.
     excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
     max_count = models.PositiveIntegerField(null=True, blank=True)
-    spread = models.PositiveIntegerField(default=0, help_text="Jitter window in seconds.")
+    spread = models.PositiveIntegerField(default=0, help_text=gettext_lazy("Jitter window in seconds."))
     misfire = models.CharField(max_length=8, choices=Misfire.choices, default=Misfire.LATEST)
-    grace = models.PositiveIntegerField(default=60, help_text="Seconds after which a slot counts as missed.")
+    grace = models.PositiveIntegerField(
+        default=60, help_text=gettext_lazy("Seconds after which a slot counts as missed.")
+    )
     urgent = models.BooleanField(
-        default=False, db_default=False, help_text="Does not wait for the end of its person's quiet hours."
+        default=False,
+        db_default=False,
+        help_text=gettext_lazy("Does not wait for the end of its person's quiet hours."),
     )
     stale_after = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Seconds after the slot at which an unsent delivery expires."
+        null=True, blank=True, help_text=gettext_lazy("Seconds after the slot at which an unsent delivery expires.")
     )
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.ACTIVE)
     error = models.CharField(max_length=500, blank=True)
     version = models.PositiveIntegerField(default=1)
     next_fire_at = models.DateTimeField(null=True, blank=True)
-    snoozed_until = models.DateTimeField(null=True, blank=True, help_text="Nothing fires before this.")
+    snoozed_until = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("Nothing fires before this."))
     last_fired_at = models.DateTimeField(null=True, blank=True)
     fired_count = models.PositiveIntegerField(default=0)
     # Named: the default, "schedule", would hide the property of that name on PeriodicTask.
@@ -145,11 +155,19 @@ class Schedule(models.Model):
             models.Index(fields=["next_fire_at"], condition=Q(next_fire_at__isnull=False), name="schedule_due"),
             # a person's list, in the order in which it is shown
             models.Index(fields=["user", "next_fire_at", "-id"], name="schedule_of_person_next"),
+            # the tags of a person; a schedule without tags pays nothing for it
+            models.Index(
+                fields=["user"],
+                include=["tags"],
+                condition=Q(deleted_at=None) & ~Q(tags=[]),
+                name="schedule_tags_of_person",
+            ),
             models.Index(fields=["made_by"], condition=Q(made_by__isnull=False), name="schedule_made_by"),
         ]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["active", "paused", "finished", "broken"]), name="schedule_known_state"
+                condition=Q(state__in=["active", "paused", "finished", "broken", "archived"]),
+                name="schedule_known_state",
             ),
             models.CheckConstraint(
                 condition=Q(state="active", deleted_at=None, next_fire_at__isnull=False)
@@ -181,10 +199,16 @@ class Schedule(models.Model):
                 name="schedule_readable_data",
             ),
             models.CheckConstraint(
-                condition=Q(_excluded("coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
-                & Q(_excluded("coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
-                & Q(_excluded("coalesce(array_ndims(%(expressions)s), 1) = 1")),
+                condition=Q(_array("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
+                & Q(_array("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
+                & Q(_array("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
                 name="schedule_readable_excluded",
+            ),
+            models.CheckConstraint(
+                condition=Q(_array("tags", "cardinality(%(expressions)s) <= 10"))
+                & Q(_array("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
+                & Q(_array("tags", "array_position(%(expressions)s, NULL) IS NULL")),
+                name="schedule_readable_tags",
             ),
             models.CheckConstraint(
                 condition=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
@@ -226,13 +250,12 @@ class Schedule(models.Model):
 
     @property
     def when(self) -> str:
-        """The rule in plain English, also if it is unreadable, so that no page fails."""
+        """The rule in plain words, also if it is unreadable, so that no page fails."""
         try:
             rule = self.timetable().rule
         except rules.InvalidRule as error:
-            return f"Cannot be read: {error}"
-        described = rule.describe()
-        return on_readers_clocks(described, rule.timezone) if self.local_time else described
+            return _("Cannot be read: %(error)s") % {"error": error}
+        return rule.describe(self.local_time)
 
 
 class Occurrence(models.Model):
@@ -251,6 +274,7 @@ class Occurrence(models.Model):
         MISFIRE = "misfire"
         NO_CHANNEL = "no-channel"
         BROKEN = "broken"
+        HOLIDAY = "holiday"
         ASKED = "asked"  # a person skipped it
         MANUAL = "manual"  # a person ran it
 
@@ -259,7 +283,7 @@ class Occurrence(models.Model):
     scheduled_for = models.DateTimeField()
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
-    version = models.PositiveIntegerField(help_text="The schedule's version when this slot was recorded.")
+    version = models.PositiveIntegerField(help_text=gettext_lazy("The schedule's version when this slot was recorded."))
     fired_at = models.DateTimeField(db_default=Now())
 
     storage: ClassVar[Mapping[str, int]] = BUSY
@@ -293,7 +317,8 @@ class Occurrence(models.Model):
 class ScheduleEvent(models.Model):
     """One change of a schedule, written in its transaction. Explain reads when a schedule was paused from these.
 
-    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit replaced.
+    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit replaced, `detail["before"]` the
+    state and snooze before a pause or the archive.
     """
 
     class What(models.TextChoices):
@@ -308,6 +333,8 @@ class ScheduleEvent(models.Model):
         DELETED = "deleted"
         RESTORED = "restored"
         RECLOCKED = "reclocked"
+        ARCHIVED = "archived"
+        UNARCHIVED = "unarchived"
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
     what = models.CharField(max_length=12, choices=What.choices)
@@ -334,6 +361,42 @@ class ScheduleEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.schedule_id} {self.what}"
+
+
+class Holiday(models.Model):
+    """A time in which a person's own reminders send nothing: from `first` to `last`, dates on the clock of their zone.
+
+    `tags`: only reminders that have one of these; empty: all. `ended_at` is when its person ended it early.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="holidays", db_index=False
+    )
+    first = models.DateField()
+    last = models.DateField()
+    tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
+    note = models.CharField(max_length=200, blank=True)
+    urgent_rings = models.BooleanField(default=True)
+    ended_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["first", "id"]
+        indexes = [models.Index(fields=["user", "last"], name="holiday_of_person")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(first__gte="1900-01-01", last__gte=models.F("first"), last__lt="9000-01-01"),
+                name="holiday_in_order",
+            ),
+            models.CheckConstraint(
+                condition=(Q(ended_at=None) | Q(ended_at__range=READABLE)) & Q(created_at__range=READABLE),
+                name="holiday_readable_instants",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.last}"
 
 
 class ZoneDigest(models.Model):

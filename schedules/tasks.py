@@ -13,7 +13,7 @@ from schedules.firing import fire
 @shared_task(name=mirror.FIRE, ignore_result=True)
 def fire_one(schedule_id: str) -> None:
     """Fire one schedule if it is due: the task of its `PeriodicTask`."""
-    fire.fire_due(fire.read_clock().now, only=UUID(schedule_id))
+    fire.fire_due(fire.read_clock().now, only=[UUID(schedule_id)])
 
 
 @shared_task(name="schedules.sweep", ignore_result=True)

@@ -107,7 +107,7 @@ document.addEventListener("click", async (event) => {
     const source = document.getElementById(copy.dataset.copy);
     try {
       await navigator.clipboard.writeText(source.textContent);
-      copy.textContent = "Copied";
+      copy.textContent = document.body.dataset.copied;
     } catch {
       // No permission or no https: select the text instead.
       getSelection().selectAllChildren(source);
@@ -160,4 +160,15 @@ document.addEventListener("htmx:afterSwap", ({ target }) => {
     unmark(name);
   }
   form.dispatchEvent(new Event("filled"));
+});
+
+// Complete the last of several tags: a browser completes the whole field only.
+document.addEventListener("input", ({ target }) => {
+  if (!target.matches("[data-tags]") || !target.list) return;
+  const typed = target.value.slice(0, target.value.lastIndexOf(",") + 1);
+  const before = typed ? `${typed} ` : "";
+  for (const option of target.list.options) {
+    option.dataset.tag ??= option.value;
+    option.value = before + option.dataset.tag;
+  }
 });

@@ -8,7 +8,7 @@ function showUnread(count) {
   const said = count > 999 ? "999+" : String(count);
   badge.hidden = !count;
   badge.querySelector("[aria-hidden]").textContent = said;
-  badge.querySelector(".sr").textContent = `, ${said} unread`;
+  badge.querySelector(".sr").textContent = badge.dataset.unread.replace("#", said);
   document.title = count ? `(${said}) ${title}` : title;
   navigator.setAppBadge?.(count).catch(() => {});
 }
@@ -51,14 +51,13 @@ if (sound) {
 }
 
 // As `relative` in common/templatetags/clock.py.
-const STEPS = [[60, 1, "s"], [3600, 60, "min"], [86400, 3600, "h"], [60 * 86400, 86400, "days"], [Infinity, 30.44 * 86400, "months"]];
+const [NOW, STEPS] = JSON.parse(document.body.dataset.relative);
 function relative(seconds) {
   const size = Math.abs(seconds);
-  if (size < 1) return "now";
-  const [, unit, name] = STEPS.find(([limit]) => size < limit);
+  if (size < 1) return NOW;
+  const [, unit, ahead, past] = STEPS.find(([limit]) => limit === null || size < limit);
   const count = Math.round(size / unit);
-  const words = `${count} ${count === 1 && name.length > 1 ? name.replace(/s$/, "") : name}`;
-  return seconds > 0 ? `in ${words}` : `${words} ago`;
+  return (seconds > 0 ? ahead : past)[count === 1 ? 0 : 1].replace("#", count);
 }
 
 // Instants are the server's, whose clock may differ.

@@ -1,18 +1,19 @@
 // “Ring in this browser”: asks for permission, subscribes, and sends the subscription as a new channel.
 const box = document.querySelector("[data-ring]");
-const form = box.querySelector("form"), notice = box.querySelector("[aria-live]");
+const form = box.querySelector("form"), notice = box.querySelector("[aria-live]"), said = box.dataset;
 
 function browserName() {
   const agent = navigator.userAgent;
   const known = { Edge: /Edg/, Opera: /OPR/, Firefox: /Firefox/, Chrome: /Chrom/, Safari: /Safari/ };
   const systems = { Android: /Android/, iPhone: /iPhone/, iPad: /iPad/, Windows: /Windows/, Mac: /Mac OS/, Linux: /Linux/ };
   const found = (names) => Object.keys(names).find((one) => names[one].test(agent));
-  return [found(known) ?? "Browser", found(systems)].filter(Boolean).join(" on ");
+  const [browser, system] = [found(known) ?? said.unnamed, found(systems)];
+  return system ? said.named.replace("#", browser).replace("#", system) : browser;
 }
 
 async function subscribe() {
   if ((await Notification.requestPermission()) !== "granted") {
-    notice.textContent = "Notifications are blocked for this page. Allow them in the browser's settings, and press again.";
+    notice.textContent = said.blocked;
     return;
   }
   await navigator.serviceWorker.register("/service-worker.js");
@@ -45,19 +46,19 @@ form.addEventListener("submit", async (event) => {
   try {
     await subscribe();
   } catch {
-    notice.textContent = "The browser's push service cannot be reached. Try again later.";
+    notice.textContent = said.unreachable;
   }
   button.disabled = false;
 });
 
 if (!("PushManager" in window)) {
   notice.textContent = window.isSecureContext
-    ? "This browser cannot do it here. On an iPhone or iPad, add Carillon to the Home Screen first, and open it there."
-    : "The browser allows it only with https. Ask the operator to set BASE_URL to an https address.";
+    ? said.unsupported
+    : said.insecure;
 } else {
   rings().then((already) => {
     form.hidden = already;
-    if (already) notice.textContent = "This browser rings already.";
+    if (already) notice.textContent = said.rings;
   });
 }
 box.hidden = false;

@@ -1,6 +1,6 @@
 // Shows pushed messages with Done and Snooze, and a notice where there is no network.
-const CACHE = "offline-1";
-const KEPT = ["/static/offline.html", "/static/carillon.css", "/static/icon-192.png"];
+const CACHE = "offline-2";
+const KEPT = ["/offline/", "/static/carillon.css", "/static/icon-192.png"];
 const ANSWERS = { done: "acknowledge", snooze: "10-minutes" }; // what the answer page takes
 
 self.addEventListener("install", (event) => {
@@ -23,17 +23,17 @@ self.addEventListener("fetch", (event) => {
 self.addEventListener("push", (event) => event.waitUntil(show(event.data.json())));
 self.addEventListener("notificationclick", (event) => event.waitUntil(act(event.notification, event.action)));
 
-async function show({ tag, title, body, open, answer, stop, closed }) {
+async function show({ tag, title, body, open, answer, stop, closed, said }) {
   if (closed) {
     // Browsers want each push to show something, so it is replaced without a sound before it is closed.
-    await registration.showNotification("Done", { tag, silent: true });
+    await registration.showNotification(closed, { tag, silent: true });
     for (const shown of await registration.getNotifications({ tag })) shown.close();
   } else {
     const actions = [];
-    if (answer) actions.push({ action: "done", title: "Done" }, { action: "snooze", title: "Snooze 10 minutes" });
-    if (stop) actions.push({ action: "stop", title: "Stop these messages" });
+    if (answer) actions.push({ action: "done", title: said.done }, { action: "snooze", title: said.snooze });
+    if (stop) actions.push({ action: "stop", title: said.stop });
     const icon = "/static/icon-192.png", badge = "/static/badge.png";
-    await registration.showNotification(title, { tag, body, actions, icon, badge, data: { open, answer, stop } });
+    await registration.showNotification(title, { tag, body, actions, icon, badge, data: { open, answer, stop, said } });
   }
   for (const page of await clients.matchAll({ type: "window" })) page.postMessage("changed");
 }
@@ -46,7 +46,7 @@ async function act(notification, action) {
     const options = { method: "POST", body, credentials: "omit", redirect: "manual" };
     const answer = await fetch(data.answer, options).catch(() => null);
     if (answer?.type === "opaqueredirect") return; // to the page that says so
-    await registration.showNotification("Not saved", { tag, body: `Open “${title}” and try again.`, data });
+    await registration.showNotification(data.said.failed, { tag, body: data.said.again.replace("#", title), data });
     return;
   }
   const address = new URL((action === "stop" ? data.stop : data.open) || "/inbox/", location.origin).href;

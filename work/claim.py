@@ -42,7 +42,7 @@ WITH asked AS (
 )
 SELECT d.id, d.lease_token AS token, $handler AS handler, d.tries, d.released, d.replays, d.is_bulk, d.available_at,
        now() AS claimed_at, extract(epoch FROM d.expires_at - now())::float AS left, $on_unknown AS on_unknown,
-       $person AS person_id, $queue_of AS queue$columns
+       $person AS person_id, $language AS language, $queue_of AS queue$columns
   FROM claimed d $joins
 """
 # For threads together: rows that another transaction has locked are left out.

@@ -39,12 +39,14 @@ class Lease:
 class Claim(Lease):
     """A lease with all that a worker needs to run it without the database; a kind adds its own fields.
 
-    `person_id` is whose it is, None for nobody's; `is_bulk`: see `Work`; `queue` is its own, if any. `released`: how
-    often it was given back before it began. It was due at `available_at` and claimed at `claimed_at`, on the database's
-    clock. `left`: seconds until it is stale, None for never.
+    `person_id` is whose it is, None for nobody's; `language` is theirs, in which everything is written while it runs;
+    `is_bulk`: see `Work`; `queue` is its own, if any. `released`: how often it was given back before it began. It was
+    due at `available_at` and claimed at `claimed_at`, on the database's clock. `left`: seconds until it is stale, None
+    for never.
     """
 
     person_id: int | None
+    language: str
     is_bulk: bool
     queue: str | None = None
     released: int
@@ -64,9 +66,10 @@ class Kind(Generic[C]):
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
     that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
     the SQL of the tries that they allow (NULL: as many as the policy), and `person` the SQL of whose it is, for the
-    fair queue; `source` that of what it comes from, for operators. `follow` is the SQL of what else a settlement
-    writes, as CTEs that see `asked` and `settled`; `follow_values` are the columns of `asked` that it needs beyond the
-    engine's, with types, and `follow_locks` the foreign keys to the rows that it writes to.
+    fair queue; `language` that of the language that they read; `source` that of what it comes from, for operators.
+    `follow` is the SQL of what else a settlement writes, as CTEs that see `asked` and `settled`; `follow_values` are
+    the columns of `asked` that it needs beyond the engine's, with types, and `follow_locks` the foreign keys to the
+    rows that it writes to.
     """
 
     task: ClassVar[str]
@@ -79,6 +82,7 @@ class Kind(Generic[C]):
     on_unknown: ClassVar[str] = "''"
     most_tries: ClassVar[str] = "NULL::int"
     person: ClassVar[str] = "NULL::bigint"
+    language: ClassVar[str] = "''"
     source: ClassVar[str] = "''"
     queue_of: ClassVar[str] = "NULL::text"
     follow: ClassVar[str] = ""
@@ -183,6 +187,7 @@ class Kind(Generic[C]):
             "on_unknown": self.on_unknown,
             "most_tries": self.most_tries,
             "person": self.person,
+            "language": self.language,
             "source": self.source,
             "queue_of": self.queue_of,
             "columns": f", {self.columns}" if self.columns else "",

@@ -19,6 +19,8 @@ SLOW = 0.1  # seconds
 
 # Since when each thread is in its call, oldest first.
 _calls: dict[int, float] = {}
+# The task of a queue, and how many of it this worker has threads for. It leaves further messages to other workers.
+_limits: dict[str, tuple[str, int]] = {}
 
 
 @contextmanager
@@ -36,3 +38,18 @@ def busy() -> int:
     """The tasks that run or are about to, except for those in a call for longer than `SLOW`."""
     starts = list(_calls.values())  # one operation of the interpreter: threads change it meanwhile
     return len(state.reserved_requests) - bisect_left(starts, time.monotonic() - SLOW)
+
+
+def limit(queue: str, task: str, threads: int) -> None:
+    _limits[queue] = task, threads
+
+
+def room(queue: str, wanted: int) -> int:
+    """How many messages of this queue the worker may take, up to `wanted`."""
+    if queue not in _limits:
+        return wanted
+    task, threads = _limits[queue]
+    held = len(state.reserved_requests)
+    if held + wanted > threads:  # else there is room whatever they are
+        held = sum(request.name == task for request in tuple(state.reserved_requests))
+    return max(0, min(wanted, threads - held))

@@ -10,8 +10,9 @@ from email.errors import MessageError
 from django.conf import settings
 from django.core import mail
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
-from common import served_queues
+from common import languages, served_queues
 from people.models import User
 from work.dead_letters import Group, Which, groups
 from work.kinds import KINDS
@@ -33,7 +34,7 @@ def send(now: datetime) -> int:
     unserved = served_queues.unserved()
     if not found and not unserved:
         return 0
-    subject, body = _words(found, unserved, now)
+    new = sum(Which(kind, since=now - timedelta(days=1)).rows().count() for kind in KINDS.values())
     written, refused = 0, None
     post = mail.get_connection()
     post.open()
@@ -42,6 +43,8 @@ def send(now: datetime) -> int:
             summary, fresh = Summary.objects.get_or_create(day=now.date(), reader=reader)
             if not fresh:
                 continue
+            with languages.override(reader.language):
+                subject, body = _words(found, unserved, new)
             try:
                 post.send_messages([mail.EmailMessage(subject, body, settings.DEFAULT_FROM_EMAIL, [reader.email])])
             except (ValueError, MessageError) as error:  # an address that no header can hold stops nobody else's mail
@@ -59,18 +62,26 @@ def send(now: datetime) -> int:
     return written
 
 
-def _words(found: Sequence[Group], unserved: list[str], now: datetime) -> tuple[str, str]:
+def _words(found: Sequence[Group], unserved: list[str], new: int) -> tuple[str, str]:
     waiting = sum(group.count for group in found)
-    new = sum(Which(kind, since=now - timedelta(days=1)).rows().count() for kind in KINDS.values())
     lines = [
-        f"{group.count:,} since {group.first:%Y-%m-%d %H:%M} UTC, {group.handler}: {group.example.reason}"
+        _("%(count)s since %(first)s UTC, %(handler)s: %(reason)s")
+        % {
+            "count": f"{group.count:,}",
+            "first": f"{group.first:%Y-%m-%d %H:%M}",
+            "handler": group.handler,
+            "reason": group.example.reason,
+        }
         for group in sorted(found, key=lambda group: -group.count)[:_MOST_CAUSES]
     ]
     if len(found) > _MOST_CAUSES:
-        lines.append(f"… and {len(found) - _MOST_CAUSES} causes more")
+        lines.append(_("… and %(count)s causes more") % {"count": len(found) - _MOST_CAUSES})
     for pages in sorted({group.kind.dead_letters for group in found}):
-        lines.append(f"Replay or discard them: {settings.BASE_URL}{reverse(f'{pages}_causes')}")
-    subject = f"[Carillon] Dead letters: {waiting:,} wait, {new:,} of them new"
+        lines.append(_("Replay or discard them: %(url)s") % {"url": f"{settings.BASE_URL}{reverse(f'{pages}_causes')}"})
+    subject = _("[Carillon] Dead letters: %(count)s wait, %(new)s of them new") % {
+        "count": f"{waiting:,}",
+        "new": f"{new:,}",
+    }
     if unserved:
-        subject, lines = "[Carillon] Messages wait for a worker", [served_queues.warning(unserved), *lines]
+        subject, lines = _("[Carillon] Messages wait for a worker"), [served_queues.warning(unserved), *lines]
     return subject, "\n\n".join(lines)

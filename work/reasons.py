@@ -15,9 +15,16 @@ from enum import StrEnum
 from string import Formatter
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
 _CODES: dict[str, Codes] = {}
 # How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.
-FORMATS: dict[str, Callable[[Any], str]] = {"number": "{:g}".format, "bytes": "{:,} bytes".format}
+FORMATS: dict[str, Callable[[Any], str]] = {
+    "number": "{:g}".format,
+    "bytes": lambda size: gettext("%(size)s bytes") % {"size": f"{size:,}"},
+    "service": lambda name: gettext(name) if name and isinstance(name, str) else str(name),
+}
 
 
 class Codes(StrEnum):
@@ -36,15 +43,15 @@ class Codes(StrEnum):
 class Code(Codes):
     """What the engine itself says."""
 
-    DAMAGED_ROW = "damaged-row", "Nothing was done: what is stored of it is damaged ({error})."
-    FAULT = "fault", "Carillon itself failed in the middle of it ({kind}: {error}).", "error"
-    STOPPED = "stopped", "The worker was stopped in the middle of it."
-    LOST = "lost", "The worker was lost in the middle of it."
-    RELEASED = "released", "The worker was stopped before it had begun."
-    DATABASE_AWAY = "database-away", "The database went away while this try was being opened."
-    STALE = "stale", "It was stale before it could be done."
-    DISCARDED = "discarded", "Discarded: {said}"
-    FIXED = "fixed", "Dealt with otherwise: {said}"
+    DAMAGED_ROW = "damaged-row", _("Nothing was done: what is stored of it is damaged ({error}).")
+    FAULT = "fault", _("Carillon itself failed in the middle of it ({kind}: {error})."), "error"
+    STOPPED = "stopped", _("The worker was stopped in the middle of it.")
+    LOST = "lost", _("The worker was lost in the middle of it.")
+    RELEASED = "released", _("The worker was stopped before it had begun.")
+    DATABASE_AWAY = "database-away", _("The database went away while this try was being opened.")
+    STALE = "stale", _("It was stale before it could be done.")
+    DISCARDED = "discarded", _("Discarded: {said}")
+    FIXED = "fixed", _("Dealt with otherwise: {said}")
 
 
 # A reason may hold the one before it, so many deep: a channel that came after one that was disabled after a 410.
@@ -111,9 +118,9 @@ def _sentence(code: str, params: object, depth: int) -> str:
     for name, value in given.items():
         if isinstance(value, Mapping):
             given[name] = _sentence(str(value.get("code")), value.get("params"), depth - 1)
-    template = _CODES[code].text if code in _CODES else ""
+    template = gettext(_CODES[code].text) if code in _CODES and _CODES[code].text else ""
     text = _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code)
-    if text.startswith("the "):
+    if text.startswith("the ") or (template.startswith("{service") and str(given.get("service")).startswith("the ")):
         text = text[0].upper() + text[1:]
     return f"{text} {given['then']}" if "then" in given else text
 

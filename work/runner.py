@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import fault_points
+from common import fault_points, languages
 from common.postgres import blames_no_row, lend_connection
 from work import load
 from work.answers import Answer, Cancel, Defer, NotStarted, OwnFault
@@ -46,10 +46,11 @@ def run(kind: Kind[Any], work_id: UUID, worker: str) -> None:
         if wait:  # the message came before its time: clocks differ, or the row waits since
             publish([Wake(kind.task, work_id, wait)])
         return
-    call = begin(kind, claimed)
-    if call is not None:
-        lend_connection()
-        finish(kind, claimed, _call(kind, claimed, call))
+    with languages.override(claimed.language):
+        call = begin(kind, claimed)
+        if call is not None:
+            lend_connection()
+            finish(kind, claimed, _call(kind, claimed, call))
 
 
 def begin(kind: Kind[C], claimed: C) -> Callable[[], Answer] | None:

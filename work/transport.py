@@ -15,6 +15,7 @@ from kombu.asynchronous import get_event_loop
 from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 from kombu.utils.encoding import bytes_to_str
 from kombu.utils.json import loads
+from kombu.utils.scheduling import round_robin_cycle
 
 from work import load
 
@@ -39,8 +40,16 @@ class QoS(virtual.QoS):
         return room if self.most_busy is None else max(0, min(room, self.most_busy - load.busy()))
 
 
+class Queues(round_robin_cycle):
+    """All queues in turn, but for those that the worker has no room for."""
+
+    def consume(self, n: int) -> list[str]:
+        return [queue for queue in self.items if load.room(queue, 1)][:n]
+
+
 class Channel(redis.Channel):
     ack_emulation = False
+    queue_order_strategy = Queues
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -53,7 +62,7 @@ class Channel(redis.Channel):
         if self._closing:  # kombu reads a last answer; its consumers may be gone, and no more messages are wanted
             return True
         queue = self._queue_cycle.items[-1]  # the last one used
-        room = min(MOST, self.qos.can_consume_max_estimate())
+        room = load.room(queue, min(MOST, self.qos.can_consume_max_estimate()))
         if room:
             # On the connection of the BRPOP, which is idle now.
             for message in self.client.rpop(self._q_for_pri(queue, self.default_priority), room) or ():
@@ -63,10 +72,10 @@ class Channel(redis.Channel):
         return True
 
     def _look_again(self: Any) -> None:
-        """Nothing wakes the event loop when a call becomes slow, so a timer does for as long as this worker is busy."""
+        """Nothing wakes the event loop when a call becomes slow or ends, so a timer does while this worker is busy."""
         loop = get_event_loop()
         self._looks_again = False
-        if loop and not self.closed and not self.qos.can_consume():
+        if loop and not self.closed and not (self.qos.can_consume() and self._queue_cycle.consume(1)):
             self._looks_again = True
             loop.call_later(_EVERY, self._look_again)
 

@@ -121,7 +121,7 @@ def _fields(channel: Channel) -> dict[str, Any]:
 def kind_document(provider: Provider) -> dict[str, Any]:
     return {
         "kind": provider.kind,
-        "label": provider.label,
+        "label": str(provider.label),
         "notice": provider.notice(),
         "fields": field_documents(provider.form),
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from ninja import Router
+from pydantic import BaseModel, FailFast, Field, Strict
 
 from api.access import ApiRequest, Bearer
 from api.answers import answer
@@ -15,11 +18,28 @@ from api.schedules.access import changing, show
 from api.schedules.document import ScheduleDocument
 from api.schedules.history import OccurrenceDocument, occurrence
 from common.uuid7 import uuid7
-from schedules import editing
+from people.user_lock import lock_user
+from schedules import bulk, editing
+from schedules.bulk import Action
 from schedules.firing import fire
+from schedules.models import Schedule
 from schedules.rules import InvalidRule
+from schedules.web.tags_field import OneTagField
 
 router = Router(tags=["schedules"], auth=Bearer("schedules"))
+
+
+class Bulk(Body):
+    """`ids` that are no schedules of yours are passed by. `tag` is for the actions tag and untag."""
+
+    ids: Annotated[list[Annotated[UUID, Strict(False)]], FailFast(), Field(max_length=10_000)]
+    action: Annotated[Action, Strict(False)]
+    tag: str = ""
+
+
+class BulkDocument(BaseModel):
+    changed: list[UUID]
+    left_out: dict[str, int]
 
 
 class Slot(Body):
@@ -42,6 +62,34 @@ def resume_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Ends a pause or a snooze. Slots in between never fire."""
     with changing(request, schedule_id):
         return show(editing.resume(schedule_id, fire.read_clock().now, request.auth.user))
+
+
+@router.post("/{uuid:schedule_id}/archive", response=ScheduleDocument, summary="Archive a schedule")
+def archive_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Nothing fires, and lists leave it out until `unarchive`. What is not sent yet is cancelled."""
+    with changing(request, schedule_id):
+        return show(editing.archive(schedule_id, fire.read_clock().now, request.auth.user))
+
+
+@router.post("/{uuid:schedule_id}/unarchive", response=ScheduleDocument, summary="Take a schedule out of the archive")
+def unarchive_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """It has the state from before. Slots in between never fire."""
+    with changing(request, schedule_id):
+        return show(editing.unarchive(schedule_id, fire.read_clock().now, request.auth.user))
+
+
+@router.post("/bulk", response=BulkDocument, summary="Do one thing to many schedules")
+def change_schedules(request: ApiRequest, body: Bulk) -> HttpResponse:
+    """Those to which it cannot be done are left out, counted by their state or by what is in the way."""
+    with lock_user(request.auth.user):
+        try:
+            tag = OneTagField(required=body.action in {Action.TAG, Action.UNTAG}).clean(body.tag)
+        except ValidationError as error:
+            raise invalid(FieldError("tag", " ".join(error.messages))) from None
+        mine = Schedule.objects.for_user(request.auth.user).filter(id__in=body.ids)
+        done = bulk.apply(mine, Action(body.action), fire.read_clock().now, request.auth.user, tag)
+        changed = [str(schedule.id) for schedule in done.changed]
+        return answer({"changed": changed, "left_out": dict(done.left_out)})
 
 
 @router.post("/{uuid:schedule_id}/snooze", response=ScheduleDocument, summary="Snooze a schedule")

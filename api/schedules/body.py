@@ -102,6 +102,7 @@ class ScheduleBody(Body):
         description="A word of yours. Webhooks get it, and the list filters by it.",
         json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$", **_limits("category")},
     )
+    tags: Texts = Field([], description="At most 10 words of yours, each of up to 30 characters.", examples=[["home"]])
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
@@ -158,7 +159,7 @@ def _patched(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
 def typed_schedule(body: LookBody, user: User, now: datetime) -> Schedule:
     """What the body looks at, not saved. Raises a 422 problem."""
     kind = kinds.find(body.job.kind)
-    title = body.title or (kind.title if kind else "") or "Reminder"
+    title = body.title or (str(kind.title) if kind else "") or "Reminder"
     form = ReminderForm({"title": title, "body": body.body} | job.fields(body.job), user=user, now=now)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
     if form.errors:
@@ -185,6 +186,7 @@ _SAME = (
     "spread",
     "stale_after",
     "category",
+    "tags",
     "local_time",
 )
 

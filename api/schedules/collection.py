@@ -20,7 +20,7 @@ from api.schedules.access import changing, show, show_own
 from api.schedules.body import ScheduleBody, SchedulePatch
 from api.schedules.document import ScheduleDocument, document
 from people.user_lock import lock_in_transaction, lock_user
-from schedules import editing, words
+from schedules import editing, tags, words
 from schedules.editing import Draft
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -31,17 +31,19 @@ router = Router(tags=["schedules"], auth=Bearer("schedules"))
 @router.get("", response=paging.Page[ScheduleDocument], summary="List schedules")
 def list_schedules(
     request: ApiRequest,
-    state: Literal["active", "paused", "finished", "broken"] | None = None,
+    state: Literal["active", "paused", "finished", "broken", "archived"] | None = None,
     category: Search | None = None,
+    tag: Search | None = None,
     search: Search | None = None,
     due_before: Instant | None = None,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
 ) -> HttpResponse:
-    """Newest first. `search` looks into titles and texts, `due_before` at the next run."""
+    """Newest first, without the archived ones. `search` looks into titles and texts, `due_before` at the next run."""
     found = Schedule.objects.for_user(request.auth.user)
-    if state is not None:
-        found = found.filter(state=state)
+    found = found.exclude(state=Schedule.State.ARCHIVED) if state is None else found.filter(state=state)
+    if tag is not None:
+        found = found.filter(tags.has(tag, tags.spellings(request.auth.user)))
     if category is not None:
         found = found.filter(category=category)
     if search is not None:

@@ -50,6 +50,7 @@ _EXAMPLE: Any = {
     "spread": 0,
     "stale_after": None,
     "category": "plants",
+    "tags": ["home"],
     "data": {"room": "kitchen"},
     "error": "",
     "created": "2026-03-28T09:00:00Z",
@@ -74,7 +75,7 @@ class ScheduleDocument(BaseModel):
 
     id: UUID
     type: Literal["reminder"]
-    state: Literal["active", "paused", "finished", "broken"]
+    state: Literal["active", "paused", "finished", "broken", "archived"]
     active: bool
     version: int = Field(description="As in `ETag`.")
     title: str
@@ -108,6 +109,7 @@ class ScheduleDocument(BaseModel):
     spread: int
     stale_after: int | None
     category: str
+    tags: list[str]
     data: dict[str, Any] | None
     error: str
     created: Instant
@@ -148,6 +150,7 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
         "spread": schedule.spread,
         "stale_after": schedule.stale_after,
         "category": schedule.category,
+        "tags": schedule.tags,
         "data": schedule.data,
         "error": schedule.error,
         "created": written(schedule.created_at),

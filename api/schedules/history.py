@@ -120,7 +120,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
         raise bodies.refused(str(error), "timing") from None
     name = user.get_short_name()
     job = kinds.find(draft.job_kind)
-    more = {} if job is None else job.placeholders
+    more = {} if job is None else job.examples()
     said = text.compose(draft.title, draft.body, name=name, slot=runs[0], time_zone=draft.time_zone, more=more)
     reading = text_preview.read(user, said, draft.channels, runs[0])
     return answer(

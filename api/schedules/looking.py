@@ -121,15 +121,15 @@ def _looked(looked: Looked) -> HttpResponse:
 def _kind(kind: JobKind) -> dict[str, Any]:
     return {
         "name": kind.name,
-        "label": kind.label,
-        "about": kind.about,
+        "label": str(kind.label),
+        "about": str(kind.about),
         "queue": queue_of(kind.name),
         "connection": kind.connection,
         "needs_connection": bool(kind.connection) and kind.needs_connection,
         "speaks": kind.speaks,
-        "placeholders": dict(kind.placeholders),
-        "title": kind.title,
-        "body": kind.body,
+        "placeholders": kind.examples(),
+        "title": str(kind.title),
+        "body": str(kind.body),
         "fields": [_field(name, field) for name, field in kind.form.base_fields.items()],
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from uuid import UUID
 
 from django.contrib.admin import ShowFacets
@@ -18,9 +18,13 @@ from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin, TabularInline
 
 from common.admin import rights
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 MOST = 10_000
 
@@ -29,7 +33,7 @@ class AtLeast(int):
     """A count that stopped at its limit; shown as "more than …"."""
 
     def __str__(self) -> str:
-        return f"more than {int(self) - 1:,}"
+        return _("more than %(count)s") % {"count": f"{int(self) - 1:,}"}
 
 
 def count_up_to(rows: Any, most: int) -> int:
@@ -67,7 +71,7 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
     compressed_fields = True
 
     link_lookups: ClassVar[tuple[str, ...]] = ()
-    empty_text: ClassVar[str] = ""
+    empty_text: ClassVar[StrOrPromise] = ""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """False for an account with more rights than the operator's, and for its rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -15,6 +15,11 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
+
+from common import dates
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 NONE = "–"
 
@@ -50,7 +55,7 @@ def instant(value: datetime | None) -> SafeString:
     return format_html(
         '<time datetime="{}" class="whitespace-nowrap">{}</time>',
         value.isoformat(),
-        f"{timezone.localtime(value):%-d %b %Y, %H:%M:%S %Z}",
+        dates.exact(timezone.localtime(value)),
     )
 
 
@@ -70,7 +75,7 @@ def many(*parts: SafeString) -> SafeString:
     return format_html("<span>{}</span>", format_html_join(" · ", "{}", ((part,) for part in parts)))
 
 
-def column(description: str, path: str, show: Callable[[Any], Any] = str) -> Callable[[Any, Any], Any]:
+def column(description: StrOrPromise, path: str, show: Callable[[Any], Any] = str) -> Callable[[Any, Any], Any]:
     """A column that shows the attribute `path` ("notification.user") of its row."""
     read = attrgetter(path)
 
@@ -81,11 +86,11 @@ def column(description: str, path: str, show: Callable[[Any], Any] = str) -> Cal
     return value
 
 
-def instant_column(description: str, path: str) -> Callable[[Any, Any], Any]:
+def instant_column(description: StrOrPromise, path: str) -> Callable[[Any, Any], Any]:
     return column(description, path, instant)
 
 
-def badge(description: str, colours: Mapping[str, str]) -> Callable[[Column], Column]:
+def badge(description: StrOrPromise, colours: Mapping[str, str]) -> Callable[[Column], Column]:
     """Mark a column as coloured; `colours` maps a value to info, success, warning or danger. django-unfold draws it."""
 
     def mark(column: Column) -> Column:

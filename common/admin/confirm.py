@@ -10,6 +10,7 @@ from django.contrib.admin import helpers
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 
@@ -17,7 +18,7 @@ class Reason(forms.Form):
     reason = forms.CharField(
         max_length=300,
         widget=UnfoldAdminTextInputWidget({"autofocus": True}),
-        error_messages={"required": "Enter a reason. It is stored with each row and shown to the owner."},
+        error_messages={"required": _("Enter a reason. It is stored with each row and shown to the owner.")},
     )
 
 

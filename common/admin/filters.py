@@ -12,14 +12,16 @@ from django.db.models import QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common import uuid7
 
 PERIODS = {
-    "hour": ("Past hour", timedelta(hours=1)),
-    "day": ("Past 24 hours", timedelta(days=1)),
-    "week": ("Past 7 days", timedelta(days=7)),
-    "month": ("Past 30 days", timedelta(days=30)),
+    "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),
+    "day": (gettext_lazy("Past 24 hours"), timedelta(days=1)),
+    "week": (gettext_lazy("Past 7 days"), timedelta(days=7)),
+    "month": (gettext_lazy("Past 30 days"), timedelta(days=30)),
 }
 # A filter without an index reads at most this many rows.
 NEWEST = 100_000
@@ -28,12 +30,12 @@ NEWEST = 100_000
 class Period(SimpleListFilter):
     """By the creation time in the primary key, or by an indexed instant (`column`)."""
 
-    title = "when"
+    title = gettext_lazy("when")
     parameter_name = "when"
     column = ""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, label) for name, (label, _) in PERIODS.items()]
+        return [(name, label) for name, (label, _length) in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() not in PERIODS:
@@ -74,7 +76,7 @@ def newest_filter(
 
 def of_the_newest(label: str) -> str:
     """The label of a filter value that is limited to the newest rows."""
-    return f"{label}, of the newest {NEWEST:,}"
+    return _("%(label)s, of the newest %(count)s") % {"label": label, "count": f"{NEWEST:,}"}
 
 
 def newest(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -2,22 +2,59 @@
 
 from __future__ import annotations
 
+import json
+import math
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext_lazy
 
-from common import durations, zones
+from common import dates, durations, zones
 from common.state_words import state_word
 
 register = template.Library()
 
 register.filter("state_word", state_word)
 
-_STEPS = ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (60 * 86_400, 86_400, "days"))
+# Up to so many seconds, the unit, and what is said of one and of more of it, ahead and past.
+_STEPS = (
+    (
+        60,
+        1,
+        ngettext_lazy("in %(count)d s", "in %(count)d s", "count"),
+        ngettext_lazy("%(count)d s ago", "%(count)d s ago", "count"),
+    ),
+    (
+        3_600,
+        60,
+        ngettext_lazy("in %(count)d min", "in %(count)d min", "count"),
+        ngettext_lazy("%(count)d min ago", "%(count)d min ago", "count"),
+    ),
+    (
+        86_400,
+        3_600,
+        ngettext_lazy("in %(count)d h", "in %(count)d h", "count"),
+        ngettext_lazy("%(count)d h ago", "%(count)d h ago", "count"),
+    ),
+    (
+        60 * 86_400,
+        86_400,
+        ngettext_lazy("in %(count)d day", "in %(count)d days", "count"),
+        ngettext_lazy("%(count)d day ago", "%(count)d days ago", "count"),
+    ),
+    (
+        math.inf,
+        30.44 * 86_400,
+        ngettext_lazy("in %(count)d month", "in %(count)d months", "count"),
+        ngettext_lazy("%(count)d month ago", "%(count)d months ago", "count"),
+    ),
+)
 
 
 @register.simple_tag
@@ -29,21 +66,27 @@ def instant(when: datetime | None, seconds: bool = False, readers: bool = False)
     if when is None:
         return ""
     shown = timezone.localtime(when, ZoneInfo(zones.FIRST_ZONE) if readers else None)
-    year = "" if shown.year == timezone.localtime().year else f" {shown.year}"
     clock = f"{shown:%H:%M:%S}" if seconds or shown.second else f"{shown:%H:%M}"
+    said = f"{dates.short_day(shown, shown.year != timezone.localtime().year)}, {clock}"
     if readers:
-        said = f"{shown:%a} {shown.day} {shown:%b}{year}, {clock}"
         return format_html(
-            '<time datetime="{}">{}</time> <span class="relative">on each reader’s clock</span>',
+            '<time datetime="{}">{}</time> <span class="relative">{}</span>',
             f"{shown:%Y-%m-%dT%H:%M:%S}",
             said,
+            _("on each reader’s clock"),
         )
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         when.isoformat(),
-        f"{shown:%A} {shown.day} {shown:%B %Y, %H:%M:%S %Z}",
-        f"{shown:%a} {shown.day} {shown:%b}{year}, {clock}",
+        dates.in_full(shown),
+        said,
     )
+
+
+@register.filter
+def date_and_time(when: datetime) -> str:
+    """ "20 November 2026, 09:00 CET"."""
+    return f"{dates.full_day(when)}, {when:%H:%M %Z}"
 
 
 @register.filter
@@ -52,14 +95,10 @@ def relative(when: datetime) -> str:
     distance = (when - timezone.now()).total_seconds()
     size = abs(distance)
     if size < 1:
-        return "now"
-    for limit, unit, name in _STEPS:
-        if size < limit:
-            words = _counted(round(size / unit), name)
-            break
-    else:
-        words = _counted(round(size / (30.44 * 86_400)), "months")
-    return f"in {words}" if distance > 0 else f"{words} ago"
+        return _("now")
+    unit, ahead, past = next(step[1:] for step in _STEPS if size < step[0])
+    count = round(size / unit)
+    return str((ahead if distance > 0 else past) % {"count": count})
 
 
 @register.filter
@@ -74,8 +113,19 @@ def lasting(length: timedelta) -> str:
     return durations.said(length)
 
 
-def _counted(count: int, unit: str) -> str:
-    return f"{count} {unit.removesuffix('s') if count == 1 and len(unit) > 1 else unit}"
+@register.simple_tag
+def relative_words() -> str:
+    """What `relative` says, for the script: "now", and steps of (limit, unit, [one, more] ahead, [one, more] past)."""
+    steps = [
+        (None if limit == math.inf else limit, unit, *([_form(said, count) for count in (1, 2)] for said in words))
+        for limit, unit, *words in _STEPS
+    ]
+    return json.dumps([_("now"), steps], ensure_ascii=False)
+
+
+def _form(said: Any, count: int) -> str:
+    """What is said of so many, with "#" for the number."""
+    return str(said % {"count": count}).replace(str(count), "#")
 
 
 @register.simple_tag

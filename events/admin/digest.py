@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import as_uuid
@@ -19,23 +20,23 @@ class DigestRecord(WorkAdmin):
     kind = DIGEST
     about = (("rule_name", "person"), ("type_pattern", "key_value"), ("gathered", "hops"), "notification_id")
     list_select_related = ("user", "rule")
-    search_help_text = "The id of a digest, or of its notification."
+    search_help_text = _("The id of a digest, or of its notification.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         return rows.none() if key is None else rows.filter(Q(pk=key) | Q(notification_id=key))
 
-    @admin.display(description="person")
+    @admin.display(description=_("person"))
     def person(self, digest: Digest) -> Any:
         return columns.to_row("people.user", digest.user_id, digest.user.email)
 
-    rule_name = columns.column("rule", "rule.name")
+    rule_name = columns.column(_("rule"), "rule.name")
 
 
 @admin.register(Digest)
 class DigestAdmin(DigestRecord):
     list_display = ("rule_name", "state_label", "person", "gathered", "available", "settled", "why")
-    empty_text = "No rule has gathered events yet."
+    empty_text = _("No rule has gathered events yet.")
 
 
 @admin.register(DeadDigest)

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyInline, as_uuid
@@ -28,13 +29,13 @@ class EffectInline(ReadOnlyInline):
         rows: QuerySet[Any] = super().get_queryset(request).select_related("rule", "digest")
         return rows
 
-    why = columns.column("reason", "reason")
+    why = columns.column(_("reason"), "reason")
 
-    @admin.display(description="rule")
+    @admin.display(description=_("rule"))
     def by_rule(self, effect: Effect) -> SafeString:
         return columns.to_row("events.rule", effect.rule_id, effect.rule.name)
 
-    @admin.display(description="notification")
+    @admin.display(description=_("notification"))
     def notification(self, effect: Effect) -> SafeString:
         return columns.to_row("notifications.notification", effect.told_in, "notification")
 
@@ -52,7 +53,7 @@ class EventRecord(WorkAdmin):
         "data",
     )
     list_select_related = ("user",)
-    search_help_text = "A correlation id, or an idempotency key."
+    search_help_text = _("A correlation id, or an idempotency key.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
@@ -61,22 +62,22 @@ class EventRecord(WorkAdmin):
     def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
         return [*super().get_inlines(request, obj), EffectInline]
 
-    @admin.display(description="person")
+    @admin.display(description=_("person"))
     def person(self, event: Event) -> Any:
         return columns.to_row("people.user", event.user_id, event.user.email)
 
-    @admin.display(description="trace")
+    @admin.display(description=_("trace"))
     def trace(self, event: Event) -> SafeString:
         return columns.to_page("events:trace", event.correlation_id, correlation_id=event.correlation_id)
 
-    occurred = columns.instant_column("occurred", "occurred_at")
+    occurred = columns.instant_column(_("occurred"), "occurred_at")
 
 
 @admin.register(Event)
 class EventAdmin(EventRecord):
     list_display = ("type", "state_label", "source", "person", "occurred", "tries", "available", "why")
     link_lookups = ("user__id__exact",)
-    empty_text = "No event was published yet."
+    empty_text = _("No event was published yet.")
 
 
 @admin.register(DeadLetter)

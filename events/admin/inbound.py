@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
@@ -25,21 +26,21 @@ class InboundAddressAdmin(ReadOnlyAdmin):
     link_lookups = ("user__id__exact",)
     fields = ("label", ("person", "enabled"), ("scheme_label", "options"), "fields", ("created", "last_requests"), "id")
     search_fields = ("id",)
-    search_help_text = "An id, or the beginning of a person's email address."
-    empty_text = "No inbound addresses yet. People make them on their own pages."
+    search_help_text = _("An id, or the beginning of a person's email address.")
+    empty_text = _("No inbound addresses yet. People make them on their own pages.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
-    scheme_label = columns.column("signature", "scheme_label")
-    created = columns.instant_column("created", "created_at")
+    scheme_label = columns.column(_("signature"), "scheme_label")
+    created = columns.instant_column(_("created"), "created_at")
 
-    @admin.display(description="person")
+    @admin.display(description=_("person"))
     def person(self, address: InboundAddress) -> SafeString:
         return columns.to_row("people.user", address.user_id, address.user.email)
 
-    @admin.display(description="last requests")
+    @admin.display(description=_("last requests"))
     def last_requests(self, address: InboundAddress) -> SafeString:
         return columns.to_list("events.inboundrequest", "requests", address__id__exact=address.pk)
 
@@ -53,17 +54,17 @@ class InboundRequestAdmin(ReadOnlyAdmin):
     link_lookups = ("address__id__exact",)
     fields = (("when", "status"), "to_address", "reason", "events", "headers", "body", "id")
     search_fields = ("id",)
-    search_help_text = "An id."
-    empty_text = "No service has posted anything yet."
+    search_help_text = _("An id.")
+    empty_text = _("No service has posted anything yet.")
 
-    when = columns.instant_column("when", "at")
-    why = columns.column("reason", "reason", columns.short)
+    when = columns.instant_column(_("when"), "at")
+    why = columns.column(_("reason"), "reason", columns.short)
 
-    @admin.display(description="address")
+    @admin.display(description=_("address"))
     def to_address(self, kept: InboundRequest) -> SafeString:
         return columns.to_row("events.inboundaddress", kept.address_id, kept.address.label)
 
-    @admin.display(description="events")
+    @admin.display(description=_("events"))
     def events(self, kept: InboundRequest) -> SafeString:
         """They begin chains of their own, so each has its trace."""
         links = ((columns.to_page("events:trace", key, correlation_id=key),) for key in kept.event_keys)

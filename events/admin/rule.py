@@ -10,11 +10,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action as button
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
+from common.state_words import labelled
 from events import rules, words
 from events.admin import rule_form
 from events.models import Effect, Rule
@@ -26,7 +29,7 @@ _NEWEST = 100
 
 class EffectInline(ReadOnlyInline):
     model = Effect
-    verbose_name_plural = "last effects"
+    verbose_name_plural = gettext_lazy("last effects")
     fields = ("when", "type", "outcome", "why", "caused")
     readonly_fields = ("when", "type", "why", "caused")
     ordering = ("-id",)
@@ -41,11 +44,11 @@ class EffectInline(ReadOnlyInline):
         rows: QuerySet[Any] = super().get_queryset(request).select_related("event").defer("event__data")
         return rows.filter(id__in=newest)
 
-    when = columns.instant_column("when", "at")
-    type = columns.column("type of event", "event.type")
-    why = columns.column("why", "reason")
+    when = columns.instant_column(gettext_lazy("when"), "at")
+    type = columns.column(gettext_lazy("type of event"), "event.type")
+    why = columns.column(gettext_lazy("why"), "reason")
 
-    @admin.display(description="notification")
+    @admin.display(description=gettext_lazy("notification"))
     def caused(self, effect: Effect) -> SafeString:
         return columns.to_row("notifications.notification", effect.notification_id, "notification")
 
@@ -59,20 +62,20 @@ class RuleAdmin(ReadOnlyAdmin):
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
         (None, {"fields": ("name", ("person", "state_label"), "rows")}),
-        ("When", {"fields": ("words", "only_if")}),
-        ("Says", {"fields": ("title", "body")}),
-        ("Sends to", {"fields": (("to_channels", "how_many"), "urgent")}),
-        ("How often", {"fields": ("how_often",)}),
-        ("Its row", {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
+        (gettext_lazy("When"), {"fields": ("words", "only_if")}),
+        (gettext_lazy("Says"), {"fields": ("title", "body")}),
+        (gettext_lazy("Sends to"), {"fields": (("to_channels", "how_many"), "urgent")}),
+        (gettext_lazy("How often"), {"fields": ("how_often",)}),
+        (gettext_lazy("Its row"), {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
     )
     search_fields = ("name",)
-    search_help_text = "The beginning of the owner's email address, or a rule's id."
+    search_help_text = gettext_lazy("The beginning of the owner's email address, or a rule's id.")
     inlines = (EffectInline,)
-    empty_text = "No rules yet. People create them on their own pages."
+    empty_text = gettext_lazy("No rules yet. People create them on their own pages.")
     actions = ("switch_on", "switch_off")
     actions_detail = ("edit",)
 
-    @button(description="Edit", url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
+    @button(description=gettext_lazy("Edit"), url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return rule_form.edit(self, request, object_id)
 
@@ -84,65 +87,71 @@ class RuleAdmin(ReadOnlyAdmin):
         key = as_uuid(term)
         return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
-    @admin.action(description="Switch on", permissions=["act"])
+    @admin.action(description=gettext_lazy("Switch on"), permissions=["act"])
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         self._switch(request, queryset, True)
 
-    @admin.action(description="Switch off", permissions=["act"])
+    @admin.action(description=gettext_lazy("Switch off"), permissions=["act"])
     def switch_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         self._switch(request, queryset, False)
 
     def _switch(self, request: HttpRequest, queryset: QuerySet[Any], enabled: bool) -> None:
-        chosen, done = list(queryset.values_list("pk", flat=True)), "on" if enabled else "off"
+        chosen = list(queryset.values_list("pk", flat=True))
         there = Rule.objects.filter(id__in=chosen, enabled=not enabled, deleted_at=None)
         changed = list(there.values_list("id", flat=True))
         for key in changed:
             with transaction.atomic():
-                self.log_many(request, [rules.switch(key, enabled)], f"Switched {done}.")
-        said, level = f"{len(changed)} switched {done}.", messages.SUCCESS
+                self.log_many(request, [rules.switch(key, enabled)], "Switched on." if enabled else "Switched off.")
+        if enabled:
+            said, skipped = _("%(count)s switched on."), _("%(count)s skipped: already on, or deleted.")
+        else:
+            said, skipped = _("%(count)s switched off."), _("%(count)s skipped: already off, or deleted.")
+        said, level = said % {"count": len(changed)}, messages.SUCCESS
         if left := len(chosen) - len(changed):
-            said, level = f"{said} {left} skipped: already {done}, or deleted.", messages.WARNING
+            said, level = f"{said} {skipped % {'count': left}}", messages.WARNING
         self.message_user(request, said, level)
 
-    name_short = columns.column("name", "name", columns.short)
+    name_short = columns.column(gettext_lazy("name"), "name", columns.short)
 
-    @admin.display(description="owner")
+    @admin.display(description=gettext_lazy("owner"))
     def person(self, rule: Rule) -> SafeString:
         return cells.person(rule)
 
-    @admin.display(description="listens to")
+    @admin.display(description=gettext_lazy("listens to"))
     def words(self, rule: Rule) -> str:
         return words.listens_to(rule)
 
-    @admin.display(description="only if")
+    @admin.display(description=gettext_lazy("only if"))
     def only_if(self, rule: Rule) -> str:
-        return "; ".join(words.conditions(rule)) or "no conditions"
+        return "; ".join(words.conditions(rule)) or _("no conditions")
 
-    @admin.display(description="limit and digest")
+    @admin.display(description=gettext_lazy("limit and digest"))
     def how_often(self, rule: Rule) -> str:
-        return "; ".join(filter(None, (words.throttle(rule), words.digest(rule)))) or "each event"
+        return "; ".join(filter(None, (words.throttle(rule), words.digest(rule)))) or _("each event")
 
-    @badge("state", {"on": "success", "off": "info", "deleted": "danger"})
-    def state_label(self, rule: Rule) -> str:
+    @badge(gettext_lazy("state"), {"on": "success", "off": "info", "deleted": "danger"})
+    def state_label(self, rule: Rule) -> tuple[str, str]:
         if rule.deleted_at is not None:
-            return "deleted"
-        return "on" if rule.enabled else "off"
+            return labelled("deleted")
+        return labelled("on" if rule.enabled else "off")
 
-    @admin.display(description="rows")
+    @admin.display(description=gettext_lazy("rows"))
     def rows(self, rule: Rule) -> SafeString:
         return columns.to_list("notifications.notification", "notifications", origin_id=rule.pk)
 
-    @admin.display(description="channels")
+    @admin.display(description=gettext_lazy("channels"))
     def to_channels(self, rule: Rule) -> SafeString:
         return columns.many(*(cells.channel(channel) for channel in rule.ordered_channels()))
 
-    @admin.display(description="order")
+    @admin.display(description=gettext_lazy("order"))
     def how_many(self, rule: Rule) -> str:
         if not rule.channel_order:
-            return "all at once"
-        after = f" or {rule.escalate_after} min without an acknowledgement" if rule.escalate_after else ""
-        return f"in order, the next one after a failure{after}"
+            return _("all at once")
+        if not rule.escalate_after:
+            return _("in order, the next one after a failure")
+        said = _("in order, the next one after a failure or %(minutes)s min without an acknowledgement")
+        return said % {"minutes": rule.escalate_after}
 
-    made = columns.instant_column("made", "created_at")
-    changed = columns.instant_column("changed", "updated_at")
-    deleted = columns.instant_column("deleted", "deleted_at")
+    made = columns.instant_column(gettext_lazy("made"), "created_at")
+    changed = columns.instant_column(gettext_lazy("changed"), "updated_at")
+    deleted = columns.instant_column(gettext_lazy("deleted"), "deleted_at")

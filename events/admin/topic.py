@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
@@ -26,11 +28,11 @@ class TopicAdmin(ReadOnlyAdmin):
     link_lookups = ("user__id__exact",)
     fieldsets = (
         (None, {"fields": (("name", "slug"), "description", ("person", "access"), ("subscribers", "made"))}),
-        ("Says", {"fields": ("title", "body")}),
+        (gettext_lazy("Says"), {"fields": ("title", "body")}),
     )
     search_fields = ("name",)
-    search_help_text = "The beginning of the owner's email address, or a topic's id."
-    empty_text = "No topics yet. People create them on their own pages."
+    search_help_text = gettext_lazy("The beginning of the owner's email address, or a topic's id.")
+    empty_text = gettext_lazy("No topics yet. People create them on their own pages.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return topics.with_subscribers(super().get_queryset(request).select_related("user"))
@@ -39,14 +41,14 @@ class TopicAdmin(ReadOnlyAdmin):
         key = as_uuid(term)
         return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
-    @admin.display(description="owner")
+    @admin.display(description=gettext_lazy("owner"))
     def person(self, topic: Topic) -> SafeString:
         return cells.person(topic)
 
-    subscribers = columns.column("subscribers", "subscribers", topics.shown_count)
+    subscribers = columns.column(gettext_lazy("subscribers"), "subscribers", topics.shown_count)
 
-    @badge("access", {"open": "success", "by its owner": "info"})
-    def access(self, topic: Topic) -> str:
-        return "open" if topic.is_open else "by its owner"
+    @badge(gettext_lazy("access"), {"open": "success", "by its owner": "info"})
+    def access(self, topic: Topic) -> tuple[str, str]:
+        return ("open", _("open")) if topic.is_open else ("by its owner", _("by its owner"))
 
-    made = columns.instant_column("made", "created_at")
+    made = columns.instant_column(gettext_lazy("made"), "created_at")

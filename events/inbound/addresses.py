@@ -6,6 +6,7 @@ import secrets
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from common import encryption
 from events.inbound.forms import InboundForm
@@ -29,7 +30,10 @@ def create(user: User, form: InboundForm) -> InboundAddress:
     _seal(address, secrets.token_hex(24), form.cleaned_data["secret"])
     with lock_user(user):
         if InboundAddress.objects.for_user(user).count() >= MOST:
-            raise TooMany(f"You have {MOST} addresses, which is the limit. Remove one that you no longer need.")
+            raise TooMany(
+                _("You have %(most)s addresses, which is the limit. Remove one that you no longer need.")
+                % {"most": MOST}
+            )
         address.save(force_insert=True)
     return address
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common import expressions, strict_json
 from events import schemes
 from events.models import InboundAddress
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 _FIELDS = ("type", "source", "data", "time", "id")
 _OPTIONS = ("header", "algorithm", "encoding", "prefix")
@@ -20,7 +25,7 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}", re.ASCII)
 class ExpressionField(forms.CharField):
     """An expression of JMESPath, or nothing."""
 
-    def __init__(self, label: str, help_text: str = "") -> None:
+    def __init__(self, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
         widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
         super().__init__(label=label, help_text=help_text, required=False, widget=widget)
 
@@ -36,42 +41,47 @@ class ExpressionField(forms.CharField):
 
 class InboundForm(forms.Form):
     label = forms.CharField(
-        label="Label",
+        label=gettext_lazy("Label"),
         max_length=80,
-        widget=forms.TextInput(attrs={"placeholder": "Shop", "autocomplete": "off"}),
-        error_messages={"required": "Enter a label, such as “Shop”."},
+        widget=forms.TextInput(attrs={"placeholder": gettext_lazy("Shop"), "autocomplete": "off"}),
+        error_messages={"required": gettext_lazy("Enter a label, such as “Shop”.")},
     )
     scheme = forms.ChoiceField(
-        label="Signature",
-        choices=[(code, label) for code, (label, _) in schemes.SCHEMES.items()],
-        help_text="How the sender proves that a request is its own.",
+        label=gettext_lazy("Signature"),
+        choices=[(code, label) for code, (label, verify) in schemes.SCHEMES.items()],
+        help_text=gettext_lazy("How the sender proves that a request is its own."),
     )
     secret = forms.CharField(
-        label="Secret",
+        label=gettext_lazy("Secret"),
         required=False,
         max_length=200,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="As the sender shows it. It is stored encrypted, and never shown again.",
+        help_text=gettext_lazy("As the sender shows it. It is stored encrypted, and never shown again."),
     )
-    signature_header = forms.CharField(label="Header with the signature", required=False, initial=schemes.Hmac().header)
+    signature_header = forms.CharField(
+        label=gettext_lazy("Header with the signature"), required=False, initial=schemes.Hmac().header
+    )
     signature_algorithm = forms.ChoiceField(
-        label="Hash", required=False, choices=[(name, name.upper()) for name in schemes.ALGORITHMS]
+        label=gettext_lazy("Hash"), required=False, choices=[(name, name.upper()) for name in schemes.ALGORITHMS]
     )
     signature_encoding = forms.ChoiceField(
-        label="Written as", required=False, choices=[(one, one) for one in schemes.ENCODINGS]
+        label=gettext_lazy("Written as"), required=False, choices=[(one, one) for one in schemes.ENCODINGS]
     )
-    signature_prefix = forms.CharField(label="Text before the signature", required=False, max_length=20)
+    signature_prefix = forms.CharField(label=gettext_lazy("Text before the signature"), required=False, max_length=20)
     event_type = ExpressionField(
-        "Type", "Such as <code>'order.paid'</code> or <code>join('.', ['order', body.action])</code>."
+        gettext_lazy("Type"),
+        gettext_lazy("Such as <code>'order.paid'</code> or <code>join('.', ['order', body.action])</code>."),
     )
-    event_source = ExpressionField("Source", "Without it, the label.")
-    event_data = ExpressionField("Data", "An object: <code>{amount: body.total}</code>. Without it, the whole body.")
-    event_time = ExpressionField("Time", "Without it, when it came.")
+    event_source = ExpressionField(gettext_lazy("Source"), gettext_lazy("Without it, the label."))
+    event_data = ExpressionField(
+        gettext_lazy("Data"), gettext_lazy("An object: <code>{amount: body.total}</code>. Without it, the whole body.")
+    )
+    event_time = ExpressionField(gettext_lazy("Time"), gettext_lazy("Without it, when it came."))
     event_id = ExpressionField(
-        "Id",
-        "The same when a request is repeated. What GitHub, Stripe and Standard Webhooks sign needs none.",
+        gettext_lazy("Id"),
+        gettext_lazy("The same when a request is repeated. What GitHub, Stripe and Standard Webhooks sign needs none."),
     )
-    enabled = forms.BooleanField(label="Takes requests", required=False, initial=True)
+    enabled = forms.BooleanField(label=gettext_lazy("Takes requests"), required=False, initial=True)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, address: InboundAddress | None = None) -> None:
         initial: dict[str, Any] = {}
@@ -85,16 +95,18 @@ class InboundForm(forms.Form):
     def clean_signature_header(self) -> str:
         header: str = self.cleaned_data["signature_header"]
         if header and not _HEADER.fullmatch(header):
-            raise forms.ValidationError("Write the name of one header, such as X-Signature.")
+            raise forms.ValidationError(_("Write the name of one header, such as X-Signature."))
         return header
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         scheme, secret = cleaned.get("scheme"), cleaned.get("secret", "")
         if scheme not in ("none", None, self._scheme) and not secret:
-            self.add_error("secret", "Enter the secret that the sender signs with.")
+            self.add_error("secret", _("Enter the secret that the sender signs with."))
         if scheme == "none" and secret:
-            self.add_error("secret", "Without a signature there is no secret. Choose a signature, or leave this empty.")
+            self.add_error(
+                "secret", _("Without a signature there is no secret. Choose a signature, or leave this empty.")
+            )
         if scheme == "standard" and secret:
             try:
                 schemes.standard_key(secret)
@@ -117,8 +129,8 @@ class InboundForm(forms.Form):
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
         """The fields behind the first three, for the page."""
         return [
-            ("HMAC in a header", [self[f"signature_{name}"] for name in _OPTIONS]),
-            ("What becomes of a request", [self[f"event_{name}"] for name in _FIELDS]),
+            (_("HMAC in a header"), [self[f"signature_{name}"] for name in _OPTIONS]),
+            (_("What becomes of a request"), [self[f"event_{name}"] for name in _FIELDS]),
         ]
 
 
@@ -131,4 +143,4 @@ class SampleForm(forms.Form):
         try:
             return strict_json.read(self.cleaned_data["sample"].encode("utf-8", "replace"))
         except strict_json.Bad as error:
-            raise forms.ValidationError(f"This is not JSON: {error}") from None
+            raise forms.ValidationError(_("This is not JSON: %(error)s") % {"error": error}) from None

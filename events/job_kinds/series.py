@@ -8,6 +8,9 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from common.postgres import persist
 from common.uuid7 import first_of
@@ -26,7 +29,7 @@ _MOST_EVENTS = 200
 
 
 class Code(Codes):
-    HAPPENED = "series-event", "{type} happened"
+    HAPPENED = "series-event", gettext_noop("{type} happened")
 
 
 class StepsField(forms.CharField):
@@ -42,15 +45,19 @@ class SeriesForm(forms.Form):
     steps = StepsField(
         max_length=steps.MOST,
         help_text=steps.HELP,
-        error_messages={"required": f"Enter a step, such as: {steps.EXAMPLE}"},
+        error_messages={
+            "required": format_lazy(gettext_lazy("Enter a step, such as: {example}"), example=steps.EXAMPLE)
+        },
     )
     ends_on = forms.RegexField(
         TYPE,
-        label="Ends when this event happens",
+        label=gettext_lazy("Ends when this event happens"),
         required=False,
         max_length=100,
-        help_text="The type of an event, such as order.paid. Empty: it ends after its last step, or when you pause it.",
-        error_messages={"invalid": "The type of an event is like order.paid."},
+        help_text=gettext_lazy(
+            "The type of an event, such as order.paid. Empty: it ends after its last step, or when you pause it."
+        ),
+        error_messages={"invalid": gettext_lazy("The type of an event is like order.paid.")},
     )
 
     def clean(self) -> dict[str, Any]:
@@ -65,17 +72,19 @@ def too_long(given: Sequence[Mapping[str, Any]]) -> str:
     days = settings.EVENTS_KEPT_DAYS
     if steps.longest_wait(given) <= timedelta(days=days).total_seconds():
         return ""
-    return f"Events are kept for {days} days, so that a series that one ends has a step every {days} days."
+    return _("Events are kept for %(days)s days, so that a series that one ends has a step every %(days)s days.") % {
+        "days": days
+    }
 
 
 class Series(JobKind):
     name = "series"
-    label = "Series"
-    about = "Sends texts one after the other, with time between them, until an event ends it."
+    label = gettext_lazy("Series")
+    about = gettext_lazy("Sends texts one after the other, with time between them, until an event ends it.")
     position = 60
     form = SeriesForm
     example: ClassVar = {"steps": f"now | Welcome\n{steps.EXAMPLE}"}
-    title = "Series"
+    title = gettext_lazy("Series")
 
     def form_initial(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         return {"steps": steps.lines(payload["steps"]), "ends_on": payload.get("ends_on", "")}
@@ -83,14 +92,19 @@ class Series(JobKind):
     def summary(self, payload: Mapping[str, Any]) -> str:
         given = payload.get("steps")
         count = len(given) if isinstance(given, list) else 0
-        until = f", until {payload['ends_on']}" if payload.get("ends_on") else ""
-        return f"a series of {count} {'step' if count == 1 else 'steps'}{until}"
+        if payload.get("ends_on"):
+            said = ngettext(
+                "a series of %(count)s step, until %(event)s", "a series of %(count)s steps, until %(event)s", count
+            )
+        else:
+            said = ngettext("a series of %(count)s step", "a series of %(count)s steps", count)
+        return said % {"count": count, "event": payload.get("ends_on")}
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Reads whether the event that ends it has happened since it began."""
         given = _steps(ask.payload)
         if given is None or not series.is_step(ask.payload, len(given)):
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="its steps are damaged"))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its steps are damaged")))
         ends_on = ask.payload.get("ends_on")
         if not ends_on:
             return Found({"ended": ""})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from events.models.rule import Rule
 from work.models import Attempt, Words, Work
@@ -72,7 +73,7 @@ class DeadDigest(Digest):
 
     class Meta:
         proxy = True
-        verbose_name = "failed digest"
+        verbose_name = _("failed digest")
 
 
 class DigestAttempt(Attempt):

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from common.uuid7 import uuid7
 from events.models.digest import Digest
@@ -87,7 +88,7 @@ class DeadLetter(Event):
 
     class Meta:
         proxy = True
-        verbose_name = "dead letter"
+        verbose_name = _("dead letter")
 
 
 class EventAttempt(Attempt):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
+
 from events.types.base import EventType, Schema
 
 
@@ -32,9 +34,9 @@ _EXAMPLE = {
     "starts_at": "2026-03-29T16:00:00Z",
     "ends_at": "",
 }
-_FROM = "Grafana and Alertmanager, through an inbound address; your programs"
+_FROM = _("Grafana and Alertmanager, through an inbound address; your programs")
 
 TYPES = [
-    EventType("alert.raised", "Something is wrong.", AlertData, _EXAMPLE, _FROM, is_inside=False),
-    EventType("alert.resolved", "It is well again.", AlertData, _EXAMPLE, _FROM, is_inside=False),
+    EventType("alert.raised", _("Something is wrong."), AlertData, _EXAMPLE, _FROM, is_inside=False),
+    EventType("alert.resolved", _("It is well again."), AlertData, _EXAMPLE, _FROM, is_inside=False),
 ]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 SOURCE = "carillon"
 """The source of the events that only Carillon emits."""
@@ -31,10 +36,10 @@ class EventType:
     """`emitted_by` and `handled_by` are for people. `is_inside`: only Carillon emits it."""
 
     name: str
-    summary: str
+    summary: StrOrPromise
     schema: type[Schema]
     example: dict[str, Any]
-    emitted_by: str
+    emitted_by: StrOrPromise
     handled_by: str = "rules"
     is_inside: bool = True
 
@@ -50,6 +55,6 @@ class EventType:
 def _holds(shape: dict[str, Any]) -> str:
     """A part of a JSON schema as a word or two: "text (uuid)", "text or nothing"."""
     if "anyOf" in shape:
-        return " or ".join(_holds(one) for one in shape["anyOf"])
-    word = {"string": "text", "null": "nothing", "integer": "whole number"}.get(shape["type"], shape["type"])
+        return get_text_list([_holds(one) for one in shape["anyOf"]], _("or"))
+    word = {"string": _("text"), "null": _("nothing"), "integer": _("whole number")}.get(shape["type"], shape["type"])
     return f"{word} ({shape['format']})" if "format" in shape else word

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.utils.translation import gettext_lazy as _
+
 from events.types.base import EventType, Schema
 
 
@@ -27,13 +29,13 @@ _EXAMPLE = {
     "reason": "http",
 }
 _SUMMARIES = {
-    "delivered": "A channel took it.",
-    "dead": "It failed for good, and waits for a person.",
-    "unknown": "Nobody knows whether it arrived; it waits for a person.",
-    "expired": "It was too late to send it.",
+    "delivered": _("A channel took it."),
+    "dead": _("It failed for good, and waits for a person."),
+    "unknown": _("Nobody knows whether it arrived; it waits for a person."),
+    "expired": _("It was too late to send it."),
 }
 
 TYPES = [
-    EventType(f"delivery.{state}", summary, DeliveryData, _EXAMPLE, "deliveries")
+    EventType(f"delivery.{state}", summary, DeliveryData, _EXAMPLE, _("deliveries"))
     for state, summary in _SUMMARIES.items()
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.utils.translation import gettext_lazy as _
+
 from events.types.base import EventType, Schema
 
 
@@ -19,14 +21,14 @@ _EXAMPLE = {
     "correlation_id": "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f",
 }
 _SUMMARIES = {
-    "open": "Channels are being tried again.",
-    "full": "It arrived on all channels.",
-    "partial": "It arrived on some channels only.",
-    "failed": "It arrived on no channel.",
-    "dropped": "It was cancelled, or too late.",
+    "open": _("Channels are being tried again."),
+    "full": _("It arrived on all channels."),
+    "partial": _("It arrived on some channels only."),
+    "failed": _("It arrived on no channel."),
+    "dropped": _("It was cancelled, or too late."),
 }
 
 TYPES = [
-    EventType(f"notification.{outcome}", summary, NotificationData, _EXAMPLE, "deliveries")
+    EventType(f"notification.{outcome}", summary, NotificationData, _EXAMPLE, _("deliveries"))
     for outcome, summary in _SUMMARIES.items()
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.utils.translation import gettext_lazy as _
 from pydantic import AwareDatetime
 
 from events.types.base import EventType, Schema
@@ -28,6 +29,6 @@ _FIRED = {
 }
 
 TYPES = [
-    EventType("schedule.fired", "A reminder was due, and was sent.", FiredData, _FIRED, "the clock"),
-    EventType("schedule.broken", "A reminder cannot be read.", ScheduleData, {"schedule_id": _ID}, "the clock"),
+    EventType("schedule.fired", _("A reminder was due, and was sent."), FiredData, _FIRED, _("the clock")),
+    EventType("schedule.broken", _("A reminder cannot be read."), ScheduleData, {"schedule_id": _ID}, _("the clock")),
 ]

@@ -10,6 +10,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from events import matching
 from events.reasons import OPERATORS
@@ -47,7 +48,10 @@ class ConditionsField(forms.Field):
     def clean(self, value: Any) -> list[Row]:
         rows = [(number, row) for number, row in enumerate(value or []) if row is not None]
         if len(rows) > MOST_CONDITIONS:
-            raise ValidationError(f"These are {len(rows)} conditions; at most {MOST_CONDITIONS} are possible.")
+            raise ValidationError(
+                _("These are %(count)s conditions; at most %(most_conditions)s are possible.")
+                % {"count": len(rows), "most_conditions": MOST_CONDITIONS}
+            )
         errors: list[ValidationError] = []
         cleaned = [_clean_row(number, row, errors) for number, row in rows]
         if errors:
@@ -73,28 +77,36 @@ def _clean_row(number: int, row: Row, errors: list[ValidationError]) -> Row:
 def _problems(field: str, operator: str, value: str) -> list[tuple[str, str]]:
     found = []
     if not field:
-        found.append(("field", "Enter a field, such as data.amount."))
+        found.append(("field", _("Enter a field, such as data.amount.")))
     elif not matching.is_field(field):
         found.append(("field", _unknown_field(field)))
     if operator not in OPERATORS:
-        found.append(("operator", f"Choose one of: {', '.join(OPERATORS)}."))
+        found.append(("operator", _("Choose one of: %(operators)s.") % {"operators": ", ".join(OPERATORS)}))
     if len(value) > LONGEST_VALUE:
-        found.append(("value", f"This value is {len(value)} characters long; at most {LONGEST_VALUE} fit."))
+        found.append(
+            (
+                "value",
+                _("This value is %(count)s characters long; at most %(longest_value)s fit.")
+                % {"count": len(value), "longest_value": LONGEST_VALUE},
+            )
+        )
     elif operator in ("above", "below") and not _is_number(value):
-        found.append(("value", "Enter a number, such as 100."))
+        found.append(("value", _("Enter a number, such as 100.")))
     elif operator == "contains" and not value:
-        found.append(("value", "Enter what it must contain."))
+        found.append(("value", _("Enter what it must contain.")))
     return found
 
 
 def _unknown_field(field: str) -> str:
     if matching.PATH.fullmatch(f"data.{field}"):
-        return f"“{field[:80]}” is not a field of an event. Write data.{field[:80]} for a field of its data."
+        return _("“%(field)s” is not a field of an event. Write data.%(field)s for a field of its data.") % {
+            "field": field[:80]
+        }
     places = ", ".join(matching.PLACES)
-    return (
-        f"“{field[:80]}” is not a field of an event. Write data. and at most {matching.DEEPEST} names of letters, "
-        f"digits, “_” and “-”, such as data.customer.id; or one of {places}."
-    )
+    return _(
+        "“%(field)s” is not a field of an event. Write data. and at most %(deepest)s names of letters, digits, “_” "
+        "and “-”, such as data.customer.id; or one of %(places)s."
+    ) % {"field": field[:80], "deepest": matching.DEEPEST, "places": places}
 
 
 def check_field(field: str) -> None:

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from events import words
 from events.models import Rule
 from events.rules import PLAIN, Draft
 from notifications.web.channels_form import channel_names
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 
 def differences(rule: Rule, draft: Draft) -> list[tuple[str, str, str]]:
     """(label, saved, typed) for each field that either version has."""
     mine = Rule(**{name: getattr(draft, name) for name in PLAIN})
-    rows = [(label, show(rule), show(mine)) for label, show in _SHOWN.items()]
+    rows = [(str(label), show(rule), show(mine)) for label, show in _SHOWN]
     rows.append(
         (
-            "Channels",
+            _("Channels"),
             channel_names(rule.ordered_channels(), bool(rule.channel_order)),
             channel_names(draft.channels, draft.in_order),
         )
     )
-    rows.append(("Switched on", "Yes" if rule.enabled else "No", "Yes" if rule.enabled else "No"))
+    enabled = _("Yes") if rule.enabled else _("No")
+    rows.append((_("Switched on"), enabled, enabled))
     return [row for row in rows if row[1] or row[2]]
 
 
-_SHOWN: dict[str, Callable[[Rule], str]] = {
-    "Name": lambda rule: rule.name,
-    "Listens to": words.listens_to,
-    "Conditions": lambda rule: "\n".join(words.conditions(rule)),
-    "Title": lambda rule: rule.title,
-    "Text": lambda rule: rule.body,
-    "Limit": words.throttle,
-    "Digest": words.digest,
-    "Steps that follow": words.series,
-    "Urgent": lambda rule: "Yes" if rule.urgent else "",
-    "Minutes until the next channel": lambda rule: str(rule.escalate_after or ""),
-}
+_SHOWN: tuple[tuple[StrOrPromise, Callable[[Rule], str]], ...] = (
+    (gettext_lazy("Name"), lambda rule: rule.name),
+    (gettext_lazy("Listens to"), words.listens_to),
+    (gettext_lazy("Conditions"), lambda rule: "\n".join(words.conditions(rule))),
+    (gettext_lazy("Title"), lambda rule: rule.title),
+    (gettext_lazy("Text"), lambda rule: rule.body),
+    (gettext_lazy("Limit"), words.throttle),
+    (gettext_lazy("Digest"), words.digest),
+    (gettext_lazy("Steps that follow"), words.series),
+    (gettext_lazy("Urgent"), lambda rule: _("Yes") if rule.urgent else ""),
+    (gettext_lazy("Minutes until the next channel"), lambda rule: str(rule.escalate_after or "")),
+)

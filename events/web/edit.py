@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from common.request_limiter import limit_page
@@ -43,7 +44,7 @@ def new(request: PersonRequest) -> HttpResponse:
             rule = rules.create(request.user, form.draft(), form.cleaned_data["made_as"])
         except IntegrityError:  # the same form, sent twice at once
             return redirect("events:rule", form.cleaned_data["made_as"])
-        messages.success(request, f"“{rule.name}” is created.")
+        messages.success(request, _("“%(name)s” is created.") % {"name": rule.name})
         return redirect("events:rule", rule.id)
     return _page(request, form)
 
@@ -66,7 +67,7 @@ def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     if form.is_valid():
         differences = form.change(rule)
         if differences is None:
-            messages.success(request, f"“{form.cleaned_data['name']}” is saved.")
+            messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
             return redirect("events:rule", rule.id)
     return _page(request, form, rule, differences)
 

@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
@@ -52,9 +53,9 @@ def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
     event = get_object_or_404(Event.objects.for_user(request.user), key=event_id)
     key = replay(event, request.user)
     if key == event.key:
-        messages.success(request, "It is handled again.")
+        messages.success(request, _("It is handled again."))
     else:
-        messages.success(request, "It is handled again, as this new event. Your rules ring for it as for any other.")
+        messages.success(request, _("It is handled again, as this new event. Your rules ring for it as for any other."))
     return redirect("events:event", key)
 
 

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from common import encryption, strict_json
@@ -36,7 +37,9 @@ def inbound_new(request: PersonRequest) -> HttpResponse:
         except addresses.TooMany as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, f"“{made.label}” takes requests. Give its address to the sender.")
+            messages.success(
+                request, _("“%(label)s” takes requests. Give its address to the sender.") % {"label": made.label}
+            )
             return redirect("events:inbound", made.id)
     return render(request, "events/inbound_form.html", {"form": form})
 
@@ -64,7 +67,7 @@ def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
     if form.is_valid():
         if "preview" not in request.POST:
             addresses.change(address, form)
-            messages.success(request, f"“{address.label}” is saved.")
+            messages.success(request, _("“%(label)s” is saved.") % {"label": address.label})
             return redirect("events:inbound", address.id)
         if sample.is_valid():
             address.fields, headers = form.expressions(), latest.headers if latest else {}
@@ -79,7 +82,7 @@ def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
 def inbound_replace(request: PersonRequest, address_id: UUID) -> HttpResponse:
     address = _own(request, address_id)
     addresses.replace(address)
-    messages.success(request, "It has a new address. The old one takes nothing any more.")
+    messages.success(request, _("It has a new address. The old one takes nothing any more."))
     return redirect("events:inbound", address.id)
 
 
@@ -88,7 +91,7 @@ def inbound_replace(request: PersonRequest, address_id: UUID) -> HttpResponse:
 def inbound_remove(request: PersonRequest, address_id: UUID) -> HttpResponse:
     address = _own(request, address_id)
     address.delete()
-    messages.success(request, f"“{address.label}” is removed. Its events stay.")
+    messages.success(request, _("“%(label)s” is removed. Its events stay.") % {"label": address.label})
     return redirect("events:inbound-list")
 
 
@@ -102,7 +105,7 @@ def inbound_replay(request: PersonRequest, request_id: UUID) -> HttpResponse:
     answer = receive.replay(kept.address, kept, timezone.now())
     if answer.keys:
         return redirect("events:event", answer.keys[0])
-    messages.error(request, f"No event came of it. {answer.reason}")
+    messages.error(request, _("No event came of it. %(reason)s") % {"reason": answer.reason})
     return redirect("events:inbound", kept.address_id)
 
 

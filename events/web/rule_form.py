@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.http import QueryDict
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.edit_form import EditForm
 from common.uuid7 import uuid7
@@ -26,9 +29,15 @@ from notifications.web.channels_form import ChannelsForm
 from notifications.web.text_fields import BodyField, TitleField
 from people.models import User
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 _DAY = 86_400
 _MOST_THROTTLED = _MOST_GATHERED = 1_000
-_PATTERN = "Write a type as order.paid, its beginning as order.*, or * for every event. Use small letters."
+_PATTERN = gettext_lazy(
+    "Write a type as order.paid, its beginning as order.*, or * for every event. Use small letters."
+)
+_TOO_LONG = gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit.")
 _PLACED = 5
 
 
@@ -41,8 +50,10 @@ def _check_steps(written: str) -> None:
     steps.read(written, matching.check)
 
 
-def _count(label: str, least: int, most: int, help_text: str) -> forms.IntegerField:
-    number = f"Enter a whole number from {least} to {most:,}, or leave it empty."
+def _count(label: StrOrPromise, least: int, most: int, help_text: StrOrPromise) -> forms.IntegerField:
+    number = format_lazy(
+        gettext_lazy("Enter a whole number from {least} to {most}, or leave it empty."), least=least, most=f"{most:,}"
+    )
     return forms.IntegerField(
         label=label,
         required=False,
@@ -54,9 +65,8 @@ def _count(label: str, least: int, most: int, help_text: str) -> forms.IntegerFi
     )
 
 
-def _text(label: str, most: int, attrs: Mapping[str, Any], **options: Any) -> forms.CharField:
-    too_long = f"This is %(show_value)d characters long; at most {most} fit."
-    messages = {"max_length": too_long, "required": options.pop("empty", "")}
+def _text(label: StrOrPromise, most: int, attrs: Mapping[str, Any], **options: Any) -> forms.CharField:
+    messages = {"max_length": _TOO_LONG, "required": options.pop("empty", "")}
     widget = forms.TextInput(attrs={"autocomplete": "off", **attrs})
     return forms.CharField(label=label, max_length=most, widget=widget, error_messages=messages, **options)
 
@@ -71,67 +81,83 @@ class ConditionRow:
 
 
 class RuleForm(EditForm, ChannelsForm):
-    name = _text("Name", 80, {"placeholder": "Big orders"}, empty="Enter a name, such as “Big orders”.")
+    name = _text(
+        gettext_lazy("Name"),
+        80,
+        {"placeholder": gettext_lazy("Big orders")},
+        empty=gettext_lazy("Enter a name, such as “Big orders”."),
+    )
     type_pattern = _text(
-        "Type of event",
+        gettext_lazy("Type of event"),
         100,
         {"placeholder": "order.paid", "list": "types", "spellcheck": "false", "autocapitalize": "none"},
         empty=_PATTERN,
-        help_text="Such as order.paid; order.* for all that begins so; * for every event.",
+        help_text=gettext_lazy("Such as order.paid; order.* for all that begins so; * for every event."),
         validators=[_check_pattern],
     )
     source = _text(
-        "Source", 200, {"spellcheck": "false"}, required=False, help_text="Only from this one. Empty: from anywhere."
+        gettext_lazy("Source"),
+        200,
+        {"spellcheck": "false"},
+        required=False,
+        help_text=gettext_lazy("Only from this one. Empty: from anywhere."),
     )
-    conditions = ConditionsField(label="Conditions", required=False)
-    title = TitleField(check=matching.check, example="Order {data.order_id}")
+    conditions = ConditionsField(label=gettext_lazy("Conditions"), required=False)
+    title = TitleField(check=matching.check, example=gettext_lazy("Order {data.order_id}"))
     body = BodyField(
         check=matching.check,
-        help_text="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field of the data.",
+        help_text=gettext_lazy("Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field of the data."),
     )
-    throttle_count = _count("At most", 1, _MOST_THROTTLED, "How often it rings. More events stay silent.")
-    throttle_seconds = SecondsField(label="Within", least=1, most=7 * _DAY)
+    throttle_count = _count(
+        gettext_lazy("At most"), 1, _MOST_THROTTLED, gettext_lazy("How often it rings. More events stay silent.")
+    )
+    throttle_seconds = SecondsField(label=gettext_lazy("Within"), least=1, most=7 * _DAY)
     digest_seconds = SecondsField(
-        label="Gather for", least=60, most=_DAY, help_text="One message for all events of this time."
+        label=gettext_lazy("Gather for"),
+        least=60,
+        most=_DAY,
+        help_text=gettext_lazy("One message for all events of this time."),
     )
     digest_at = forms.TimeField(
-        label="Gather until",
+        label=gettext_lazy("Gather until"),
         required=False,
         widget=forms.TimeInput(attrs={"type": "time", "autocomplete": "off"}, format="%H:%M"),
-        help_text="One message a day at this time, in your time zone.",
-        error_messages={"invalid": "Enter a time of day, such as 09:00, or leave it empty."},
+        help_text=gettext_lazy("One message a day at this time, in your time zone."),
+        error_messages={"invalid": gettext_lazy("Enter a time of day, such as 09:00, or leave it empty.")},
     )
-    digest_count = _count("But at most", 2, _MOST_GATHERED, "The message comes as soon as there are so many.")
+    digest_count = _count(
+        gettext_lazy("But at most"), 2, _MOST_GATHERED, gettext_lazy("The message comes as soon as there are so many.")
+    )
     digest_key = _text(
-        "Apart for each",
+        gettext_lazy("Apart for each"),
         200,
         {"placeholder": "data.customer", "list": "fields", "spellcheck": "false"},
         required=False,
-        help_text="A field: events with another value get a message of their own.",
+        help_text=gettext_lazy("A field: events with another value get a message of their own."),
         validators=[check_field],
     )
     series = forms.CharField(
-        label="Steps that follow",
+        label=gettext_lazy("Steps that follow"),
         required=False,
         max_length=steps.MOST,
         widget=forms.Textarea(attrs={"rows": 4, "placeholder": steps.EXAMPLE}),
-        help_text=f"{steps.HELP} Placeholders as in the text.",
+        help_text=format_lazy(gettext_lazy("{help} Placeholders as in the text."), help=steps.HELP),
         validators=[_check_steps],
     )
     series_ends_on = _text(
-        "Until this event happens",
+        gettext_lazy("Until this event happens"),
         100,
         {"placeholder": "order.paid", "list": "types", "spellcheck": "false", "autocapitalize": "none"},
         required=False,
-        help_text="The type of an event.",
-        validators=[RegexValidator(matching.TYPE, "The type of an event is like order.paid.")],
+        help_text=gettext_lazy("The type of an event."),
+        validators=[RegexValidator(matching.TYPE, gettext_lazy("The type of an event is like order.paid."))],
     )
     series_key = _text(
-        "With the same",
+        gettext_lazy("With the same"),
         200,
         {"placeholder": "data.order_id", "list": "fields", "spellcheck": "false"},
         required=False,
-        help_text="A field that both events have. Empty: any event of this type ends it.",
+        help_text=gettext_lazy("A field that both events have. Empty: any event of this type ends it."),
         validators=[check_field],
     )
 
@@ -159,25 +185,25 @@ class RuleForm(EditForm, ChannelsForm):
             self.add_error(None, words.limit_reached())
         for name, other in (("throttle_count", "throttle_seconds"), ("throttle_seconds", "throttle_count")):
             if cleaned.get(name) and other in cleaned and cleaned[other] is None:
-                self.add_error(other, "A limit needs a number and a time. Enter both, or neither.")
+                self.add_error(other, _("A limit needs a number and a time. Enter both, or neither."))
         gathers = bool(cleaned.get("digest_seconds") or cleaned.get("digest_at"))
         if cleaned.get("digest_seconds") and cleaned.get("digest_at"):
-            self.add_error("digest_at", "Gather for a time, or until a time of day, not both. Leave one empty.")
+            self.add_error("digest_at", _("Gather for a time, or until a time of day, not both. Leave one empty."))
         for name in ("digest_count", "digest_key"):
             if cleaned.get(name) and not gathers and not {"digest_seconds", "digest_at"} & self.errors.keys():
-                self.add_error(name, "This needs “Gather for” or “Gather until”. Fill one in, or leave this empty.")
+                self.add_error(name, _("This needs “Gather for” or “Gather until”. Fill one in, or leave this empty."))
         self._check_series(cleaned, gathers)
         return cleaned
 
     def _check_series(self, cleaned: Mapping[str, Any], gathers: bool) -> None:
         written, ends_on = cleaned.get("series"), cleaned.get("series_ends_on")
         if written and gathers:
-            self.add_error("series", "A rule that gathers events has no steps that follow. Remove one of the two.")
+            self.add_error("series", _("A rule that gathers events has no steps that follow. Remove one of the two."))
         if ends_on and not written and "series" not in self.errors:
-            self.add_error("series_ends_on", "This needs steps that follow. Enter some, or leave this empty.")
+            self.add_error("series_ends_on", _("This needs steps that follow. Enter some, or leave this empty."))
         if cleaned.get("series_key") and not ends_on and "series_ends_on" not in self.errors:
             self.add_error(
-                "series_key", "This needs the event that ends the steps. Enter its type, or leave this empty."
+                "series_key", _("This needs the event that ends the steps. Enter its type, or leave this empty.")
             )
         if written and ends_on and (problem := too_long(steps.read(written, matching.check))):
             self.add_error("series", problem)
@@ -227,7 +253,7 @@ class RuleForm(EditForm, ChannelsForm):
             rows.append({})
         errors: dict[str, dict[str, list[str]]] = {}
         for error in self.errors.as_data().get("conditions", []):
-            number, _, part = (error.code or "").partition(".")
+            number, _dot, part = (error.code or "").partition(".")
             errors.setdefault(number, {}).setdefault(part, []).extend(error.messages)
         return [ConditionRow(number, row, errors.get(str(number), {})) for number, row in enumerate(rows)]
 

@@ -12,6 +12,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from events import rules, words
@@ -72,7 +73,7 @@ def _kept(request: PersonRequest, effects: list[Effect]) -> set[UUID]:
 @require_POST
 def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = rules.switch(_own(request, rule_id).id, True)
-    messages.success(request, f"“{rule.name}” is switched on.")
+    messages.success(request, _("“%(name)s” is switched on.") % {"name": rule.name})
     return _back(request, rule)
 
 
@@ -80,7 +81,9 @@ def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 @require_POST
 def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = rules.switch(_own(request, rule_id).id, False)
-    messages.success(request, f"“{rule.name}” is switched off. What it had not sent yet is cancelled.")
+    messages.success(
+        request, _("“%(name)s” is switched off. What it had not sent yet is cancelled.") % {"name": rule.name}
+    )
     return _back(request, rule)
 
 
@@ -100,7 +103,7 @@ def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
         messages.error(request, words.limit_reached())
     else:
         rule = rules.restore(deleted.id)
-        messages.success(request, f"“{rule.name}” is restored.")
+        messages.success(request, _("“%(name)s” is restored.") % {"name": rule.name})
     return redirect("events:rules")
 
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 
 from work.reasons import FORMATS
 
-_UNITS = {"1": "seconds", "60": "minutes", "3600": "hours", "86400": "days"}
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+_UNITS = {
+    "1": gettext_lazy("seconds"),
+    "60": gettext_lazy("minutes"),
+    "3600": gettext_lazy("hours"),
+    "86400": gettext_lazy("days"),
+}
 
 
 class SecondsWidget(forms.MultiWidget):
-    def __init__(self, label: str, unit: int) -> None:
+    def __init__(self, label: StrOrPromise, unit: int) -> None:
         number = forms.NumberInput(attrs={"min": 1, "inputmode": "numeric", "aria-label": label})
-        select = forms.Select(choices=list(_UNITS.items()), attrs={"aria-label": f"{label}: unit"})
+        select = forms.Select(
+            choices=list(_UNITS.items()), attrs={"aria-label": format_lazy(gettext_lazy("{label}: unit"), label=label)}
+        )
         super().__init__([number, select])
         self.unit = unit
 
@@ -32,9 +45,15 @@ class SecondsWidget(forms.MultiWidget):
 class SecondsField(forms.IntegerField):
     """Cleaned to seconds, None if empty. `unit` is the unit that an empty field offers."""
 
-    def __init__(self, *, label: str, least: int, most: int, unit: int = 3_600, help_text: str = "") -> None:
-        said = FORMATS["duration"]
-        problem = f"Enter a whole number, for a time from {said(least)} to {said(most)}; or leave it empty."
+    def __init__(
+        self, *, label: StrOrPromise, least: int, most: int, unit: int = 3_600, help_text: StrOrPromise = ""
+    ) -> None:
+        said = lazy(FORMATS["duration"], str)
+        problem = format_lazy(
+            gettext_lazy("Enter a whole number, for a time from {least} to {most}; or leave it empty."),
+            least=said(least),
+            most=said(most),
+        )
         super().__init__(
             label=label,
             required=False,

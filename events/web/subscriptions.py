@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
@@ -45,7 +46,12 @@ def subscribe(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     )
     if form.is_valid():
         subscriptions.join(request.user, topic, form.chosen)
-        messages.success(request, f"“{topic.name}” is saved." if own else f"You are subscribed to “{topic.name}”.")
+        messages.success(
+            request,
+            _("“%(name)s” is saved.") % {"name": topic.name}
+            if own
+            else _("You are subscribed to “%(name)s”.") % {"name": topic.name},
+        )
         return redirect("events:subscriptions")
     return render(request, "events/subscription.html", {"topic": topic, "own": own, "form": form})
 
@@ -55,5 +61,5 @@ def subscribe(request: PersonRequest, topic_id: UUID) -> HttpResponse:
 def leave(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     own = get_object_or_404(Subscription.objects.for_user(request.user).select_related("topic"), topic=topic_id)
     subscriptions.leave(own.id)
-    messages.success(request, f"You are no longer subscribed to “{own.topic.name}”.")
+    messages.success(request, _("You are no longer subscribed to “%(name)s”.") % {"name": own.topic.name})
     return redirect("events:subscriptions")

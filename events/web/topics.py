@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
@@ -36,7 +37,7 @@ def new(request: PersonRequest) -> HttpResponse:
         except topics.Refused as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, f"“{topic.name}” is ready. Publish to it, or add people.")
+            messages.success(request, _("“%(name)s” is ready. Publish to it, or add people.") % {"name": topic.name})
             return redirect("events:topic", topic.id)
     return render(request, "events/topic_form.html", {"form": form})
 
@@ -53,7 +54,10 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
         except subscriptions.Full as refusal:
             form.add_error("address", str(refusal))
         else:
-            messages.success(request, f"{address} is added. If an account has this address, it is subscribed now.")
+            messages.success(
+                request,
+                _("%(address)s is added. If an account has this address, it is subscribed now.") % {"address": address},
+            )
             return redirect("events:topic", topic.id)
     added = Subscription.objects.filter(topic=topic).exclude(address="")
     context = {
@@ -73,7 +77,7 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     form = TopicForm(request.POST if request.method == "POST" else None, request.user, topic)
     if form.is_valid():
         topics.change(form)
-        messages.success(request, f"“{topic.name}” is saved.")
+        messages.success(request, _("“%(name)s” is saved.") % {"name": topic.name})
         return redirect("events:topic", topic.id)
     return render(request, "events/topic_form.html", {"form": form, "topic": topic, "name": name})
 
@@ -83,7 +87,7 @@ def delete(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     topic = _own(request, topic_id)
     if request.method == "POST":
         topic.delete()
-        messages.success(request, f"“{topic.name}” is deleted, with its subscriptions.")
+        messages.success(request, _("“%(name)s” is deleted, with its subscriptions.") % {"name": topic.name})
         return redirect("events:topics")
     context = {"topic": topic, "subscribers": topics.shown_count(topic.subscribers)}  # type: ignore[attr-defined]
     return render(request, "events/topic_delete.html", context)
@@ -95,7 +99,7 @@ def remove_person(request: PersonRequest, topic_id: UUID, subscription_id: UUID)
     topic = _own(request, topic_id)
     if not subscriptions.remove(topic, subscription_id):
         raise Http404
-    messages.success(request, "Removed. Nothing more of this topic is sent to them.")
+    messages.success(request, _("Removed. Nothing more of this topic is sent to them."))
     return redirect("events:topic", topic.id)
 
 

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import as_uuid
@@ -32,7 +33,7 @@ class BatchRecord(WorkAdmin):
         "rows",
     )
     list_select_related = ("user",)
-    search_help_text = "The id of a batch, or of its reminder or topic."
+    search_help_text = _("The id of a batch, or of its reminder or topic.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         found: Any = super().get_queryset(request)
@@ -43,34 +44,34 @@ class BatchRecord(WorkAdmin):
         key = as_uuid(term)
         return rows.none() if key is None else rows.filter(Q(pk=key) | Q(origin_id=key))
 
-    @admin.display(description="caused by")
+    @admin.display(description=_("caused by"))
     def person(self, batch: Batch) -> Any:
         return columns.to_row("people.user", batch.user_id, batch.user.email)
 
-    @admin.display(description="title")
+    @admin.display(description=_("title"))
     def title(self, batch: Batch) -> str:
         return str(batch)
 
-    @admin.display(description="progress")
+    @admin.display(description=_("progress"))
     def progress(self, batch: Batch) -> str:
         counted = batches.progress_of(batch)
         parts = {name: getattr(counted, name) for name in ("completed", "processing", "pending", "failed", "dropped")}
         said = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
         return f"{counted.percent} %" + (f": {said} of {counted.total:,}" if said else "")
 
-    @admin.display(description="rows")
+    @admin.display(description=_("rows"))
     def rows(self, batch: Batch) -> SafeString:
         return columns.many(columns.to_list("notifications.notification", "notifications", batch_id=batch.pk))
 
-    recorded = columns.instant_column("recorded", "created_at")
-    ended = columns.instant_column("ended", "ended_at")
+    recorded = columns.instant_column(_("recorded"), "created_at")
+    ended = columns.instant_column(_("ended"), "ended_at")
 
 
 @admin.register(Batch)
 class BatchAdmin(BatchRecord):
     list_display = ("title", "state_label", "person", "audience", "size", "told", "progress", "ended")
     link_lookups = ("user__id__exact",)
-    empty_text = "Nobody has told many people at once yet."
+    empty_text = _("Nobody has told many people at once yet.")
 
 
 @admin.register(DeadBatch)

@@ -9,6 +9,7 @@ from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
@@ -30,12 +31,12 @@ class ConnectionAdmin(ReadOnlyAdmin):
     link_lookups = ("user__id__exact",)
     fieldsets: Any = (
         (None, {"fields": (("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows")}),
-        ("Instants", {"fields": (("created", "verified"), ("working", "failing"), ("disabled", "removed"))}),
+        (_("Instants"), {"fields": (("created", "verified"), ("working", "failing"), ("disabled", "removed"))}),
     )
     readonly_fields = flatten_fieldsets(fieldsets)
     search_fields = ("id",)
-    search_help_text = "A connection's id, or the beginning of a person's email address."
-    empty_text = "Nobody has connected anything yet."
+    search_help_text = _("A connection's id, or the beginning of a person's email address.")
+    empty_text = _("Nobody has connected anything yet.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).defer("sealed_secrets")
@@ -45,28 +46,28 @@ class ConnectionAdmin(ReadOnlyAdmin):
         key = as_uuid(term)
         return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
-    kind_name = columns.column("kind", "kind_label")
-    address_summary = columns.column("address", "summary")
-    why = columns.column("why", "failing_reason")
+    kind_name = columns.column(_("kind"), "kind_label")
+    address_summary = columns.column(_("address"), "summary")
+    why = columns.column(_("why"), "failing_reason")
 
-    @badge("state", {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"})
+    @badge(_("state"), {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"})
     def state(self, connection: Connection) -> str:
         return "removed" if connection.removed_at is not None else connection.state
 
-    @admin.display(description="person")
+    @admin.display(description=_("person"))
     def person(self, connection: Connection) -> SafeString:
         return columns.to_row("people.user", connection.user_id, connection.user.email)
 
-    @admin.display(description="rows")
+    @admin.display(description=_("rows"))
     def rows(self, connection: Connection) -> SafeString:
         return columns.many(
             columns.to_list("jobs.job", "jobs", connection__id__exact=connection.pk),
             columns.to_list("schedules.schedule", "schedules", connection__id__exact=connection.pk),
         )
 
-    created = columns.instant_column("created", "created_at")
-    verified = columns.instant_column("verified", "verified_at")
-    working = columns.instant_column("working since", "working_since")
-    failing = columns.instant_column("failing since", "failing_since")
-    disabled = columns.instant_column("disabled", "disabled_at")
-    removed = columns.instant_column("removed", "removed_at")
+    created = columns.instant_column(_("created"), "created_at")
+    verified = columns.instant_column(_("verified"), "verified_at")
+    working = columns.instant_column(_("working since"), "working_since")
+    failing = columns.instant_column(_("failing since"), "failing_since")
+    disabled = columns.instant_column(_("disabled"), "disabled_at")
+    removed = columns.instant_column(_("removed"), "removed_at")

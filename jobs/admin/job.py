@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import as_uuid
@@ -29,7 +30,7 @@ class JobRecord(WorkAdmin):
         "payload",
     )
     list_select_related = ("user",)
-    search_help_text = "The id of a reminder, of a batch, or an idempotency key."
+    search_help_text = _("The id of a reminder, of a batch, or an idempotency key.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
@@ -38,26 +39,26 @@ class JobRecord(WorkAdmin):
     def handler_label(self, handler: str) -> str:
         return kinds.label(handler)
 
-    @admin.display(description="kind")
+    @admin.display(description=_("kind"))
     def kind_label(self, job: Job) -> str:
         return kinds.label(job.kind)
 
-    @admin.display(description="person")
+    @admin.display(description=_("person"))
     def person(self, job: Job) -> Any:
         return columns.to_row("people.user", job.user_id, job.user.email)
 
-    @admin.display(description="notification")
+    @admin.display(description=_("notification"))
     def notification(self, job: Job) -> SafeString | str:
         return columns.to_row("notifications.notification", job.notification_id, "notification")
 
-    due = columns.instant_column("due", "slot")
+    due = columns.instant_column(_("due"), "slot")
 
 
 @admin.register(Job)
 class JobAdmin(JobRecord):
     list_display = ("kind_label", "state_label", "person", "due", "tries", "available", "why")
     link_lookups = ("user__id__exact", "connection__id__exact")
-    empty_text = "No reminder has looked at anything yet."
+    empty_text = _("No reminder has looked at anything yet.")
 
 
 @admin.register(DeadLetter)

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns
@@ -40,11 +41,14 @@ def screen(request: HttpRequest) -> HttpResponse:
     for name, queue in [*known, *sorted(counts.keys() - known.keys())]:
         count = counts.get((name, queue))
         waiting, dead = (0, 0) if count is None else (count.waiting, count.dead)
-        connection = known.get((name, queue), "not available here" if kinds.find(name) is None else columns.NONE)
+        connection = known.get((name, queue), _("not available here") if kinds.find(name) is None else columns.NONE)
         rows.append([kinds.label(name), name, queue, connection, f"{waiting:,}", f"{dead:,}"])
     context = admin.site.each_context(request) | {
-        "title": "Kinds of job",
-        "table": {"headers": ["Kind", "Name", "Queue", "Connection", "Waiting", "Dead letters"], "rows": rows},
+        "title": _("Kinds of job"),
+        "table": {
+            "headers": [_("Kind"), _("Name"), _("Queue"), _("Connection"), _("Waiting"), _("Dead letters")],
+            "rows": rows,
+        },
         "most": f"{_COUNTED:,}",
     }
     return TemplateResponse(request, "admin/jobs/kinds.html", context)

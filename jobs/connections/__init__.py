@@ -26,4 +26,4 @@ def find(name: str) -> ConnectionKind | None:
 def label(name: str) -> str:
     """Return what people call this kind; the name itself where there is none."""
     kind = find(name)
-    return name if kind is None else kind.label
+    return name if kind is None else str(kind.label)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.fetch import Fetch, Later, Refused, problem
@@ -19,21 +21,27 @@ _EXAMPLE = "https://example.org/prices.json"
 class AddressForm(forms.Form):
     url = AddressField(
         example=_EXAMPLE,
-        label="Address",
+        label=gettext_lazy("Address"),
         max_length=2000,
         widget=forms.URLInput(attrs={"placeholder": _EXAMPLE}),
-        help_text="It is shown on your pages. Put what is secret into a header.",
-        error_messages={"required": f"Enter the address to read, such as {_EXAMPLE}."},
+        help_text=gettext_lazy("It is shown on your pages. Put what is secret into a header."),
+        error_messages={
+            "required": format_lazy(gettext_lazy("Enter the address to read, such as {example}."), example=_EXAMPLE)
+        },
     )
-    headers = HeadersField(help_text="Headers that the site requires, one per line, such as Authorization: Bearer …")
+    headers = HeadersField(
+        help_text=gettext_lazy("Headers that the site requires, one per line, such as Authorization: Bearer …")
+    )
 
 
 class Address(ConnectionKind):
     """Address {"url"}; the secrets are the headers' values, by their names."""
 
     name = "address"
-    label = "Web address"
-    about = "A page, a feed or an API that needs headers, such as an Authorization. One without needs no connection."
+    label = gettext_lazy("Web address")
+    about = gettext_lazy(
+        "A page, a feed or an API that needs headers, such as an Authorization. One without needs no connection."
+    )
     form = AddressForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
@@ -46,4 +54,4 @@ class Address(ConnectionKind):
         return str(address.get("url", ""))
 
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
-        return problem(fetch.get(stored.address["url"], stored.secrets), "The address") or stored.address
+        return problem(fetch.get(stored.address["url"], stored.secrets), gettext_noop("The address")) or stored.address

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jobs.fetch import Fetch, Later, Refused
 from notifications.message import Destination
 from notifications.providers.base import HasForm
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class ConnectionKind(HasForm):
@@ -20,10 +23,10 @@ class ConnectionKind(HasForm):
     name: ClassVar[str]
     """Stored with each connection; kinds of job name it."""
 
-    label: ClassVar[str]
+    label: ClassVar[StrOrPromise]
     """Its name for people; its icon has the id `name`."""
 
-    about: ClassVar[str]
+    about: ClassVar[StrOrPromise]
     """One line at its form."""
 
     deadline: ClassVar[float] = 10.0

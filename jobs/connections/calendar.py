@@ -8,6 +8,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.fetch import Fetch, Later, Refused, problem
@@ -17,7 +20,6 @@ from notifications.net.address_field import AddressField
 from work.reasons import Reason
 
 _EXAMPLE = "https://example.org/calendar/basic.ics"
-_SERVICE = "The calendar"
 
 
 class CalendarField(AddressField):
@@ -30,11 +32,13 @@ class CalendarField(AddressField):
 class CalendarForm(forms.Form):
     url = CalendarField(
         example=_EXAMPLE,
-        label="iCalendar address",
+        label=_("iCalendar address"),
         max_length=2000,
         widget=forms.URLInput(attrs={"placeholder": _EXAMPLE, "autocomplete": "off"}),
-        help_text="Google calls it “secret address in iCal format”, others a subscription. It is not shown again.",
-        error_messages={"required": f"Enter the calendar's iCalendar address, such as {_EXAMPLE}."},
+        help_text=_("Google calls it “secret address in iCal format”, others a subscription. It is not shown again."),
+        error_messages={
+            "required": format_lazy(_("Enter the calendar's iCalendar address, such as {example}."), example=_EXAMPLE)
+        },
     )
 
 
@@ -42,8 +46,8 @@ class Calendar(ConnectionKind):
     """Address {"host"}, secrets {"url"}."""
 
     name = "calendar"
-    label = "Calendar"
-    about = "A calendar that is read from an iCalendar address (.ics)."
+    label = _("Calendar")
+    about = _("A calendar that is read from an iCalendar address (.ics).")
     form = CalendarForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
@@ -53,8 +57,9 @@ class Calendar(ConnectionKind):
         return str(address.get("host", ""))
 
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
-        response = fetch.get(stored.secrets["url"], service=_SERVICE)
-        if found := problem(response, _SERVICE):
+        service = gettext_noop("The calendar")
+        response = fetch.get(stored.secrets["url"], service=service)
+        if found := problem(response, service):
             return found
         if not response.body.lstrip(b"\xef\xbb\xbf \r\n").upper().startswith(b"BEGIN:VCALENDAR"):
             return Refused(Reason(Code.NO_CALENDAR))

@@ -11,6 +11,8 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.fetch import Fetch, Later, Refused, problem
@@ -29,23 +31,25 @@ _PAUSE = 60.0
 
 
 class Code(Codes):
-    TOKEN = "github-token", "GitHub does not accept this token. Enter a valid one."
-    FORBIDDEN = "github-forbidden", "GitHub does not allow this to the token: {said}"
-    LIMITED = "github-limited", "GitHub's rate limit is used up for now."
-    NO_ACCOUNT = "github-no-account", "GitHub has no account “{login}”."
-    INCOMPLETE = "github-incomplete", "GitHub could not answer the whole question."
+    TOKEN = "github-token", gettext_noop("GitHub does not accept this token. Enter a valid one.")
+    FORBIDDEN = "github-forbidden", gettext_noop("GitHub does not allow this to the token: {said}")
+    LIMITED = "github-limited", gettext_noop("GitHub's rate limit is used up for now.")
+    NO_ACCOUNT = "github-no-account", gettext_noop("GitHub has no account “{login}”.")
+    INCOMPLETE = "github-incomplete", gettext_noop("GitHub could not answer the whole question.")
 
 
 class GitHubForm(forms.Form):
     token = PatternField(
         _TOKEN,
-        "A token begins with ghp_ or github_pat_. Copy it whole.",
+        _("A token begins with ghp_ or github_pat_. Copy it whole."),
         secret=True,
-        label="Token",
+        label=_("Token"),
         max_length=300,
-        help_text="Make one on GitHub, under Settings, Developer settings, Personal access tokens. "
-        "It needs no permission. Private contributions count if your profile shows them.",
-        error_messages={"required": "Enter a token of GitHub, such as ghp_…"},
+        help_text=_(
+            "Make one on GitHub, under Settings, Developer settings, Personal access tokens. It needs no permission. "
+            "Private contributions count if your profile shows them."
+        ),
+        error_messages={"required": _("Enter a token of GitHub, such as ghp_…")},
     )
 
 
@@ -54,7 +58,7 @@ class GitHub(ConnectionKind):
 
     name = "github"
     label = "GitHub"
-    about = "Your account, by a personal access token."
+    about = _("Your account, by a personal access token.")
     form = GitHubForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:

@@ -10,6 +10,8 @@ from importlib import import_module
 from inspect import isabstract, isclass
 from pkgutil import iter_modules
 
+from django.utils.translation import gettext as _
+
 from jobs.kinds.base import JobKind
 
 PACKAGES = [__name__]
@@ -54,14 +56,14 @@ def summary(name: str, payload: object) -> str:
     """Return one line that says what is looked at, also for a damaged payload: "commits of ada"."""
     kind = find(name)
     if kind is None:
-        return f"{name}, which is not available here"
+        return _("%(name)s, which is not available here") % {"name": name}
     try:
         return kind.summary(payload if isinstance(payload, dict) else {})[:_LONGEST_SUMMARY]
     except Exception:  # a damaged row must not fail whole pages
-        return kind.label
+        return str(kind.label)
 
 
 def label(name: str) -> str:
     """Return what people call this kind; the name itself where there is none."""
     kind = find(name)
-    return name if kind is None else kind.label
+    return name if kind is None else str(kind.label)

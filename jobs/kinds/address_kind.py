@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.fetch import Fetch, Refused, Unfit, origin, problem
 from jobs.kinds.base import Ask, JobKind
@@ -19,13 +21,13 @@ from work.reasons import Reason
 
 class AddressForm(forms.Form):
     url = AddressField(
-        label="Address",
+        label=gettext_lazy("Address"),
         example="https://example.org/offers",
         max_length=2000,
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/offers", "autocomplete": "off"}),
         error_messages={
-            "required": "Enter the address to look at, such as https://example.org/offers.",
-            "max_length": "An address has at most %(limit_value)d characters.",
+            "required": gettext_lazy("Enter the address to look at, such as https://example.org/offers."),
+            "max_length": gettext_lazy("An address has at most %(limit_value)d characters."),
         },
     )
 
@@ -41,7 +43,7 @@ class AddressKind(JobKind, ABC):
         """Return the page as text. Raises what `fetch` does, and Unfit for an answer that is not a success."""
         url, host = ask.payload.get("url"), host_of(ask.payload)
         if not host or not isinstance(url, str):
-            raise Unfit(Refused(Reason(Code.UNREADABLE_PAYLOAD, problem="it has no address.")))
+            raise Unfit(Refused(Reason(Code.UNREADABLE_PAYLOAD, problem=_("it has no address."))))
         headers: Mapping[str, str] = {}
         if ask.source is not None:
             headers = ask.source.secrets

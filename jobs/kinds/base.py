@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,9 @@ from django import forms
 from jobs.fetch import Fetch, Later, Refused
 from work.reasons import Reason
 from work.retry import Policy
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 KEEP: Final = object()
 """The memory stays as it is."""
@@ -92,10 +95,10 @@ class JobKind(ABC):
     name: ClassVar[str]
     """Stored with each job; the same as the module's name."""
 
-    label: ClassVar[str]
+    label: ClassVar[StrOrPromise]
     """Its name for people: "GitHub streak"."""
 
-    about: ClassVar[str]
+    about: ClassVar[StrOrPromise]
     """One line at the choice of a kind."""
 
     position: ClassVar[int] = 100
@@ -133,13 +136,17 @@ class JobKind(ABC):
     example: ClassVar[Mapping[str, Any]] = {}
     """What somebody may type into the form, where a field without an initial value needs one."""
 
-    placeholders: ClassVar[Mapping[str, str]] = {}
+    placeholders: ClassVar[Mapping[str, StrOrPromise]] = {}
     """What a title or body may name beyond a reminder's own, each with an example of its value."""
 
-    title: ClassVar[str] = ""
+    title: ClassVar[StrOrPromise] = ""
     """The suggested title, and the suggested body below."""
 
-    body: ClassVar[str] = ""
+    body: ClassVar[StrOrPromise] = ""
+
+    def examples(self) -> dict[str, str]:
+        """Return the placeholders with the examples, in the active language."""
+        return {name: str(example) for name, example in self.placeholders.items()}
 
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is stored, as JSON, for the form's cleaned data."""

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+
 from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.address_kind import AddressForm, AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
@@ -19,17 +22,17 @@ _MOST_LISTED = 10
 class Code(Codes):
     """What it found. Its sentences have the names of its parameters."""
 
-    FIRST = "feed-first", "looked at {host} for the first time; what it has now counts as read ({count})"
-    NOTHING_NEW = "feed-nothing-new", "looked at {host}: nothing new"
-    NEW = "feed-new", "looked at {host}: {count} new"
+    FIRST = "feed-first", gettext_noop("looked at {host} for the first time; what it has now counts as read ({count})")
+    NOTHING_NEW = "feed-nothing-new", gettext_noop("looked at {host}: nothing new")
+    NEW = "feed-new", gettext_noop("looked at {host}: {count} new")
     # It could not look.
-    NOT_A_FEED = "not-a-feed", "{host} did not answer with a feed. {problem}"
+    NOT_A_FEED = "not-a-feed", gettext_noop("{host} did not answer with a feed. {problem}")
 
 
 class Feed(AddressKind):
     name = "feed"
-    label = "Feed"
-    about = "Reads an RSS or Atom feed, and tells you what is new in it."
+    label = gettext_lazy("Feed")
+    about = gettext_lazy("Reads an RSS or Atom feed, and tells you what is new in it.")
     position = 30
     form = AddressForm
     example: ClassVar = {"url": "https://example.org/feed.xml"}
@@ -40,11 +43,11 @@ class Feed(AddressKind):
         "link": "https://example.org/5.2.9",
         "entries": "Django 5.2.9 released\nhttps://example.org/5.2.9",
     }
-    title = "New in {feed}: {count}"
+    title = gettext_lazy("New in {feed}: {count}")
     body = "{entries}"
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        return f"the feed of {host_of(payload)}"
+        return _("the feed of %(host)s") % {"host": host_of(payload)}
 
     def question(self, ask: Ask) -> Any:
         return ask.payload.get("url")
@@ -80,5 +83,5 @@ class Feed(AddressKind):
 def _listed(entries: list[Mapping[str, str]]) -> str:
     listed = ["\n".join(filter(None, (entry["title"], entry["link"]))) for entry in entries[:_MOST_LISTED]]
     if len(entries) > _MOST_LISTED:
-        listed.append(f"… and {len(entries) - _MOST_LISTED} more")
+        listed.append(_("… and %(count)s more") % {"count": len(entries) - _MOST_LISTED})
     return "\n\n".join(listed)

@@ -9,6 +9,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django import forms
+from django.utils import formats
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext, pgettext
 
 from common import civil_time
 from jobs.connections import github
@@ -36,17 +39,20 @@ _OF = f"query($login: String!, $from: DateTime!, $to: DateTime!) {{ user(login: 
 
 
 def _contributions(count: int) -> str:
-    return "1 contribution" if count == 1 else f"{count} contributions"
+    return ngettext("%(count)s contribution", "%(count)s contributions", count) % {"count": count}
 
 
 FORMATS["contributions"] = _contributions
 
 
 class Code(Codes):
-    LOOKED = "github-streak", "looked at GitHub: {today:contributions} today, streak {streak}"
+    LOOKED = "github-streak", gettext_noop("looked at GitHub: {today:contributions} today, streak {streak}")
     # While the date in UTC is another one than the person's.
-    LOOKED_ON = "github-streak-on", "looked at GitHub: {today:contributions} on {day}, streak {streak}"
-    OVER = "github-streak-over", "looked at GitHub after {day} had ended, without a contribution, streak {streak}"
+    LOOKED_ON = "github-streak-on", gettext_noop("looked at GitHub: {today:contributions} on {day}, streak {streak}")
+    OVER = (
+        "github-streak-over",
+        gettext_noop("looked at GitHub after {day} had ended, without a contribution, streak {streak}"),
+    )
 
 
 class StreakForm(forms.Form):
@@ -55,39 +61,39 @@ class StreakForm(forms.Form):
 
     login = PatternField(
         _LOGIN,
-        "A name on GitHub has letters, digits and hyphens, such as octocat.",
-        label="Account",
+        gettext_lazy("A name on GitHub has letters, digits and hyphens, such as octocat."),
+        label=gettext_lazy("Account"),
         required=False,
         max_length=100,
-        help_text="A name on GitHub. Empty: the account of the connection.",
+        help_text=gettext_lazy("A name on GitHub. Empty: the account of the connection."),
     )
     when = forms.ChoiceField(
-        label="Send it",
-        choices=[(EMPTY, "Only if nothing was contributed that day"), (ALWAYS, "Always")],
+        label=gettext_lazy("Send it"),
+        choices=[(EMPTY, gettext_lazy("Only if nothing was contributed that day")), (ALWAYS, gettext_lazy("Always"))],
         initial=EMPTY,
         required=False,
-        error_messages={"invalid_choice": "Choose “only if nothing was contributed”, or “always”."},
+        error_messages={"invalid_choice": gettext_lazy("Choose “only if nothing was contributed”, or “always”.")},
     )
     done_title = forms.CharField(
-        label="Title if there are contributions",
+        label=gettext_lazy("Title if there are contributions"),
         required=False,
         max_length=text.MAX_SUBJECT,
-        initial="Your {streak}-day streak is safe",
-        help_text="With “always”. Empty: the suggested title.",
+        initial=gettext_lazy("Your {streak}-day streak is safe"),
+        help_text=gettext_lazy("With “always”. Empty: the suggested title."),
     )
     done_body = forms.CharField(
-        label="Text if there are contributions",
+        label=gettext_lazy("Text if there are contributions"),
         required=False,
         max_length=text.MAX_BODY,
-        initial="Great job! You made {contributions} today. Your {streak}-day streak is safe.",
-        help_text="With “always”. Empty: the suggested text.",
+        initial=gettext_lazy("Great job! You made {contributions} today. Your {streak}-day streak is safe."),
+        help_text=gettext_lazy("With “always”. Empty: the suggested text."),
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         for name in ("done_title", "done_body"):
-            cleaned[name] = cleaned.get(name) or self.fields[name].initial
+            cleaned[name] = cleaned.get(name) or str(self.fields[name].initial)
             for problem in text.check(cleaned[name], list(GitHubStreak.placeholders)):
                 self.add_error(name, problem)
         cleaned["when"] = cleaned.get("when") or self.EMPTY
@@ -96,39 +102,39 @@ class StreakForm(forms.Form):
 
 class GitHubStreak(JobKind):
     name = "github_streak"
-    label = "GitHub streak"
-    about = "Reminds you of your streak on GitHub, on days without a contribution."
+    label = gettext_lazy("GitHub streak")
+    about = gettext_lazy("Reminds you of your streak on GitHub, on days without a contribution.")
     position = 10
     connection = "github"
     deadline = 30.0  # for as many requests as a long streak has years
     form = StreakForm
     placeholders: ClassVar = {
         "today": "0",
-        "contributions": "0 contributions",
+        "contributions": gettext_lazy("0 contributions"),
         "streak": "41",
         "hours_left": "5",
-        "time_left": "5 hours are left",
+        "time_left": gettext_lazy("5 hours are left"),
         "login": "octocat",
-        "day": "Sunday 22 November",
+        "day": gettext_lazy("Sunday 22 November"),
     }
-    title = "Your {streak}-day streak is at risk"
-    body = (
-        "You have not made any contributions today. "
-        "Your {streak}-day streak is at risk: {time_left}.\n\nCounted for {day}."
+    title = gettext_lazy("Your {streak}-day streak is at risk")
+    body = gettext_lazy(
+        "You have not made any contributions today. Your {streak}-day streak is at risk: {time_left}.\n\nCounted for "
+        "{day}."
     )
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        return f"contributions of {payload.get('login') or 'your account'} on GitHub"
+        return _("contributions of %(account)s on GitHub") % {"account": payload.get("login") or _("your account")}
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         login = ask.payload.get("login", "")
         if not isinstance(login, str) or (login and not _LOGIN.fullmatch(login)):
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="the account is no name on GitHub"))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("the account is no name on GitHub")))
         if ask.source is None:
             return Refused(Reason(JobCode.NO_CONNECTION))
         end = today = _day(ask)
         account, days = login, dict[date, int]()
-        for _ in range(MOST_YEARS):
+        for _year in range(MOST_YEARS):
             found = _ask(fetch, ask.source.secrets.get("token", ""), login, end - _YEAR, end)
             if not isinstance(found, tuple):
                 return found
@@ -145,7 +151,7 @@ class GitHubStreak(JobKind):
         day = _day(ask)
         today, length = days.get(day, 0), streak(days, day)
         end = civil_time.first_instant(ask.zone, datetime.combine(day + _DAY, time()))
-        shown = f"{day:%A} {day.day} {day:%B}"
+        shown = formats.date_format(day, pgettext("date pattern", "l j F"))
         seen = Reason(
             Code.LOOKED if day == ask.now.astimezone(UTC).date() else Code.LOOKED_ON,
             today=today,
@@ -163,7 +169,7 @@ class GitHubStreak(JobKind):
             "contributions": _contributions(today),
             "streak": str(length),
             "hours_left": str(hours),
-            "time_left": "1 hour is left" if hours == 1 else f"{hours} hours are left",
+            "time_left": ngettext("%(count)s hour is left", "%(count)s hours are left", hours) % {"count": hours},
             "login": value["login"],
             "day": shown,
         }

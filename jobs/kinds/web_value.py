@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+
 from jobs.fetch import Fetch, Later, Refused, Unfit
 from jobs.kinds.address_kind import AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
@@ -18,33 +21,38 @@ from notifications.net.http import NotSent, Unanswered
 from notifications.text import fit
 from work.reasons import FORMATS, Codes, Reason
 
-_IS = {"above": "above", "below": "below", "equals": "exactly", "contains": "containing"}
+_IS = {
+    "above": gettext_lazy("above"),
+    "below": gettext_lazy("below"),
+    "equals": gettext_lazy("exactly"),
+    "contains": gettext_lazy("containing"),
+}
 _NOT_ASKED = (Jobs.UNREADABLE_PAYLOAD, Jobs.OTHER_HOST)
 _ANSWERED = (Jobs.TOO_LARGE, Jobs.COMPRESSED)
 _LONGEST_WORD = 1_000
 _LONGEST_EVIDENCE = 200
 
-FORMATS["watched"] = _IS.__getitem__
+FORMATS["watched"] = lambda condition: str(_IS[condition])
 
 
 class Code(Codes):
     """What it found. Its sentences have the names of its parameters."""
 
-    FIRST = "web-first", "looked at {host} for the first time: {value}"
-    SAME = "web-same", "looked at {host}: {value}, as before"
-    CHANGED = "web-changed", "looked at {host}: {value}, before: {previous}"
-    MOVED = "web-moved", "looked at {host}: {value}, that is {change} since {previous}"
-    MOVED_LITTLE = "web-moved-little", "looked at {host}: {value}, only {change} since {previous}"
-    HOLDS = "web-holds", "looked at {host}: {value}, now {condition:watched} {limit}"
-    STILL_HOLDS = "web-still-holds", "looked at {host}: {value}, still {condition:watched} {limit}"
-    DOES_NOT_HOLD = "web-does-not-hold", "looked at {host}: {value}, not {condition:watched} {limit}"
-    UNREACHABLE = "web-unreachable", "looked at {host}, which cannot be reached. {why}"
-    STILL_UNREACHABLE = "web-still-unreachable", "looked at {host}, which still cannot be reached. {why}"
-    REACHABLE = "web-reachable", "looked at {host}: it answers"
+    FIRST = "web-first", gettext_noop("looked at {host} for the first time: {value}")
+    SAME = "web-same", gettext_noop("looked at {host}: {value}, as before")
+    CHANGED = "web-changed", gettext_noop("looked at {host}: {value}, before: {previous}")
+    MOVED = "web-moved", gettext_noop("looked at {host}: {value}, that is {change} since {previous}")
+    MOVED_LITTLE = "web-moved-little", gettext_noop("looked at {host}: {value}, only {change} since {previous}")
+    HOLDS = "web-holds", gettext_noop("looked at {host}: {value}, now {condition:watched} {limit}")
+    STILL_HOLDS = "web-still-holds", gettext_noop("looked at {host}: {value}, still {condition:watched} {limit}")
+    DOES_NOT_HOLD = "web-does-not-hold", gettext_noop("looked at {host}: {value}, not {condition:watched} {limit}")
+    UNREACHABLE = "web-unreachable", gettext_noop("looked at {host}, which cannot be reached. {why}")
+    STILL_UNREACHABLE = "web-still-unreachable", gettext_noop("looked at {host}, which still cannot be reached. {why}")
+    REACHABLE = "web-reachable", gettext_noop("looked at {host}: it answers")
     # It could not look.
-    NOT_FOUND = "web-not-found", "“{expression}” finds nothing at {host}. Has the page changed?"
-    NO_NUMBER = "web-no-number", "“{value}” at {host} is no number."
-    UNREADABLE = "web-unreadable", "What {host} answered cannot be read. {problem}"
+    NOT_FOUND = "web-not-found", gettext_noop("“{expression}” finds nothing at {host}. Has the page changed?")
+    NO_NUMBER = "web-no-number", gettext_noop("“{value}” at {host} is no number.")
+    UNREADABLE = "web-unreadable", gettext_noop("What {host} answered cannot be read. {problem}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +71,16 @@ class Watch:
         """Raises ValueError for a damaged payload."""
         texts = {name: payload.get(name, "") for name in ("condition", "how", "expression", "limit", "mark")}
         if not all(isinstance(value, str) for value in texts.values()):
-            raise ValueError("a value is no text.")
+            raise ValueError(_("a value is no text."))
         watch = cls(always=payload.get("always") is True, **texts)
         if watch.condition not in CONDITIONS:
-            raise ValueError("its condition is not known.")
+            raise ValueError(_("its condition is not known."))
         if watch.condition == "unreachable":
             return watch
         if watch.how not in HOW:
-            raise ValueError("how to read the page is not known.")
+            raise ValueError(_("how to read the page is not known."))
         if watch.condition in NUMERIC and watch.number is None:
-            raise ValueError("its limit is no number.")
+            raise ValueError(_("its limit is no number."))
         return watch
 
     @property
@@ -82,8 +90,8 @@ class Watch:
 
 class WebValue(AddressKind):
     name = "web_value"
-    label = "Value on the web"
-    about = "Watches a price, a number or a text of a page or an API, or whether it can be reached."
+    label = gettext_lazy("Value on the web")
+    about = gettext_lazy("Watches a price, a number or a text of a page or an API, or whether it can be reached.")
     position = 20
     form = WebValueForm
     example: ClassVar = {"url": "https://example.org/offers", "expression": ".price"}
@@ -93,8 +101,8 @@ class WebValue(AddressKind):
         "change": "-10 (-10.01 %)",
         "url": "https://example.org/offers",
     }
-    title = "It is {value}"
-    body = "Before: {previous}\n{url}"
+    title = gettext_lazy("It is {value}")
+    body = gettext_lazy("Before: {previous}\n{url}")
 
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         """Only what its condition needs."""
@@ -112,7 +120,7 @@ class WebValue(AddressKind):
 
     def summary(self, payload: Mapping[str, Any]) -> str:
         said = CONDITIONS.get(str(payload.get("condition")), "")
-        condition = " ".join(filter(None, (said, str(payload.get("limit") or ""))))
+        condition = " ".join(filter(None, (str(said), str(payload.get("limit") or ""))))
         return f"{host_of(payload)} ({condition or '?'})"[:200]
 
     def question(self, ask: Ask) -> Any:
@@ -172,7 +180,7 @@ def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
         return Nothing(Reason(Code.REACHABLE, host=host), memory)
     if _held(ask) and not watch.always:
         return Nothing(Reason(Code.STILL_UNREACHABLE, host=host, why=why), memory)
-    words = {"value": "unreachable", "previous": "reachable", "change": str(Reason(why["code"], **why["params"]))}
+    words = {"value": _("unreachable"), "previous": _("reachable"), "change": str(Reason(why["code"], **why["params"]))}
     return Say(Reason(Code.UNREACHABLE, host=host, why=why), words | {"url": ask.payload["url"]}, memory)
 
 
@@ -228,15 +236,15 @@ def _held(ask: Ask) -> bool:
 def _reason(code: Code, ask: Ask, value: Mapping[str, Any], **more: Any) -> Reason:
     said = _short(value["text"])
     if value["number"] not in (None, said):
-        said = f"{said} (read as {value['number']})"
+        said = _("%(said)s (read as %(number)s)") % {"said": said, "number": value["number"]}
     return Reason(code, host=host_of(ask.payload), value=said, **more)
 
 
 def _words(ask: Ask, value: Mapping[str, Any], base: Mapping[str, Any] | None) -> dict[str, str]:
     return {
         "value": _short(value["text"], _LONGEST_WORD),
-        "previous": "nothing yet" if base is None else _short(base["text"], _LONGEST_WORD),
-        "change": "nothing yet" if base is None else _change(value, base),
+        "previous": _("nothing yet") if base is None else _short(base["text"], _LONGEST_WORD),
+        "change": _("nothing yet") if base is None else _change(value, base),
         "url": ask.payload["url"],
     }
 
@@ -244,7 +252,7 @@ def _words(ask: Ask, value: Mapping[str, Any], base: Mapping[str, Any] | None) -
 def _change(value: Mapping[str, Any], base: Mapping[str, Any]) -> str:
     """By how much it rose or fell: "-10 (-10.01 %)"."""
     if value["number"] is None or base["number"] is None:
-        return "not a number"
+        return _("not a number")
     before = Decimal(base["number"])
     change = Decimal(value["number"]) - before
     percent = f" ({change * 100 / abs(before):+.2f} %)" if before else ""

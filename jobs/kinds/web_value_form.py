@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.kinds.address_kind import AddressForm
 from jobs.reading import extract
 from jobs.reading.numbers import number
 
-HOW = {"json": "JSON", "html": "A web page", "text": "Text"}
+HOW = {"json": "JSON", "html": gettext_lazy("A web page"), "text": gettext_lazy("Text")}
 CONDITIONS = {
-    "changed": "changes",
-    "above": "goes above",
-    "below": "goes below",
-    "by": "rises or falls by at least",
-    "equals": "is exactly",
-    "contains": "contains",
-    "unreachable": "cannot be reached",
+    "changed": gettext_lazy("changes"),
+    "above": gettext_lazy("goes above"),
+    "below": gettext_lazy("goes below"),
+    "by": gettext_lazy("rises or falls by at least"),
+    "equals": gettext_lazy("is exactly"),
+    "contains": gettext_lazy("contains"),
+    "unreachable": gettext_lazy("cannot be reached"),
 }
 NUMERIC = ("above", "below", "by")
 WITH_LIMIT = (*NUMERIC, "equals", "contains")
@@ -28,51 +31,59 @@ STATES = ("above", "below", "equals", "contains", "unreachable")
 
 class WebValueForm(AddressForm):
     condition = forms.ChoiceField(
-        label="Remind me when it",
+        label=gettext_lazy("Remind me when it"),
         choices=CONDITIONS.items,
         initial="changed",
-        error_messages=dict.fromkeys(("required", "invalid_choice"), f"Choose one of {', '.join(CONDITIONS)}."),
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"),
+            format_lazy(gettext_lazy("Choose one of {names}."), names=", ".join(CONDITIONS)),
+        ),
     )
     limit = forms.CharField(
-        label="Value",
+        label=gettext_lazy("Value"),
         required=False,
         max_length=200,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "100"}),
         help_text=(
-            "A number. “Rises or falls by at least” also takes a percentage, such as 5 %. “Is exactly” and “contains”"
-            " take a text."
+            gettext_lazy(
+                "A number. “Rises or falls by at least” also takes a percentage, such as 5 %. “Is exactly” and "
+                "“contains” take a text."
+            )
         ),
-        error_messages={"max_length": "A value has at most %(limit_value)d characters."},
+        error_messages={"max_length": gettext_lazy("A value has at most %(limit_value)d characters.")},
     )
     always = forms.BooleanField(
-        label="Every time",
+        label=gettext_lazy("Every time"),
         required=False,
-        help_text="Remind me at each look while it stays so, not only when it begins.",
+        help_text=gettext_lazy("Remind me at each look while it stays so, not only when it begins."),
     )
     how = forms.ChoiceField(
-        label="Read as",
+        label=gettext_lazy("Read as"),
         choices=HOW.items,
         initial="html",
         required=False,
-        error_messages={"invalid_choice": f"Choose one of {', '.join(HOW)}."},
+        error_messages={"invalid_choice": format_lazy(gettext_lazy("Choose one of {names}."), names=", ".join(HOW))},
     )
     expression = forms.CharField(
-        label="Find",
+        label=gettext_lazy("Find"),
         required=False,
         max_length=500,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": ".price"}),
         help_text=(
-            "For a web page a CSS selector, such as .price or meta[itemprop=price]::attr(content); body for all its"
-            " text. For JSON a JMESPath expression, such as offers[0].price. For text a pattern, such as “Price: (.+)”."
+            gettext_lazy(
+                "For a web page a CSS selector, such as .price or meta[itemprop=price]::attr(content); body for all "
+                "its text. For JSON a JMESPath expression, such as offers[0].price. For text a pattern, such as "
+                "“Price: (.+)”."
+            )
         ),
-        error_messages={"max_length": "This has at most %(limit_value)d characters."},
+        error_messages={"max_length": gettext_lazy("This has at most %(limit_value)d characters.")},
     )
     mark = forms.ChoiceField(
-        label="Numbers are written",
+        label=gettext_lazy("Numbers are written"),
         required=False,
-        choices=[("", "Guess"), (".", "1,234.56"), (",", "1.234,56")],
-        help_text="Look now shows how a number was read.",
-        error_messages={"invalid_choice": "Choose “.” or “,” as the decimal mark, or none to guess it."},
+        choices=[("", gettext_lazy("Guess")), (".", "1,234.56"), (",", "1.234,56")],
+        help_text=gettext_lazy("Look now shows how a number was read."),
+        error_messages={"invalid_choice": gettext_lazy("Choose “.” or “,” as the decimal mark, or none to guess it.")},
     )
 
     def clean(self) -> dict[str, Any]:
@@ -86,15 +97,15 @@ class WebValueForm(AddressForm):
 
     def _check_limit(self, condition: str, limit: str, mark: str) -> None:
         if not limit:
-            self.add_error("limit", "Enter the value to compare with.")
+            self.add_error("limit", _("Enter the value to compare with."))
         elif condition in NUMERIC and number(limit, mark) is None:
-            self.add_error("limit", "Enter a number, such as 100 or 99.90.")
+            self.add_error("limit", _("Enter a number, such as 100 or 99.90."))
         elif condition == "by" and (number(limit, mark) or 0) <= 0:
-            self.add_error("limit", "Enter a number above zero, such as 10 or 5 %.")
+            self.add_error("limit", _("Enter a number above zero, such as 10 or 5 %."))
 
     def _check_expression(self, how: str, expression: str) -> None:
         if not expression:
-            self.add_error("expression", "Enter where the value is, such as .price for a web page.")
+            self.add_error("expression", _("Enter where the value is, such as .price for a web page."))
             return
         try:
             extract.check(how, expression)

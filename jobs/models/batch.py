@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery, Sum
 from django.db.models.functions import JSONObject, Now
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.job import OnError
 from work.models import Attempt, Words, Work
@@ -87,7 +88,7 @@ class DeadBatch(Batch):
 
     class Meta:
         proxy = True
-        verbose_name = "dead letter"
+        verbose_name = _("dead letter")
 
 
 class BatchAttempt(Attempt):

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from common.uuid7 import uuid7
 from jobs.models.connection import Connection
@@ -22,9 +23,9 @@ WORDS = Words(working="looking", done="decided", key="job")
 class OnError(models.TextChoices):
     """What a person wants where a look failed and no try is left."""
 
-    DAILY = "daily", "Stay silent, and tell me once a day"
-    AFTER = "after", "Tell me after several failures in a row"
-    SEND = "send", "Send it anyway"
+    DAILY = "daily", _("Stay silent, and tell me once a day")
+    AFTER = "after", _("Tell me after several failures in a row")
+    SEND = "send", _("Send it anyway")
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -91,7 +92,7 @@ class DeadLetter(Job):
 
     class Meta:
         proxy = True
-        verbose_name = "dead letter"
+        verbose_name = _("dead letter")
 
 
 class JobAttempt(Attempt):

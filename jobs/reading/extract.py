@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import re2
+from django.utils.translation import gettext as _
 
 from common import expressions
 from jobs.reading import selector
@@ -58,18 +59,19 @@ def find(how: str, expression: str, page: str) -> str | None:
         raise Unreadable(str(error)) from None
     if found is not None and len(found) > LONGEST:
         raise Unreadable(
-            f"{len(found):,} characters were found, and at most {LONGEST:,} are kept: choose a smaller part."
+            _("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part.")
+            % {"count": f"{len(found):,}", "longest": f"{LONGEST:,}"}
         )
     return storable(found.strip()) or None if found else None
 
 
 def _in_json(expression: str, page: str) -> str | None:
     if page.count(",") > _MOST_VALUES:
-        raise Unreadable(f"It has more than {_MOST_VALUES:,} values.")
+        raise Unreadable(_("It has more than %(most_values)s values.") % {"most_values": f"{_MOST_VALUES:,}"})
     try:
         document = json.loads(page, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise Unreadable("It is not JSON.") from None
+        raise Unreadable(_("It is not JSON.")) from None
     found: Any = expressions.find(expression, document)
     if found is None or isinstance(found, str):
         return found
@@ -92,14 +94,19 @@ def _in_text(expression: str, page: str) -> str | None:
 
 def _pattern(expression: str) -> Any:
     if len(expression) > _LONGEST_PATTERN:
-        raise Invalid(f"This is {len(expression)} characters long; at most {_LONGEST_PATTERN} fit.")
+        raise Invalid(
+            _("This is %(count)s characters long; at most %(longest_pattern)s fit.")
+            % {"count": len(expression), "longest_pattern": _LONGEST_PATTERN}
+        )
     try:
         pattern = re2.compile(expression, _OPTIONS)
     except re2.error as error:
         said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else "?"
-        raise Invalid(f"This is no pattern of RE2 (github.com/google/re2/wiki/Syntax): {said}.") from None
+        raise Invalid(
+            _("This is no pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s.") % {"said": said}
+        ) from None
     if pattern.groups > 1:
-        raise Invalid("Use one group, around what you want; write (?:…) for the others.")
+        raise Invalid(_("Use one group, around what you want; write (?:…) for the others."))
     if pattern.programsize > _LARGEST_PROGRAM:
-        raise Invalid("This pattern is too complex. Make it shorter, with fewer repetitions.")
+        raise Invalid(_("This pattern is too complex. Make it shorter, with fewer repetitions."))
     return pattern

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin
 
+from django.utils.translation import gettext as _
 from lxml import etree
 
 MOST = 200
@@ -71,7 +72,7 @@ class Feed:
 def read(text: str, url: str) -> Feed:
     """Return the feed, whose relative links begin at `url`. Raises NotAFeed."""
     if "<!ENTITY" in text:
-        raise NotAFeed("It declares entities.")
+        raise NotAFeed(_("It declares entities."))
     reader, raw = _Reader(), _HALF.sub("\N{REPLACEMENT CHARACTER}", text.lstrip()).encode()
     parser = etree.XMLParser(
         target=reader, encoding="utf-8", resolve_entities=False, no_network=True, recover=True, remove_comments=True
@@ -81,12 +82,12 @@ def read(text: str, url: str) -> Feed:
         for start in range(0, len(raw), _CHUNK):
             parser.feed(raw[start : start + _CHUNK])
             if time.monotonic() > ends:
-                raise NotAFeed(f"It takes longer than {SECONDS:g} s to read.")
+                raise NotAFeed(_("It takes longer than %(seconds)s s to read.") % {"seconds": f"{SECONDS:g}"})
         parser.close()
     except (etree.LxmlError, UnicodeError):
         pass  # what came before it counts
     if not reader.is_feed:
-        raise NotAFeed("It is neither RSS nor Atom.")
+        raise NotAFeed(_("It is neither RSS nor Atom."))
     return Feed(_plain(reader.title), _newest([_entry(one, url) for one in reader.entries]))
 
 
@@ -101,14 +102,14 @@ class _Reader:
     _entry_at: int = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        namespace, _, name = tag.rpartition("}")
+        namespace, _brace, name = tag.rpartition("}")
         name = name if namespace[1:] in _NAMESPACES or not self._path else f"{namespace}}}{name}"
         self._path.append(name)
         depth = len(self._path)
         if depth == 1:
             self.is_feed = name in _ROOTS
         if not self.is_feed or depth > _DEEPEST:
-            raise NotAFeed("It is neither RSS nor Atom.")
+            raise NotAFeed(_("It is neither RSS nor Atom."))
         if not self._entry_at and name in ("item", "entry") and len(self.entries) < _MOST_READ:
             self._entry_at = depth
             self.entries.append({"about": attributes.get(_ABOUT, "")})
@@ -141,7 +142,7 @@ def _entry(found: Mapping[str, str], url: str) -> tuple[datetime | None, Entry]:
         link = identity
     named = identity or f"{link}\n{title}" if link or title else "\n".join(found.values())
     key = hashlib.sha256(named.encode()).hexdigest()[:24]
-    return _date(found), Entry(key, title or "Untitled", _absolute(url, link))
+    return _date(found), Entry(key, title or _("Untitled"), _absolute(url, link))
 
 
 def _absolute(url: str, link: str) -> str:

@@ -25,6 +25,7 @@ from cssselect.parser import (
     Pseudo,
     parse_series,
 )
+from django.utils.translation import gettext as _
 from lxml import etree
 
 LONGEST = 500
@@ -97,19 +98,25 @@ class Selector:
 def compiled(selector: str) -> Selector:
     """Raises Invalid."""
     if len(selector) > LONGEST:
-        raise Invalid(f"This is {len(selector)} characters long; at most {LONGEST} fit.")
+        raise Invalid(
+            _("This is %(count)s characters long; at most %(longest)s fit.")
+            % {"count": len(selector), "longest": LONGEST}
+        )
     try:
         found = parse(selector)
     except (SelectorError, RecursionError):
-        raise Invalid("This is no CSS selector. Write one such as .price or #offer > span.") from None
+        raise Invalid(_("This is no CSS selector. Write one such as .price or #offer > span.")) from None
     steps, attributes = [], set()
     for one in found:
         attributes.add(_attribute(one.pseudo_element))
         steps += _steps(one.parsed_tree)
     if len(steps) > MOST_STEPS:
-        raise Invalid(f"This selector has {len(steps)} parts; at most {MOST_STEPS} fit.")
+        raise Invalid(
+            _("This selector has %(count)s parts; at most %(most_steps)s fit.")
+            % {"count": len(steps), "most_steps": MOST_STEPS}
+        )
     if len(attributes) > 1:
-        raise Invalid("Use the same ::attr(…) at the end of each selector in the list.")
+        raise Invalid(_("Use the same ::attr(…) at the end of each selector in the list."))
     return Selector(tuple(steps), attributes.pop())
 
 
@@ -126,7 +133,7 @@ def find(selector: str, page: str) -> str | None:
         for start in range(0, len(raw), _CHUNK):
             parser.feed(raw[start : start + _CHUNK])
             if time.monotonic() > ends:
-                raise TooComplex(f"It takes longer than {SECONDS:g} s to read.")
+                raise TooComplex(_("It takes longer than %(seconds)s s to read.") % {"seconds": f"{SECONDS:g}"})
         parser.close()
     except _Complete:
         pass
@@ -157,7 +164,7 @@ class _Reader:
             self.start("tbody", {})  # as browsers do, whose selectors people copy
             parent = self._open[-1]
         if len(self._open) > _DEEPEST:
-            raise TooComplex(f"It has more than {_DEEPEST} elements inside each other.")
+            raise TooComplex(_("It has more than %(deepest)s elements inside each other.") % {"deepest": _DEEPEST})
         parent.children += 1
         parent.children_of_tag[tag] = of_tag = parent.children_of_tag.get(tag, 0) + 1
         one = _Open(tag, attributes, parent.children, of_tag)
@@ -226,7 +233,7 @@ def _attribute(pseudo: Any) -> str:
             return ""
         case FunctionalPseudoElement(name="attr", arguments=[argument]) if argument.type == "IDENT":
             return str(argument.value).lower()
-    raise Invalid("The only pseudo-element is ::attr(name), such as meta[itemprop=price]::attr(content).")
+    raise Invalid(_("The only pseudo-element is ::attr(name), such as meta[itemprop=price]::attr(content)."))
 
 
 def _steps(tree: Any) -> list[_Step]:
@@ -268,8 +275,10 @@ def _tests(tree: Any) -> list[_Test]:
             by_tag = name == "nth-of-type"
             return [*_tests(inner), lambda one: _is_nth(one.place_of_tag if by_tag else one.place, step, first)]
     raise Invalid(
-        "This selector is not available. Use names, #id, .class, [attribute=value], :not(), :first-child,"
-        " :first-of-type, :nth-child() and :nth-of-type()."
+        _(
+            "This selector is not available. Use names, #id, .class, [attribute=value], :not(), :first-child, "
+            ":first-of-type, :nth-child() and :nth-of-type()."
+        )
     )
 
 
@@ -277,7 +286,7 @@ def _series(arguments: Any) -> tuple[int, int]:
     try:
         return parse_series(arguments)
     except ValueError:
-        raise Invalid("Write a place such as :nth-child(2) or :nth-child(2n+1).") from None
+        raise Invalid(_("Write a place such as :nth-child(2) or :nth-child(2n+1).")) from None
 
 
 def _is_nth(place: int, step: int, first: int) -> bool:

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
@@ -56,9 +57,9 @@ def cancel(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     found = _own(request.user, batch_id)
     if batches.shown(found).pending or batches.ended_at(found) is None:
         batches.cancel(found)
-        messages.success(request, "Cancelled. What has not gone out is not sent.")
+        messages.success(request, _("Cancelled. What has not gone out is not sent."))
     else:
-        messages.info(request, "Nothing is waiting any more, so nothing was cancelled.")
+        messages.info(request, _("Nothing is waiting any more, so nothing was cancelled."))
     return redirect("jobs:batch", found.id)
 
 
@@ -67,11 +68,13 @@ def cancel(request: PersonRequest, batch_id: UUID) -> HttpResponse:
 def replay(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     found = _own(request.user, batch_id)
     if batches.hides_deliveries(found):
-        messages.error(request, "Only staff can replay what failed for others.")
+        messages.error(request, _("Only staff can replay what failed for others."))
     elif count := batches.replay(found, Who(request.user.pk, request.user.email)):
-        messages.success(request, f"Doing {count:,} again, oldest first.")
+        messages.success(request, _("Doing %(count)s again, oldest first.") % {"count": f"{count:,}"})
     else:
-        messages.info(request, "Nothing can be done again: nothing failed, or it is too old, or its channel is gone.")
+        messages.info(
+            request, _("Nothing can be done again: nothing failed, or it is too old, or its channel is gone.")
+        )
     return redirect("jobs:batch", found.id)
 
 
@@ -92,7 +95,8 @@ def _told(batch: Batch, names: dict[str, str]) -> dict[str, Any]:
         "is_announcement": batch.origin == Notification.Origin.ANNOUNCEMENT,
         "batch": batch,
         "progress": progress,
-        "audience": names.get(f"{batch.audience}:{batch.audience_key}") or (kind.label if kind else batch.audience),
+        "audience": names.get(f"{batch.audience}:{batch.audience_key}")
+        or (str(kind.label) if kind else batch.audience),
         "ended_at": batches.ended_at(batch),
         "hides_deliveries": batches.hides_deliveries(batch),
         "bars": [

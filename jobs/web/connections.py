@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs import connection_changes as changes
@@ -47,7 +48,7 @@ def add(request: PersonRequest, source: str) -> HttpResponse:
         except changes.TooMany as refusal:
             form.details.add_error(None, str(refusal))
         else:
-            messages.success(request, f"“{added.label}” is connected.")
+            messages.success(request, _("“%(label)s” is connected.") % {"label": added.label})
             return redirect("jobs:connections")
     return render(request, "jobs/connection_add.html", {"kind": kind, "form": form})
 
@@ -68,7 +69,7 @@ def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
                 changed = form.save()
             except changes.Conflict:
                 return _conflict(request, found)
-            messages.success(request, f"“{changed.label}” is saved.")
+            messages.success(request, _("“%(label)s” is saved.") % {"label": changed.label})
             return redirect("jobs:connections")
     return render(request, "jobs/connection.html", context | {"form": form})
 
@@ -83,9 +84,11 @@ def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
         messages.error(request, str(refusal))
     else:
         if failure is None:
-            messages.success(request, f"“{found.label}” works.")
+            messages.success(request, _("“%(label)s” works.") % {"label": found.label})
         else:
-            messages.error(request, f"“{found.label}” does not work. {failure}")
+            messages.error(
+                request, _("“%(label)s” does not work. %(failure)s") % {"label": found.label, "failure": failure}
+            )
     return redirect("jobs:connection", found.id)
 
 
@@ -94,7 +97,7 @@ def remove(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     found = _own(request, connection_id)
     if request.method == "POST":
         changes.remove(found)
-        messages.success(request, f"“{found.label}” is removed.")
+        messages.success(request, _("“%(label)s” is removed.") % {"label": found.label})
         return redirect("jobs:connections")
     return render(request, "jobs/connection_remove.html", {"connection": found} | _uses(found))
 
@@ -107,7 +110,8 @@ def _uses(found: Connection) -> dict[str, Any]:
 
 def _conflict(request: PersonRequest, found: Connection) -> HttpResponse:
     messages.error(
-        request, "Somebody changed this connection in the meantime, so nothing was saved. These are the current values."
+        request,
+        _("Somebody changed this connection in the meantime, so nothing was saved. These are the current values."),
     )
     return redirect("jobs:connection", found.id)
 

@@ -13,6 +13,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from jobs import leavers
@@ -31,9 +32,9 @@ def by_button(request: PersonRequest, announcement_id: UUID) -> HttpResponse:
     act = request.POST.get("act", "")
     _do(found, act)
     if act == "resume":
-        messages.success(request, "You get these announcements again, from the next one on.")
+        messages.success(request, _("You get these announcements again, from the next one on."))
     elif act == "stop":
-        messages.success(request, "These announcements are stopped. What was waiting is cancelled.")
+        messages.success(request, _("These announcements are stopped. What was waiting is cancelled."))
     return redirect("notifications:notification", found.id)
 
 

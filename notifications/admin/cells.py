@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.filters import newest_filter
@@ -13,7 +14,7 @@ from notifications.models import Channel, Notification
 from notifications.models.delivery import WORDS
 from work.admin import rows
 
-ProviderFilter = newest_filter("provider", lambda: [(provider.kind, provider.label) for provider in providers.all()])
+ProviderFilter = newest_filter(_("provider"), lambda: [(provider.kind, provider.label) for provider in providers.all()])
 state_label = rows.state_label(WORDS)
 
 

@@ -11,6 +11,8 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from common.admin import columns, confirm
 from common.admin.base import ReadOnlyAdmin, as_uuid
@@ -57,8 +59,8 @@ class ChannelAdmin(ReadOnlyAdmin):
     )
     readonly_fields = [name for name in flatten_fieldsets(fieldsets) if name != "on_unknown"]
     search_fields = ("id",)
-    search_help_text = "A channel's id, or the beginning of a person's email address."
-    empty_text = "No channels yet. Each new account gets an inbox."
+    search_help_text = gettext_lazy("A channel's id, or the beginning of a person's email address.")
+    empty_text = gettext_lazy("No channels yet. Each new account gets an inbox.")
     actions = ("disable", "enable")
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -66,7 +68,7 @@ class ChannelAdmin(ReadOnlyAdmin):
         return self.has_act_permission(request, obj) and getattr(obj, "removed_at", None) is None
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        label = "If Carillon cannot tell whether a message arrived"
+        label = _("If Carillon cannot tell whether a message arrived")
         choices = [("", "default of its provider"), *Channel.OnUnknown.choices]
         return super().formfield_for_choice_field(db_field, request, label=label, choices=choices, **kwargs)
 
@@ -81,7 +83,7 @@ class ChannelAdmin(ReadOnlyAdmin):
         key = as_uuid(term)
         return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
-    @admin.action(description="Disable…", permissions=["act"])
+    @admin.action(description=gettext_lazy("Disable…"), permissions=["act"])
     @transaction.atomic
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         form = confirm.form(request)
@@ -91,17 +93,23 @@ class ChannelAdmin(ReadOnlyAdmin):
                 self,
                 request,
                 action="disable",
-                title="Disable channels",
-                text=f"Nothing is sent to {'1 channel' if count == 1 else f'{count} channels'} until you enable "
-                "them again. Messages that fall due become dead letters. The owner sees this reason.",
-                button=f"Disable {count}",
+                title=_("Disable channels"),
+                text=ngettext(
+                    "Nothing is sent to %(count)s channel until you enable them again. Messages that fall due become "
+                    "dead letters. The owner sees this reason.",
+                    "Nothing is sent to %(count)s channels until you enable them again. Messages that fall due become "
+                    "dead letters. The owner sees this reason.",
+                    count,
+                )
+                % {"count": count},
+                button=_("Disable %(count)s") % {"count": count},
                 form=form,
             )
         reason = form.cleaned_data["reason"]
         self._report(request, changes.disable(queryset.values_list("pk", flat=True), reason), "disabled", f": {reason}")
         return None
 
-    @admin.action(description="Enable", permissions=["act"])
+    @admin.action(description=gettext_lazy("Enable"), permissions=["act"])
     @transaction.atomic
     def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         self._report(request, changes.enable(queryset.values_list("pk", flat=True)), "enabled", ".")
@@ -110,10 +118,10 @@ class ChannelAdmin(ReadOnlyAdmin):
         self.log_many(request, [Channel(pk=key) for key in changed], f"{done.capitalize()}{end}")
         self.message_user(request, f"{len(changed)} {done}.", messages.SUCCESS if changed else messages.WARNING)
 
-    provider_name = columns.column("provider", "provider_label")
-    address_summary = columns.column("address", "summary")
+    provider_name = columns.column(gettext_lazy("provider"), "provider_label")
+    address_summary = columns.column(gettext_lazy("address"), "summary")
 
-    @badge("state", {"usable": "success", "not verified": "info", "disabled": "warning"})
+    @badge(gettext_lazy("state"), {"usable": "success", "not verified": "info", "disabled": "warning"})
     def state(self, channel: Channel) -> str:
         if channel.removed_at is not None:
             return "removed"
@@ -121,22 +129,22 @@ class ChannelAdmin(ReadOnlyAdmin):
             return "disabled"
         return "usable" if channel.verified_at is not None else "not verified"
 
-    @admin.display(description="person")
+    @admin.display(description=gettext_lazy("person"))
     def person(self, channel: Channel) -> SafeString:
         return cells.person(channel)
 
-    @admin.display(description="rows")
+    @admin.display(description=gettext_lazy("rows"))
     def rows(self, channel: Channel) -> SafeString:
         return columns.many(
-            columns.to_list("notifications.delivery", "deliveries", channel__id__exact=channel.pk),
-            columns.to_list("notifications.deadletter", "dead letters", channel__id__exact=channel.pk),
-            columns.to_list("schedules.schedule", "schedules", channels__id__exact=channel.pk),
-            columns.to_list("events.rule", "rules", channels__id__exact=channel.pk),
+            columns.to_list("notifications.delivery", _("deliveries"), channel__id__exact=channel.pk),
+            columns.to_list("notifications.deadletter", _("dead letters"), channel__id__exact=channel.pk),
+            columns.to_list("schedules.schedule", _("schedules"), channels__id__exact=channel.pk),
+            columns.to_list("events.rule", _("rules"), channels__id__exact=channel.pk),
         )
 
-    created = columns.instant_column("created", "created_at")
-    verified = columns.instant_column("verified", "verified_at")
-    failing = columns.instant_column("failing since", "failing_since")
-    disabled = columns.instant_column("disabled", "disabled_at")
-    unsubscribed = columns.instant_column("unsubscribed", "unsubscribed_at")
-    removed = columns.instant_column("removed", "removed_at")
+    created = columns.instant_column(gettext_lazy("created"), "created_at")
+    verified = columns.instant_column(gettext_lazy("verified"), "verified_at")
+    failing = columns.instant_column(gettext_lazy("failing since"), "failing_since")
+    disabled = columns.instant_column(gettext_lazy("disabled"), "disabled_at")
+    unsubscribed = columns.instant_column(gettext_lazy("unsubscribed"), "unsubscribed_at")
+    removed = columns.instant_column(gettext_lazy("removed"), "removed_at")

@@ -8,6 +8,8 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action as button
 
 from common.admin import columns
@@ -23,11 +25,11 @@ class DeadLetter(Delivery):
 
     class Meta:
         proxy = True
-        verbose_name = "dead letter"
+        verbose_name = gettext_lazy("dead letter")
 
 
 _PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
-DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
+DeadProvider = newest_filter(gettext_lazy("provider"), _PROVIDERS.items, tuple(_PROVIDERS))
 
 
 @admin.register(DeadLetter)
@@ -49,25 +51,29 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
     actions = ("replay", "send_as_new", "discard", "mark_fixed")
     actions_detail = ("replay_one", "send_as_new_one", "discard_one", "mark_fixed_one")
 
-    subject = columns.column("subject", "notification.subject", columns.short)
+    subject = columns.column(gettext_lazy("subject"), "notification.subject", columns.short)
 
     def describe(self, letter: Any) -> str:
-        return f"“{letter.notification.subject}” to “{letter.channel.label}” of {letter.notification.user.email}"
+        return _("“%(subject)s” to “%(label)s” of %(email)s") % {
+            "subject": letter.notification.subject,
+            "label": letter.channel.label,
+            "email": letter.notification.user.email,
+        }
 
-    @admin.action(description="Send as new: under another key", permissions=["act"])
+    @admin.action(description=gettext_lazy("Send as new: under another key"), permissions=["act"])
     def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Tests, and those whose channel cannot be used, are left alone."""
         self.act(request, queryset, partial(dead_letters.send_as_new, queryset), "Sent as new.", "sent as new")
 
-    @button(description="Send as new…", url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
+    @button(description=gettext_lazy("Send as new…"), url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
     def send_as_new_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self.ask_one(request, object_id, "send_as_new")
 
     def question(self, action: str, letters: str, count: int) -> dict[str, str]:
         if action != "send_as_new":
             return super().question(action, letters, count)
-        text = (
-            f"{letters} sent as a new notification, with another idempotency key, and this delivery is cancelled. If it"
-            " already arrived, its reader gets it twice."
-        )
-        return {"title": "Send a dead letter as new", "text": text, "button": "Send as new"}
+        text = _(
+            "%(letters)s sent as a new notification, with another idempotency key, and this delivery is "
+            "cancelled. If it already arrived, its reader gets it twice."
+        ) % {"letters": letters}
+        return {"title": _("Send a dead letter as new"), "text": text, "button": _("Send as new")}

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import as_uuid
@@ -26,7 +27,7 @@ class DeliveryRecord(WorkAdmin):
     kind = DELIVERY
     about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
     list_select_related = ("channel", "notification__user")
-    search_help_text = "An idempotency key, or the beginning of a person's email address."
+    search_help_text = _("An idempotency key, or the beginning of a person's email address.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).select_related("channel", "notification__user")
@@ -41,18 +42,18 @@ class DeliveryRecord(WorkAdmin):
     def handler_label(self, handler: str) -> str:
         return providers.label(handler)
 
-    @admin.display(description="notification")
+    @admin.display(description=_("notification"))
     def said(self, delivery: Delivery) -> SafeString:
         return columns.to_row(
             "notifications.notification", delivery.notification_id, columns.short(delivery.notification.subject)
         )
 
-    person = columns.column("person", "notification", cells.person)
-    to_channel = columns.column("channel", "channel", cells.channel)
-    provider_name = columns.column("provider", "provider", providers.label)
-    origin = columns.column("comes from", "notification", cells.origin)
-    trace = columns.column("trace", "notification", cells.trace)
-    read = columns.instant_column("read", "read_at")
+    person = columns.column(_("person"), "notification", cells.person)
+    to_channel = columns.column(_("channel"), "channel", cells.channel)
+    provider_name = columns.column(_("provider"), "provider", providers.label)
+    origin = columns.column(_("comes from"), "notification", cells.origin)
+    trace = columns.column(_("trace"), "notification", cells.trace)
+    read = columns.instant_column(_("read"), "read_at")
 
 
 @admin.register(Delivery)
@@ -60,4 +61,4 @@ class DeliveryAdmin(DeliveryRecord):
     list_display = ("key", "state_label", "said", "person", "to_channel", "provider_name", "tries", "available", "why")
     list_filter = (cells.ProviderFilter, Period)
     link_lookups = ("channel__id__exact", "notification__id__exact")
-    empty_text = "Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due."
+    empty_text = _("Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due.")

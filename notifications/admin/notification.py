@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
@@ -29,12 +31,12 @@ class DeliveryInline(ReadOnlyInline):
         rows: QuerySet[Any] = super().get_queryset(request).select_related("channel")
         return rows
 
-    @admin.display(description="idempotency key")
+    @admin.display(description=_("idempotency key"))
     def key(self, delivery: Delivery) -> SafeString:
         return columns.to_row("notifications.delivery", delivery.pk, columns.key(delivery.pk))
 
     state_label = cells.state_label
-    to_channel = columns.column("channel", "channel", cells.channel)
+    to_channel = columns.column(_("channel"), "channel", cells.channel)
 
 
 _OUTCOME_COLOURS = {
@@ -44,8 +46,8 @@ _OUTCOME_COLOURS = {
     Notification.Outcome.FAILED.value: "danger",
 }
 _INDEXED = (Notification.Outcome.PARTIAL, Notification.Outcome.FAILED)
-Outcome = newest_filter("outcome", lambda: Notification.Outcome.choices, _INDEXED)
-Origin = newest_filter("origin", lambda: Notification.Origin.choices)
+Outcome = newest_filter(_("outcome"), lambda: Notification.Outcome.choices, _INDEXED)
+Origin = newest_filter(_("origin"), lambda: Notification.Origin.choices)
 
 
 @admin.register(Notification)
@@ -67,8 +69,8 @@ class NotificationAdmin(ReadOnlyAdmin):
         ("batch_id", "trace"),
     )
     search_fields = ("id",)
-    search_help_text = "A notification's id, a batch, or the beginning of a person's email address."
-    empty_text = "No notifications yet. Each reminder that is due records one."
+    search_help_text = _("A notification's id, a batch, or the beginning of a person's email address.")
+    empty_text = _("No notifications yet. Each reminder that is due records one.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
@@ -77,29 +79,29 @@ class NotificationAdmin(ReadOnlyAdmin):
         same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
         return rows.filter(pk__in=[row.pk for row in same])
 
-    outcome_label = badge("outcome", _OUTCOME_COLOURS)(columns.column("outcome", "outcome"))
-    due = columns.instant_column("slot", "slot")
-    recorded = columns.instant_column("recorded", "created_at")
+    outcome_label = badge(_("outcome"), _OUTCOME_COLOURS)(columns.column(_("outcome"), "outcome"))
+    due = columns.instant_column(_("slot"), "slot")
+    recorded = columns.instant_column(_("recorded"), "created_at")
 
-    @admin.display(description="person")
+    @admin.display(description=_("person"))
     def person(self, notification: Notification) -> SafeString:
         return cells.person(notification)
 
-    @admin.display(description="cause")
+    @admin.display(description=_("cause"))
     def cause(self, notification: Notification) -> SafeString:
         return cells.origin(notification)
 
-    @admin.display(description="trace")
+    @admin.display(description=_("trace"))
     def trace(self, notification: Notification) -> SafeString:
         return cells.trace(notification)
 
-    @admin.display(description="channels in order")
+    @admin.display(description=_("channels in order"))
     def order(self, notification: Notification) -> SafeString:
         if not notification.channel_order:
             return SafeString(columns.NONE)
         found = sort_channels(notification.channel_order, Channel.objects.filter(id__in=notification.channel_order))
         return columns.many(*map(cells.channel, found))
 
-    @admin.display(description="deliveries")
+    @admin.display(description=_("deliveries"))
     def deliveries(self, notification: Notification) -> SafeString:
-        return columns.to_list("notifications.delivery", "deliveries", notification__id__exact=notification.pk)
+        return columns.to_list("notifications.delivery", gettext("deliveries"), notification__id__exact=notification.pk)

@@ -17,8 +17,9 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.dispatch import receiver
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from common import encryption
+from common import dates, encryption, languages
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.change_types import STATUS
@@ -58,10 +59,11 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
         own = Channel.objects.for_user(user)
         if own.count() >= settings.MOST_CHANNELS:
             raise Refused(
-                f"You have {settings.MOST_CHANNELS} channels, which is the limit. Remove one that you no longer need."
+                _("You have %(most)s channels, which is the limit. Remove one that you no longer need.")
+                % {"most": settings.MOST_CHANNELS}
             )
         provider = providers.get(kind)
-        channel = Channel(user=user, provider=kind, label=label or provider.label)
+        channel = Channel(user=user, provider=kind, label=label or str(provider.label))
         channel.hold(provider.destination(cleaned))
         _check_rights(user, channel.address)
         _reset_verification(channel)
@@ -173,7 +175,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
 def _check_rights(user: User, address: Mapping[str, Any]) -> None:
     """Raises `verification.Refused`. `status_webhooks` asks again whenever it sends."""
     if address.get("everybody") and not user.is_staff:
-        raise verification.Refused("Only an operator can follow everybody's changes.")
+        raise verification.Refused(_("Only an operator can follow everybody's changes."))
 
 
 def _reset_verification(channel: Channel) -> None:
@@ -252,8 +254,8 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
     if len(overlaps := provider.overlap_ends(destination, now)) >= MOST_OLD_SECRETS:
         end = timezone.localtime(min(overlaps))
         raise Refused(
-            f"{MOST_OLD_SECRETS + 1} secrets sign each message already. The oldest expires {end:%a %H:%M}. "
-            "Try again after that."
+            _("%(count)s secrets sign each message already. The oldest expires %(end)s. Try again after that.")
+            % {"count": MOST_OLD_SECRETS + 1, "end": dates.hour_of_week(end)}
         )
     successor = provider.rotate(destination, now)
     if successor is None:
@@ -266,13 +268,13 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
 
 def send_test(channel: Channel, now: datetime) -> UUID:
     """Send a test message to the channel. Returns the delivery's id. Raises `verification.TooMany`."""
-    with lock_user(channel.user):
+    with lock_user(channel.user), languages.override(channel.user.language):
         verification.spend_test(channel.user, now)
         batch_id = outbox.notify(
             channel.user_id,
             [channel],
-            "Test from Carillon",
-            f"This is a test of the channel “{channel.label}”. Nothing is due.",
+            _("Test from Carillon"),
+            _("This is a test of the channel “%(label)s”. Nothing is due.") % {"label": channel.label},
             Notification.Origin.TEST,
         )
     return Delivery.objects.get(notification__batch_id=batch_id, channel=channel).id

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from notifications.change_types import STATUS
 from notifications.message import Destination
@@ -17,14 +19,14 @@ _DROP = "drop_"
 
 def _name_field(**options: Any) -> forms.CharField:
     errors = {
-        "required": "Give the channel a name, such as “Phone”.",
-        "max_length": "This name is %(show_value)d characters long; at most %(limit_value)d fit.",
+        "required": gettext_lazy("Give the channel a name, such as “Phone”."),
+        "max_length": gettext_lazy("This name is %(show_value)d characters long; at most %(limit_value)d fit."),
     }
-    return forms.CharField(label="Name", max_length=80, error_messages=errors, **options)
+    return forms.CharField(label=gettext_lazy("Name"), max_length=80, error_messages=errors, **options)
 
 
 class LabelForm(forms.Form):
-    label = _name_field(required=False, help_text="For example “Phone” or “Team chat”.")
+    label = _name_field(required=False, help_text=gettext_lazy("For example “Phone” or “Team chat”."))
 
 
 class RenameForm(forms.Form):
@@ -35,33 +37,41 @@ class ChannelForm(RenameForm):
     """Settings of a channel other than its address."""
 
     use_for_new = forms.BooleanField(
-        label="Use for new reminders", required=False, help_text="Chosen already when you make a reminder or a rule."
+        label=gettext_lazy("Use for new reminders"),
+        required=False,
+        help_text=gettext_lazy("Chosen already when you make a reminder or a rule."),
     )
 
     on_unknown = forms.ChoiceField(
-        label="If Carillon cannot tell whether a message arrived",
+        label=gettext_lazy("If Carillon cannot tell whether a message arrived"),
         required=False,
-        help_text="For example after a timeout or a crash. A held message waits in your history until you decide.",
-        error_messages={"invalid_choice": "Choose the default, send again, or hold."},
+        help_text=gettext_lazy(
+            "For example after a timeout or a crash. A held message waits in your history until you decide."
+        ),
+        error_messages={"invalid_choice": gettext_lazy("Choose the default, send again, or hold.")},
     )
 
     give_up_after = forms.TypedChoiceField(
-        label="Stop trying after",
+        label=gettext_lazy("Stop trying after"),
         required=False,
         coerce=int,
         empty_value=None,
-        choices=[("", "Default"), *Channel.GiveUp.choices],
-        help_text="Counted from the first try. A message that was given up waits in your history.",
-        error_messages={"invalid_choice": "Choose the default, or one of the times."},
+        choices=[("", gettext_lazy("Default")), *Channel.GiveUp.choices],
+        help_text=gettext_lazy("Counted from the first try. A message that was given up waits in your history."),
+        error_messages={"invalid_choice": gettext_lazy("Choose the default, or one of the times.")},
     )
 
     def __init__(self, posted: Mapping[str, Any] | None, channel: Channel, provider: Provider) -> None:
         super().__init__(posted, initial={name: getattr(channel, name) for name in self.base_fields})
-        default = "send again; it detects duplicates" if provider.recognises_repeats else "hold"
+        default = (
+            _("Default for %(provider)s: send again; it detects duplicates")
+            if provider.recognises_repeats
+            else _("Default for %(provider)s: hold")
+        )
         self.fields["on_unknown"].choices = [  # type: ignore[attr-defined]  # a ChoiceField
-            ("", f"Default for {provider.label}: {default}"),
-            (Channel.OnUnknown.RETRY, "Send again: it may arrive twice"),
-            (Channel.OnUnknown.HOLD, "Hold: it may not have arrived"),
+            ("", default % {"provider": provider.label}),
+            (Channel.OnUnknown.RETRY, _("Send again: it may arrive twice")),
+            (Channel.OnUnknown.HOLD, _("Hold: it may not have arrived")),
         ]
         if provider.is_pulled:  # nothing is sent
             del self.fields["on_unknown"], self.fields["give_up_after"]
@@ -74,12 +84,12 @@ class ChannelForm(RenameForm):
 
 class CodeForm(forms.Form):
     code = forms.CharField(
-        label="Code",
+        label=gettext_lazy("Code"),
         max_length=20,
         widget=forms.TextInput(
             attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "placeholder": "1234-5678"}
         ),
-        error_messages={"required": "Enter the eight digits that were sent, such as 1234-5678."},
+        error_messages={"required": gettext_lazy("Enter the eight digits that were sent, such as 1234-5678.")},
     )
 
 
@@ -99,15 +109,15 @@ class ChangeForm(forms.Form):
                 self._withhold(name, self.fields[name], value)
 
     def _withhold(self, name: str, field: forms.Field, value: Any) -> None:
-        hint = "Leave it empty to keep the stored value."
+        hint = _("Leave it empty to keep the stored value.")
         if field.required:
             field.required, field.help_text = False, f"{field.help_text} {hint}"
         else:
             field.help_text = hint
             self.fields[_DROP + name] = forms.BooleanField(
-                required=False, label=f"Delete the stored {str(field.label).lower()}"
+                required=False, label=_("Delete the stored %(label)s") % {"label": str(field.label).lower()}
             )
-        field.widget.attrs["placeholder"] = "unchanged"
+        field.widget.attrs["placeholder"] = _("unchanged")
         check = getattr(self, f"clean_{name}", lambda: self.cleaned_data[name])
 
         def clean() -> Any:
@@ -126,8 +136,9 @@ class ChangeForm(forms.Form):
             cleaned[name] = ""
         if self._kept and not self.errors and self._server(cleaned) != self._stored.address.get("url"):
             for name in self._kept:
-                delete = ", or delete it" if _DROP + name in self.fields else ""
-                self.add_error(name, f"Enter it again{delete}: the stored value belongs to another server.")
+                again = _("Enter it again: the stored value belongs to another server.")
+                or_delete = _("Enter it again, or delete it: the stored value belongs to another server.")
+                self.add_error(name, or_delete if _DROP + name in self.fields else again)
         return cleaned
 
     def _server(self, cleaned: Mapping[str, Any]) -> object:

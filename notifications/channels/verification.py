@@ -13,8 +13,9 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
-from common import encryption
+from common import encryption, languages
 from notifications import providers
 from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
@@ -53,7 +54,7 @@ def is_refused(kind: str, address: object) -> bool:
 
 def send_code(channel: Channel, now: datetime) -> None:
     """Send a new code to `channel` and invalidate the last one. Raises `codes.TooSoon`, Refused, TooMany."""
-    with lock_user(channel.user):
+    with lock_user(channel.user), languages.override(channel.user.language):
         # Another request may have changed the address meanwhile: it is the new one's reader who gets the code.
         channel.refresh_from_db()
         if is_refused(channel.provider, channel.address.get("address")):
@@ -65,9 +66,12 @@ def send_code(channel: Channel, now: datetime) -> None:
         outbox.notify(
             channel.user_id,
             [channel],
-            "Your code for Carillon",
-            f"{codes.MARK} confirms that this channel is yours. Enter it on Carillon's page within 15 minutes. "
-            "If you did not ask for it, ignore this message. Nothing else will be sent here.",
+            _("Your code for Carillon"),
+            _(
+                "%(code)s confirms that this channel is yours. Enter it on Carillon's page within 15 "
+                "minutes. If you did not ask for it, ignore this message. Nothing else will be sent here."
+            )
+            % {"code": codes.MARK},
             Notification.Origin.CODE,
         )
 
@@ -99,10 +103,11 @@ def _spend_code(channel: Channel) -> None:
     Raises TooMany, also if Redis does not answer.
     """
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache
-        raise TooMany("Carillon cannot send a code right now because Redis does not answer. Try again in a minute.")
+        raise TooMany(_("Carillon cannot send a code right now because Redis does not answer. Try again in a minute."))
     if not mailboxes.may_send(mailboxes.Purpose.CODE, _recipient(channel)):
         raise TooMany(
-            f"{mailboxes.MAILS_A_DAY} codes were sent to this address within a day, which is the limit. Try tomorrow."
+            _("%(most)s codes were sent to this address within a day, which is the limit. Try tomorrow.")
+            % {"most": mailboxes.MAILS_A_DAY}
         )
 
 
@@ -147,4 +152,7 @@ def spend_test(user: User, now: datetime) -> None:
         user=user, origin__in=Notification.OF_CHANNELS, created_at__gt=now - timedelta(days=1)
     )
     if recent.count() >= most:
-        raise TooMany(f"You sent {most} tests and codes within a day, which is the limit. Try again tomorrow.")
+        raise TooMany(
+            _("You sent %(most)s tests and codes within a day, which is the limit. Try again tomorrow.")
+            % {"most": most}
+        )

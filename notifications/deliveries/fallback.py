@@ -9,6 +9,7 @@ case, and nothing is sent twice to the first one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -150,6 +151,6 @@ def advance(limit: int = BATCH) -> int:
     return len(rows)
 
 
-def stop(origin_id: UUID) -> int:
-    """No further channel is tried for what the schedule `origin_id` has caused: it was paused or deleted."""
-    return Notification.objects.filter(origin_id=origin_id, advance_at__isnull=False).update(advance_at=None)
+def stop(origin_ids: Collection[UUID]) -> int:
+    """No further channel is tried for what these schedules have caused: they were paused or deleted."""
+    return Notification.objects.filter(origin_id__in=origin_ids, advance_at__isnull=False).update(advance_at=None)

@@ -12,8 +12,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
-from common import encryption
+from common import encryption, languages
 from common.postgres import persist
 from notifications import providers
 from notifications.channels import changes, verification
@@ -79,6 +80,7 @@ class DeliveryKind(Kind[Claim]):
     model, attempts = Delivery, Attempt
     handler = "provider"
     person = "(SELECT user_id FROM notifications_notification WHERE id = d.notification_id)"
+    language = "p.language"
     on_unknown = "(SELECT on_unknown FROM notifications_channel WHERE id = d.channel_id)"
     # Of a queue, which its owner sets; none once it is removed, because nobody can pull it any more.
     most_tries = """CASE WHEN d.provider = 'queue' THEN (
@@ -269,7 +271,9 @@ def _body(row: Any) -> str:
     if row.nonce is None:
         return body
     revealed = codes.reveal(body, row.channel_id, row.nonce)
-    return f"{revealed}\n\nNot yours? Stop it: {UNSUBSCRIBE.address(row.link_id)}"
+    with languages.override(row.language):
+        stop = _("Not yours? Stop it: %(url)s") % {"url": UNSUBSCRIBE.address(row.link_id)}
+    return f"{revealed}\n\n{stop}"
 
 
 def _open_url(row: Any) -> str:

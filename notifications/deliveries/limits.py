@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from celery import signals
 from django.conf import settings
+from django.utils.translation import gettext as _
 
-from common import civil_time, rate_limiter, zones
+from common import civil_time, dates, rate_limiter, zones
 from common.postgres import lend_connection
 from common.rate_limiter import Ended, Limit, Reservation, Slots, Window
 from notifications import providers
@@ -126,9 +127,9 @@ def _deferral(found: Reservation, rates: dict[Window, Rate], provider: Provider,
     until = None if late else _until(wait, claim.claimed_at, claim.zone)
     if isinstance(found.limit, Window):
         rate = rates[found.limit]
-        given = {"service": provider.label, "amount": rate.amount, "seconds": rate.per_seconds}
+        given = {"service": str(provider.label), "amount": rate.amount, "seconds": rate.per_seconds}
         return wait, Reason(_CODES[rate.scope], **given, until=until)
-    host = _host(provider, claim) or provider.label
+    host = _host(provider, claim) or str(provider.label)
     if found.resting:
         return wait, Reason(Code.HOST_RESTS, host=host, until=until)
     return wait, Reason(Code.HOST_BUSY, host=host, amount=found.limit.amount, until=until)
@@ -175,5 +176,6 @@ def _until(wait: float, now: datetime, zone: str) -> str:
         return ""
     local = zones.read(zone)
     shown = civil_time.local(local, now + timedelta(seconds=wait))
-    day = "" if shown.date() == civil_time.local(local, now).date() else f" on {shown.day} {shown:%B}"
-    return f"{shown:%H:%M}{day}"
+    if shown.date() == civil_time.local(local, now).date():
+        return f"{shown:%H:%M}"
+    return _("%(time)s on %(day)s") % {"time": f"{shown:%H:%M}", "day": dates.day(shown)}

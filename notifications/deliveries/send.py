@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from common.uuid7 import first_of, uuid7
 from notifications.deliveries import outbox
@@ -80,4 +81,6 @@ def _require_allowance(user: User, now: datetime) -> None:
     # By id, which the index of the person's history has: reads one day of it.
     recent = Notification.objects.filter(user=user, id__gte=first_of(now - _DAY), origin=Notification.Origin.API)
     if 0 < most <= recent.order_by()[:most].count():
-        raise TooMany(f"You sent {most} messages within a day, which is the limit. Try again tomorrow.")
+        raise TooMany(
+            _("You sent %(most)s messages within a day, which is the limit. Try again tomorrow.") % {"most": most}
+        )

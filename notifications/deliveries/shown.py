@@ -12,7 +12,7 @@ from celery import current_app
 from django.db import transaction
 from django.db.models import QuerySet
 
-from common import encryption
+from common import encryption, languages
 from notifications.models import Delivery
 from notifications.providers.web_push import WebPush
 from work import publisher
@@ -41,9 +41,10 @@ def close_after_commit(notification_id: UUID) -> None:
 
 def close(notification_id: UUID) -> None:
     """Tell each browser that may show the notification to close it."""
-    for delivery in _deliveries(notification_id).select_related("channel"):
+    for delivery in _deliveries(notification_id).select_related("channel__user"):
         try:
-            WebPush().close(delivery.id, delivery.channel.destination())
+            with languages.override(delivery.channel.user.language):
+                WebPush().close(delivery.id, delivery.channel.destination())
         except encryption.Unreadable:
             continue
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 from django.db import transaction
@@ -13,12 +14,12 @@ from work.manual import cancelled
 from work.reasons import Reason
 
 
-def cancel_unsent(origin_id: UUID, code: Code) -> int:
-    """pending -> cancelled for all that the schedule `origin_id` caused and nobody has sent yet.
+def cancel_unsent(origin_ids: Collection[UUID], code: Code) -> int:
+    """pending -> cancelled for all that these schedules have caused and nobody has sent yet.
 
     A delivery that is being sent may arrive; if it fails, it is not tried again.
     """
-    return drop(Notification.objects.filter(origin_id=origin_id), code)
+    return drop(Notification.objects.filter(origin_id__in=origin_ids), code)
 
 
 @transaction.atomic

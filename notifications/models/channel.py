@@ -11,6 +11,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from common import encryption
 from common.uuid7 import uuid7
@@ -69,16 +71,16 @@ class Channel(models.Model):
     """
 
     class OnUnknown(models.TextChoices):
-        RETRY = "retry", "send again (it may arrive twice)"
-        HOLD = "hold", "hold for a person (it may not have arrived)"
+        RETRY = "retry", _("send again (it may arrive twice)")
+        HOLD = "hold", _("hold for a person (it may not have arrived)")
 
     class GiveUp(models.IntegerChoices):
         """Seconds since the first try of a delivery."""
 
-        MINUTES = 600, "10 minutes"
-        HOUR = 3_600, "1 hour"
-        HOURS = 21_600, "6 hours"
-        DAY = 86_400, "1 day"
+        MINUTES = 600, _("10 minutes")
+        HOUR = 3_600, _("1 hour")
+        HOURS = 21_600, _("6 hours")
+        DAY = 86_400, _("1 day")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="channels")
@@ -90,7 +92,7 @@ class Channel(models.Model):
         max_length=8,
         choices=OnUnknown.choices,
         blank=True,
-        help_text="What to do when the outcome of a send is unknown; empty means the provider's own rule.",
+        help_text=_("What to do when the outcome of a send is unknown; empty means the provider's own rule."),
     )
     # empty: the provider's policy decides
     give_up_after = models.PositiveIntegerField(choices=GiveUp.choices, null=True, blank=True, editable=False)
@@ -184,7 +186,7 @@ class Channel(models.Model):
         try:
             return providers.get(self.provider).summary(Destination(self.address))
         except Exception as error:
-            return f"cannot be read ({type(error).__name__})"
+            return gettext("cannot be read (%(error)s)") % {"error": type(error).__name__}
 
     @property
     def provider_label(self) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import pgtrigger
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.triggers import update_of
 from notifications import providers
@@ -47,13 +49,13 @@ class Delivery(Work):
     locks = ("notification",)
 
     class State(models.TextChoices):
-        PENDING = "pending", "pending"
-        SENDING = "sending", "sending"
-        DELIVERED = "delivered", "delivered"
-        DEAD = "dead", "dead"
-        UNKNOWN = "unknown", "unknown"
-        CANCELLED = "cancelled", "cancelled"
-        EXPIRED = "expired", "expired"
+        PENDING = "pending", gettext_lazy("pending")
+        SENDING = "sending", gettext_lazy("sending")
+        DELIVERED = "delivered", gettext_lazy("delivered")
+        DEAD = "dead", gettext_lazy("dead")
+        UNKNOWN = "unknown", gettext_lazy("unknown")
+        CANCELLED = "cancelled", gettext_lazy("cancelled")
+        EXPIRED = "expired", gettext_lazy("expired")
 
     OPEN = (State.PENDING, State.SENDING)
 
@@ -72,7 +74,7 @@ class Delivery(Work):
 
     class Meta:
         ordering = ["-id"]
-        verbose_name_plural = "deliveries"
+        verbose_name_plural = gettext_lazy("deliveries")
         indexes = [
             *WORDS.indexes(),
             # the newest of a channel: its last one in the list, and its statistics
@@ -161,7 +163,11 @@ class Delivery(Work):
     @property
     def reason(self) -> str:
         said = super().reason
-        return f"{said} It may have arrived; send it again?" if self.state == self.State.UNKNOWN else said
+        return (
+            _("%(said)s It may have arrived; send it again?") % {"said": said}
+            if self.state == self.State.UNKNOWN
+            else said
+        )
 
     @property
     def shown_state(self) -> str:

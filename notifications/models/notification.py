@@ -12,6 +12,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from common.storage import BUSY
 from common.uuid7 import uuid7
@@ -50,15 +52,15 @@ class Notification(models.Model):
     """
 
     class Origin(models.TextChoices):
-        SCHEDULE = "schedule", "reminder"
-        TEST = "test", "test"
-        CODE = "code", "code"
-        NOTICE = "notice", "notice from Carillon"
-        API = "api", "message"
-        EVENT = "event", "event"
-        TOPIC = "topic", "topic"
-        ANNOUNCEMENT = "announcement", "announcement"
-        STATUS = STATUS, "status webhook"
+        SCHEDULE = "schedule", _("reminder")
+        TEST = "test", _("test")
+        CODE = "code", _("code")
+        NOTICE = "notice", _("notice from Carillon")
+        API = "api", _("message")
+        EVENT = "event", _("event")
+        TOPIC = "topic", _("topic")
+        ANNOUNCEMENT = "announcement", _("announcement")
+        STATUS = STATUS, _("status webhook")
 
     # Sent to try a channel or to verify it.
     OF_CHANNELS = (Origin.TEST, Origin.CODE)
@@ -67,11 +69,11 @@ class Notification(models.Model):
     ANSWERABLE = (Origin.SCHEDULE, Origin.EVENT)
 
     class Outcome(models.TextChoices):
-        OPEN = "open", "open"
-        FULL = "full", "full"
-        PARTIAL = "partial", "partial"
-        FAILED = "failed", "failed"
-        DROPPED = "dropped", "dropped"
+        OPEN = "open", pgettext_lazy("outcome", "open")
+        FULL = "full", pgettext_lazy("outcome", "full")
+        PARTIAL = "partial", pgettext_lazy("outcome", "partial")
+        FAILED = "failed", pgettext_lazy("outcome", "failed")
+        DROPPED = "dropped", pgettext_lazy("outcome", "dropped")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     batch_id = models.UUIDField(default=uuid7, editable=False)
@@ -84,7 +86,9 @@ class Notification(models.Model):
     origin = models.CharField(max_length=12, choices=Origin.choices)
     origin_id = models.UUIDField(null=True, blank=True, editable=False)
     slot = models.DateTimeField(null=True, blank=True)
-    urgent = models.BooleanField(db_default=False, help_text="Does not wait for the end of its person's quiet hours.")
+    urgent = models.BooleanField(
+        db_default=False, help_text=_("Does not wait for the end of its person's quiet hours.")
+    )
     subject = models.CharField(max_length=200)
     body = models.TextField(blank=True)
     # As its schedule had them, so that every try of a webhook says the same.

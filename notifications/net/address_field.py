@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
 
 from notifications.net import http
 from notifications.net.address_policy import EXAMPLE, RefusedURL, check_url
@@ -41,4 +42,8 @@ class AddressField(forms.CharField):
 
 def remedy(failure: http.NotSent) -> str:
     """Say why a probe refused an address, and what to do."""
-    return str(failure) if failure.refused else f"{failure} Use an address with a valid certificate, or renew this one."
+    return (
+        str(failure)
+        if failure.refused
+        else _("%(failure)s Use an address with a valid certificate, or renew this one.") % {"failure": failure}
+    )

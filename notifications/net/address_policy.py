@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import idna
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from notifications.reasons import Code
 from work.reasons import Reason
@@ -124,22 +125,27 @@ def check_url(url: str) -> str:
     """
     url = url.strip()
     if len(url) > MAX_LENGTH:
-        raise RefusedURL(f"The address is longer than {MAX_LENGTH} characters.")
+        raise RefusedURL(_("The address is longer than %(most)s characters.") % {"most": MAX_LENGTH})
     if re.search(r"[\x00-\x20\x7f\\]", url):
-        raise RefusedURL(f"The address contains a space, a backslash or a control character. Enter one like {EXAMPLE}.")
+        raise RefusedURL(
+            _("The address contains a space, a backslash or a control character. Enter one like %(example)s.")
+            % {"example": EXAMPLE}
+        )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise RefusedURL(f"This is not a web address. Enter one like {EXAMPLE}.") from None
+        raise RefusedURL(_("This is not a web address. Enter one like %(example)s.") % {"example": EXAMPLE}) from None
     if parts.scheme not in ("http", "https"):
-        raise RefusedURL(f"The address must start with https:// or http://, like {EXAMPLE}.")
+        raise RefusedURL(_("The address must start with https:// or http://, like %(example)s.") % {"example": EXAMPLE})
     if "@" in parts.netloc:
-        raise RefusedURL("Leave out the user name and password before the @. Other people could see them.")
+        raise RefusedURL(_("Leave out the user name and password before the @. Other people could see them."))
     host = _canonical_host(parts)
     _refuse_private(host)
     if port is not None and not permitted_port(port):
-        raise RefusedURL(f"Port {port} is not allowed. Use 443, 80 or a web server's port above 1023.")
+        raise RefusedURL(
+            _("Port %(port)s is not allowed. Use 443, 80 or a web server's port above 1023.") % {"port": port}
+        )
     netloc = f"[{host}]" if ":" in host else host
     if port is not None:
         netloc = f"{netloc}:{port}"
@@ -160,9 +166,11 @@ def _canonical_host(parts: SplitResult) -> str:
         if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1]):
             return str(IPv4Address(host))
     except ValueError:  # idna.IDNAError is one
-        raise RefusedURL(f"The address has no valid host name. Enter one like {EXAMPLE}.") from None
+        raise RefusedURL(
+            _("The address has no valid host name. Enter one like %(example)s.") % {"example": EXAMPLE}
+        ) from None
     if len(host) > 253:
-        raise RefusedURL("The host name is longer than 253 characters.")
+        raise RefusedURL(_("The host name is longer than 253 characters."))
     return host
 
 

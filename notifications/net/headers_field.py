@@ -6,6 +6,8 @@ import re
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 MAX_HEADERS = 10
 
@@ -25,11 +27,13 @@ class HeadersField(forms.CharField):
     def __init__(self, **options: Any) -> None:
         options = (
             dict[str, Any](
-                label="Headers",
+                label=gettext_lazy("Headers"),
                 required=False,
                 max_length=8000,
                 widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"}),
-                error_messages={"max_length": "The headers have at most %(limit_value)d characters in all."},
+                error_messages={
+                    "max_length": gettext_lazy("The headers have at most %(limit_value)d characters in all.")
+                },
             )
             | options
         )
@@ -39,16 +43,20 @@ class HeadersField(forms.CharField):
         """Return the headers by name. Raises ValidationError."""
         lines = [line.strip() for line in super().clean(value).splitlines() if line.strip()]
         if len(lines) > MAX_HEADERS:
-            raise forms.ValidationError(f"There are {len(lines)} headers; use at most {MAX_HEADERS}.")
+            raise forms.ValidationError(
+                _("There are %(count)s headers; use at most %(most)s.") % {"count": len(lines), "most": MAX_HEADERS}
+            )
         headers: dict[str, str] = {}
         for number, line in enumerate(lines, 1):
             found = _HEADER.fullmatch(line)
             if found is None:
-                raise forms.ValidationError(f"Line {number} is not a header. Write one like Authorization: Bearer …")
+                raise forms.ValidationError(
+                    _("Line %(number)s is not a header. Write one like Authorization: Bearer …") % {"number": number}
+                )
             name, text = found.groups()
             if _RESERVED.fullmatch(name):
-                raise forms.ValidationError(f"Carillon sets {name} itself. Leave it out.")
+                raise forms.ValidationError(_("Carillon sets %(name)s itself. Leave it out.") % {"name": name})
             if name.lower() in map(str.lower, headers):
-                raise forms.ValidationError(f"{name} appears twice. Leave one of them out.")
+                raise forms.ValidationError(_("%(name)s appears twice. Leave one of them out.") % {"name": name})
             headers[name] = text
         return headers

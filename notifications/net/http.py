@@ -20,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import urllib3
 from django.db import connection
+from django.utils.translation import gettext_noop
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from notifications.net import address_checks
@@ -31,7 +32,7 @@ from notifications.reasons import Code
 from work.reasons import Reason
 
 MAX_BODY = 64 * 1024
-SERVICE = "the receiver"
+SERVICE = gettext_noop("the receiver")
 
 # http.client would also write folded lines.
 _HEADER_VALUE = re.compile(r"(\S[^\r\n]*)?")

@@ -64,7 +64,7 @@ def find(kind: str) -> Provider | None:
 def label(kind: str) -> str:
     """Return what people call this kind; the kind itself where no provider is of it."""
     provider = find(kind)
-    return kind if provider is None else provider.label
+    return kind if provider is None else str(provider.label)
 
 
 def get(kind: str) -> Provider:

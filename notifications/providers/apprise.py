@@ -10,6 +10,9 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
@@ -31,14 +34,16 @@ _OWN |= {"vapid", "matrix", "matrixs"}
 
 class AppriseForm(forms.Form):
     url = forms.CharField(
-        label="Apprise URL",
+        label=gettext_lazy("Apprise URL"),
         max_length=1000,
         widget=SecretInput(),
-        help_text="More than a hundred services have one: see "
-        '<a href="https://appriseit.com/services">appriseit.com/services</a>.',
+        help_text=gettext_lazy(
+            "More than a hundred services have one: see "
+            '<a href="https://appriseit.com/services">appriseit.com/services</a>.'
+        ),
         error_messages={
-            "required": f"Enter the service's URL, such as {EXAMPLE}",
-            "max_length": "A URL has at most %(limit_value)d characters.",
+            "required": format_lazy(gettext_lazy("Enter the service's URL, such as {example}"), example=EXAMPLE),
+            "max_length": gettext_lazy("A URL has at most %(limit_value)d characters."),
         },
     )
 
@@ -46,17 +51,28 @@ class AppriseForm(forms.Form):
         url: str = self.cleaned_data["url"]
         scheme = _scheme(url)
         if scheme in _OWN:
-            raise forms.ValidationError(f"Use Carillon's own kind of channel for {scheme}:// instead.")
+            raise forms.ValidationError(
+                _("Use Carillon's own kind of channel for %(scheme)s:// instead.") % {"scheme": scheme}
+            )
         if scheme not in SERVICES:
             if scheme in REFUSED:
-                raise forms.ValidationError(f"{REFUSED[scheme]} Use a webhook to a program that passes it on.")
+                reason, name = REFUSED[scheme]
+                why = _(reason) % {"service": name}
+                raise forms.ValidationError(_("%(why)s Use a webhook to a program that passes it on.") % {"why": why})
             known = re.fullmatch(r"[a-z0-9]{1,20}", scheme)
-            problem = f"{scheme}:// is not a supported service." if known else "This is not an Apprise URL."
-            raise forms.ValidationError(f"{problem} One looks like {EXAMPLE}")
+            said = (
+                _("%(scheme)s:// is not a supported service. One looks like %(example)s")
+                if known
+                else _("This is not an Apprise URL. One looks like %(example)s")
+            )
+            raise forms.ValidationError(said % {"scheme": scheme, "example": EXAMPLE})
         service = _service(url)
         if service is None:
             template = apprise_requests.load(scheme).templates[0].replace("{schema}", scheme)
-            raise forms.ValidationError(f"This is not a complete URL of {_name(scheme)}. Enter one like {template}")
+            raise forms.ValidationError(
+                _("This is not a complete URL of %(name)s. Enter one like %(template)s")
+                % {"name": _name(scheme), "template": template}
+            )
         if refusal := _refusal(service):
             raise forms.ValidationError(refusal)
         return url
@@ -68,7 +84,7 @@ class Apprise(Provider):
     """
 
     kind = "apprise"
-    label = "Another service (Apprise)"
+    label = gettext_lazy("Another service (Apprise)")
     icon = "apprise"
     position = 90
     recognises_repeats = False

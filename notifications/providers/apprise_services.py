@@ -7,6 +7,8 @@ own provider are left out.
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as _
+
 _MODULES = """
 africas_talking=atalk bark=bark,barks betterstack=betterstack brevo=brevo bulksms=bulksms bulkvs=bulkvs
 burstsms=burstsms,kudosity chanify=chanify clickatell=clickatell clicksend=clicksend cliq=cliq,zcliq,zohocliq cm=cm
@@ -48,19 +50,26 @@ NAMES = sorted({name.replace("_", " ").capitalize() for name in SERVICES.values(
 """For people; without loading a hundred modules."""
 
 _REFUSED = {
-    "it is not reached over HTTP": "AMQP=amqp,amqps APRS=aprs Growl=growl IRC=irc,ircs MQTT=mqtt,mqtts Nostr=nostr"
+    _(
+        "%(service)s is not supported: it is not reached over HTTP."
+    ): "AMQP=amqp,amqps APRS=aprs Growl=growl IRC=irc,ircs MQTT=mqtt,mqtts Nostr=nostr"
     " SMPP=smpp,smpps Syslog=syslog,rsyslog XMPP=xmpp,xmpps",
-    "it keeps a session and encryption keys, which Carillon does not": "Session=session,sessions,sogs",
-    "it needs another library": "Simplepush=spush,simplepush Twitter=x,twitter,tweet",
-    "it shows messages on the machine of the server": "Blink1=blink1 D-Bus=dbus,kde,qt,glib Gnome=gnome macOS=macosx"
-    " Windows=windows",
-    "it sends mail past the mail server of this installation": "DeltaChat=deltachat,deltachats",
+    _(
+        "%(service)s is not supported: it keeps a session and encryption keys, which Carillon does not."
+    ): "Session=session,sessions,sogs",
+    _("%(service)s is not supported: it needs another library."): "Simplepush=spush,simplepush Twitter=x,twitter,tweet",
+    _(
+        "%(service)s is not supported: it shows messages on the machine of the server."
+    ): "Blink1=blink1 D-Bus=dbus,kde,qt,glib Gnome=gnome macOS=macosx Windows=windows",
+    _(
+        "%(service)s is not supported: it sends mail past the mail server of this installation."
+    ): "DeltaChat=deltachat,deltachats",
 }
 
-REFUSED: dict[str, str] = {
-    scheme: f"{name} is not supported: {reason}."
+REFUSED: dict[str, tuple[str, str]] = {
+    scheme: (reason, name)
     for reason, entries in _REFUSED.items()
     for name, _, schemes in (entry.partition("=") for entry in entries.split())
     for scheme in schemes.split(",")
 }
-"""Why a well-known service is not among them, by scheme."""
+"""Why a well-known service is not among them, and its name, by scheme; the reason is a text to translate."""

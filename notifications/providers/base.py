@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from notifications.message import Destination, Message
 from notifications.text import Fitted, fit, utf8
@@ -44,7 +45,7 @@ class Limits:
     @property
     def unit(self) -> str:
         """The unit of `measure`, for people."""
-        return "bytes" if self.measure is utf8 else "characters"
+        return _("bytes") if self.measure is utf8 else _("characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Rendered:
 
 def render(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Rendered:
     """Return the message within `limits`. Its links end the body and are never cut."""
-    links = {"Done or snooze": message.answer_url, "Stop these messages": message.unsubscribe_url}
+    links = {_("Done or snooze"): message.answer_url, _("Stop these messages"): message.unsubscribe_url}
     footer = "\n".join(f"{label}: {url}" for label, url in links.items() if url)
     if limits.joined:
         joined = "\n\n".join(filter(None, (message.subject, message.body)))

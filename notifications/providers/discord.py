@@ -6,6 +6,8 @@ import re
 
 from django import forms
 from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
@@ -34,12 +36,12 @@ _REFUSED = {220001: Code.FORUM, 200000: Code.MODERATED, 200001: Code.MODERATED}
 class DiscordForm(forms.Form):
     url = PatternField(
         _URL,
-        f"This is not the URL of a Discord webhook. Enter one like {EXAMPLE}",
+        format_lazy(_("This is not the URL of a Discord webhook. Enter one like {example}"), example=EXAMPLE),
         secret=True,
-        label="Webhook URL",
+        label=_("Webhook URL"),
         max_length=300,
-        help_text="In Discord: edit the channel, Integrations, Webhooks, New webhook, Copy webhook URL.",
-        error_messages={"required": f"Paste the webhook's URL, such as {EXAMPLE}"},
+        help_text=_("In Discord: edit the channel, Integrations, Webhooks, New webhook, Copy webhook URL."),
+        error_messages={"required": format_lazy(_("Paste the webhook's URL, such as {example}"), example=EXAMPLE)},
     )
 
 

@@ -18,6 +18,8 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import deadline, post
@@ -37,11 +39,11 @@ QUIT_SECONDS = 2.0
 
 class EmailForm(forms.Form):
     address = forms.EmailField(
-        label="Email address",
+        label=gettext_lazy("Email address"),
         widget=forms.EmailInput(attrs={"placeholder": "ada@example.org", "autocomplete": "email"}),
         error_messages={
-            "required": "Enter an email address, such as ada@example.org.",
-            "invalid": "This is not an email address. Enter one such as ada@example.org.",
+            "required": gettext_lazy("Enter an email address, such as ada@example.org."),
+            "invalid": gettext_lazy("This is not an email address. Enter one such as ada@example.org."),
         },
     )
 
@@ -50,7 +52,7 @@ class EmailForm(forms.Form):
         address: str = self.cleaned_data["address"]
         validate_printable(address)
         if address.endswith("]"):
-            raise ValidationError("Enter an address with a domain name, such as ada@example.org.")
+            raise ValidationError(_("Enter an address with a domain name, such as ada@example.org."))
         return address
 
 
@@ -58,7 +60,7 @@ class Email(Provider):
     """Sends text and HTML. Mail servers take no idempotency key, so a mail with an unknown outcome is not repeated."""
 
     kind = "email"
-    label = "Email"
+    label = gettext_lazy("Email")
     icon = "email"
     position = 10
     recognises_repeats = False
@@ -85,7 +87,11 @@ class Email(Provider):
 
     def notice(self) -> str:
         """Return a warning if mails are written to files."""
-        return f"No mail server is configured: emails are saved in {_folder()}, not sent." if _writes_files() else ""
+        return (
+            _("No mail server is configured: emails are saved in %(folder)s, not sent.") % {"folder": _folder()}
+            if _writes_files()
+            else ""
+        )
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send the mail. Its Message-ID holds the message's key, the same at every try."""
@@ -131,12 +137,12 @@ def _compose(message: Message, address: str) -> mail.EmailMultiAlternatives:
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
     # Django leaves out an empty text, and spam filters distrust HTML alone.
     body, headers = message.body or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
-    links = {"Done or snooze": message.answer_url, "Open": message.open_url}
+    links = {_("Done or snooze"): message.answer_url, pgettext("button", "Open"): message.open_url}
     if lines := "".join(f"{label}: {url}\n" for label, url in links.items() if url):
         body = f"{body}\n\n{lines}"
     if url := message.unsubscribe_url:
         if url not in body:
-            body = f"{body}\n\n-- \nStop these messages: {url}\n"
+            body = f"{body}\n\n-- \n{_('Stop these messages')}: {url}\n"
         headers["List-Unsubscribe"] = f"<{url}>"
         if url.startswith("https://"):  # RFC 8058, 3.1 requires https
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
@@ -197,4 +203,4 @@ def _retry_later(error: OSError) -> Retryable:
         return Retryable(Reason(Code.MAIL_SECURITY))
     if reply := _reply(error):
         return Retryable(Reason(Code.SMTP_LATER, **reply))
-    return Retryable(describe(error, "the mail server", Email.deadline - QUIT_SECONDS))
+    return Retryable(describe(error, gettext_noop("the mail server"), Email.deadline - QUIT_SECONDS))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from notifications.message import Delivered, Destination, Message
 from notifications.providers.base import Provider
@@ -20,7 +22,7 @@ class Inbox(Provider):
     """Shows the message on the person's own page."""
 
     kind = "inbox"
-    label = "Inbox"
+    label = gettext_lazy("Inbox")
     icon = "inbox"
     position = 0
     recognises_repeats = True
@@ -33,7 +35,7 @@ class Inbox(Provider):
         return Destination(address={})
 
     def summary(self, destination: Destination) -> str:
-        return "On your inbox page"
+        return _("On your inbox page")
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Return Delivered: the inbox page lists delivered deliveries, so there is nothing to write."""

@@ -8,6 +8,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
@@ -23,46 +26,50 @@ PUBLIC = "https://ntfy.sh"
 
 _TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TOKEN = re.compile(r"tk_[A-Za-z0-9]{20,60}")
-_PRIORITIES = {"1": "lowest: no sound", "2": "low", "3": "normal", "4": "high", "5": "highest: keeps ringing"}
-# What the answer page takes for these links.
-_ANSWERS = {"Done": "acknowledge", "Snooze": "10-minutes"}
+_PRIORITIES = {
+    "1": pgettext_lazy("priority", "lowest: no sound"),
+    "2": pgettext_lazy("priority", "low"),
+    "3": pgettext_lazy("priority", "normal"),
+    "4": pgettext_lazy("priority", "high"),
+    "5": pgettext_lazy("priority", "highest: keeps ringing"),
+}
 
 
 class NtfyForm(forms.Form):
     server = AddressField(
-        label="Server",
+        label=gettext_lazy("Server"),
         example=PUBLIC,
         required=False,
         max_length=300,
         widget=forms.URLInput(attrs={"placeholder": PUBLIC}),
-        help_text=f"Leave it empty for {PUBLIC}.",
+        help_text=format_lazy(gettext_lazy("Leave it empty for {public}."), public=PUBLIC),
     )
     topic = PatternField(
         _TOPIC,
-        "A topic is up to 64 letters, digits, - and _, such as ada-ferns-5tZ9q.",
-        label="Topic",
+        gettext_lazy("A topic is up to 64 letters, digits, - and _, such as ada-ferns-5tZ9q."),
+        label=gettext_lazy("Topic"),
         max_length=64,
-        help_text="Anyone who knows the topic can read it: choose one that is hard to guess.",
+        help_text=gettext_lazy("Anyone who knows the topic can read it: choose one that is hard to guess."),
         error_messages={
-            "required": "Enter the topic that your phone subscribes to, such as ada-ferns-5tZ9q.",
-            "max_length": "A topic has at most %(limit_value)d characters.",
+            "required": gettext_lazy("Enter the topic that your phone subscribes to, such as ada-ferns-5tZ9q."),
+            "max_length": gettext_lazy("A topic has at most %(limit_value)d characters."),
         },
     )
     priority = forms.ChoiceField(
-        label="Priority",
+        label=gettext_lazy("Priority"),
         required=False,
         choices=_PRIORITIES.items,
         initial="3",
-        error_messages={"invalid_choice": "Use a priority from 1 to 5."},
+        error_messages={"invalid_choice": gettext_lazy("Use a priority from 1 to 5.")},
     )
     token = PatternField(
         _TOKEN,
-        "An access token is tk_ and letters and digits, such as tk_AgQdq7mVBoFD37zQ…",
+        gettext_lazy("An access token is tk_ and letters and digits, such as tk_AgQdq7mVBoFD37zQ…"),
         secret=True,
-        label="Access token",
+        label=gettext_lazy("Access token"),
         required=False,
         max_length=100,
-        help_text="Leave it empty if the topic is open to everybody.",
+        help_text=gettext_lazy("Leave it empty if the topic is open to everybody."),
     )
 
     def clean_server(self) -> str:
@@ -70,7 +77,9 @@ class NtfyForm(forms.Form):
         server: str = self.cleaned_data["server"] or f"{PUBLIC}/"
         parts = urlsplit(server)
         if parts.path != "/" or parts.query:
-            raise forms.ValidationError(f"Leave out everything after the server's name; it looks like {PUBLIC}.")
+            raise forms.ValidationError(
+                _("Leave out everything after the server's name; it looks like %(public)s.") % {"public": PUBLIC}
+            )
         return server.removesuffix("/")
 
 
@@ -81,7 +90,9 @@ class Ntfy(Provider):
 
     kind = "ntfy"
     label = "ntfy"
-    about = "Push notifications on your phone: install the ntfy app, and subscribe to a topic that you make up."
+    about = gettext_lazy(
+        "Push notifications on your phone: install the ntfy app, and subscribe to a topic that you make up."
+    )
     icon = "ntfy"
     position = 60
     recognises_repeats = False
@@ -133,7 +144,9 @@ class Ntfy(Provider):
 
 def _buttons(message: Message) -> dict[str, Any]:
     """Return the links as buttons, of which ntfy shows three. “Done” and “Snooze” act without opening a page."""
-    links = message.links if len(message.links) <= 3 else [one for one in message.links if one[0] != "Open"]
+    links = message.links if len(message.links) <= 3 else [one for one in message.links if one[1] != message.open_url]
+    # What the answer page takes for these links.
+    answers = {message.answer_url: "acknowledge", f"{message.answer_url}#snooze": "10-minutes"}
     actions = [
         {
             "action": "http",
@@ -141,10 +154,10 @@ def _buttons(message: Message) -> dict[str, Any]:
             "url": message.answer_url,
             "method": "POST",
             "headers": {"Content-Type": "application/x-www-form-urlencoded"},
-            "body": f"answer={_ANSWERS[label]}",
+            "body": f"answer={answers[url]}",
             "clear": True,
         }
-        if label in _ANSWERS
+        if url in answers
         else {"action": "view", "label": label, "url": url}
         for label, url in links
     ]
@@ -157,4 +170,4 @@ def _judge(response: Response) -> Answer:
         return Delivered()
     if response.status in (401, 403):
         return Rejected(Reason(Code.TOPIC_TOKEN))
-    return post.refused("the ntfy server", response)
+    return post.refused(gettext_noop("the ntfy server"), response)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from notifications.message import Destination, Message, Rejected
 from notifications.providers.base import Provider
@@ -19,7 +22,7 @@ class _Number(forms.IntegerField):
     """Empty stands for the initial value."""
 
     def __init__(self, label: str, least: int, most: int, initial: int, help_text: str) -> None:
-        said = f"Use a whole number from {least} to {most}."
+        said = format_lazy(gettext_lazy("Use a whole number from {least} to {most}."), least=least, most=most)
         errors = {"invalid": said, "min_value": said, "max_value": said}
         super().__init__(
             label=label,
@@ -43,17 +46,32 @@ class _Number(forms.IntegerField):
 
 
 class QueueForm(forms.Form):
-    batch_size = _Number("Largest batch", 1, 100, 100, "How many messages one pull returns at most.")
+    batch_size = _Number(
+        gettext_lazy("Largest batch"), 1, 100, 100, gettext_lazy("How many messages one pull returns at most.")
+    )
     concurrency = _Number(
-        "Messages at once",
+        gettext_lazy("Messages at once"),
         1,
         250,
         250,
-        "How many messages your programs may hold at once. With 1, they come strictly one after the other, in order.",
+        gettext_lazy(
+            "How many messages your programs may hold at once. "
+            "With 1, they come strictly one after the other, in order."
+        ),
     )
-    tries = _Number("Tries", 1, 100, 5, "A message that was handed out so often without success is a dead letter.")
+    tries = _Number(
+        gettext_lazy("Tries"),
+        1,
+        100,
+        5,
+        gettext_lazy("A message that was handed out so often without success is a dead letter."),
+    )
     batch_timeout = _Number(
-        "Wait for a full batch", 0, 60, 0, "Seconds for which a message waits for others. 0: it is handed out at once."
+        gettext_lazy("Wait for a full batch"),
+        0,
+        60,
+        0,
+        gettext_lazy("Seconds for which a message waits for others. 0: it is handed out at once."),
     )
 
 
@@ -77,9 +95,9 @@ class Queue(Provider):
     """Keeps messages until a program pulls them. No worker sends them."""
 
     kind = "queue"
-    label = "Queue"
+    label = gettext_lazy("Queue")
     icon = "queue"
-    about = "Keeps messages until your own programs pull them over the API. Carillon sends nothing."
+    about = gettext_lazy("Keeps messages until your own programs pull them over the API. Carillon sends nothing.")
     position = 190
     recognises_repeats = True
     separate_answer_url = True
@@ -93,8 +111,9 @@ class Queue(Provider):
 
     def summary(self, destination: Destination) -> str:
         found = Settings.read(destination.address)
-        held = "one message at a time" if found.concurrency == 1 else f"up to {found.concurrency} messages at once"
-        return f"Pulled by your programs, {held}"
+        if found.concurrency == 1:
+            return _("Pulled by your programs, one message at a time")
+        return _("Pulled by your programs, up to %(count)s messages at once") % {"count": found.concurrency}
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Refuse: no worker claims what programs pull."""

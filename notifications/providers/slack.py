@@ -7,6 +7,8 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
@@ -43,12 +45,12 @@ _REFUSED = {
 class SlackForm(forms.Form):
     url = PatternField(
         _URL,
-        f"This is not the URL of an incoming webhook. Enter one like {EXAMPLE}",
+        format_lazy(_("This is not the URL of an incoming webhook. Enter one like {example}"), example=EXAMPLE),
         secret=True,
-        label="Webhook URL",
+        label=_("Webhook URL"),
         max_length=300,
-        help_text="In Slack: create an app for your workspace, turn on Incoming Webhooks, add one to a channel.",
-        error_messages={"required": f"Paste the webhook's URL, such as {EXAMPLE}"},
+        help_text=_("In Slack: create an app for your workspace, turn on Incoming Webhooks, add one to a channel."),
+        error_messages={"required": format_lazy(_("Paste the webhook's URL, such as {example}"), example=EXAMPLE)},
     )
 
 

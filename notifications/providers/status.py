@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from notifications import change_types
 from notifications.message import Destination, Message
@@ -16,18 +17,18 @@ from notifications.providers.webhook import Webhook, WebhookForm
 
 class StatusForm(WebhookForm):
     types = forms.CharField(
-        label="Changes",
+        label=_("Changes"),
         max_length=1_000,
         initial=" ".join(change_types.NOUNS),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="The types of changes to send, such as delivery.dead, or delivery.* for all of them.",
+        help_text=_("The types of changes to send, such as delivery.dead, or delivery.* for all of them."),
         error_messages={
-            "required": "Enter the types of changes to send, such as delivery.* or notification.failed.",
-            "max_length": "Use at most %(limit_value)d characters; delivery.* stands for all types of a delivery.",
+            "required": _("Enter the types of changes to send, such as delivery.* or notification.failed."),
+            "max_length": _("Use at most %(limit_value)d characters; delivery.* stands for all types of a delivery."),
         },
     )
     everybody = forms.BooleanField(
-        label="Everybody's changes", required=False, help_text="For operators only. Without it, you get your own."
+        label=_("Everybody's changes"), required=False, help_text=_("For operators only. Without it, you get your own.")
     )
 
     def clean_types(self) -> list[str]:
@@ -41,8 +42,8 @@ class Status(Webhook):
     """Posts a signed JSON document for each change; see `status_webhooks`."""
 
     kind = change_types.STATUS
-    label = "Status webhook"
-    about = "Posts each change of your messages, reminders and channels as JSON. It gets no messages."
+    label = _("Status webhook")
+    about = _("Posts each change of your messages, reminders and channels as JSON. It gets no messages.")
     icon = "status"
     position = 200
     form = StatusForm

@@ -10,6 +10,8 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
@@ -27,23 +29,27 @@ _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
 class TelegramForm(forms.Form):
     token = PatternField(
         _TOKEN,
-        "A bot token is a number, a colon and at least 30 letters, digits, - or _, such as 123456:ABC-DEF1234…",
+        _("A bot token is a number, a colon and at least 30 letters, digits, - or _, such as 123456:ABC-DEF1234…"),
         secret=True,
-        label="Bot token",
+        label=_("Bot token"),
         max_length=100,
-        help_text="BotFather gives it to you when you create a bot with /newbot.",
-        error_messages={"required": "Enter the token that BotFather gave you, such as 123456:ABC-DEF1234…"},
+        help_text=_("BotFather gives it to you when you create a bot with /newbot."),
+        error_messages={"required": _("Enter the token that BotFather gave you, such as 123456:ABC-DEF1234…")},
     )
     chat = PatternField(
         _CHAT,
-        "A chat id is a number, such as 123456789, or -1001234567890 for a group. "
-        "A public channel has a name such as @newsroom.",
-        label="Chat id",
+        _(
+            "A chat id is a number, such as 123456789, or -1001234567890 for a group. "
+            "A public channel has a name such as @newsroom."
+        ),
+        label=_("Chat id"),
         max_length=40,
         widget=forms.TextInput(attrs={"placeholder": "123456789", "autocomplete": "off"}),
-        help_text="Yours is a number; a group's starts with a minus sign, a public channel's name with @. "
-        "Send your bot a message first: it cannot write to strangers.",
-        error_messages={"required": "Enter the chat's id, such as 123456789, or -1001234567890 for a group."},
+        help_text=_(
+            "Yours is a number; a group's starts with a minus sign, a public channel's name with @. "
+            "Send your bot a message first: it cannot write to strangers."
+        ),
+        error_messages={"required": _("Enter the chat's id, such as 123456789, or -1001234567890 for a group.")},
     )
 
 
@@ -66,7 +72,7 @@ class Telegram(Provider):
         return Destination(address={"chat": cleaned["chat"]}, secrets={"token": cleaned["token"]})
 
     def summary(self, destination: Destination) -> str:
-        return f"Chat {destination.address.get('chat', '')}"
+        return gettext("Chat %(chat)s") % {"chat": destination.address.get("chat", "")}
 
     def escape(self, text: str) -> str:
         """Return `text` with an invisible joiner in everything that Telegram would read as a mention."""

@@ -14,6 +14,8 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
@@ -26,14 +28,14 @@ from notifications.text import utf8
 from work.answers import Answer
 from work.reasons import Reason
 
-SERVICE = "the browser's push service"
+SERVICE = gettext_noop("the browser's push service")
 
 KEPT_SECONDS = 86_400
 """How long the push service keeps a message for a browser that is switched off."""
 
 _TOKEN_SECONDS = 12 * 3_600  # RFC 8292 allows a day, by the clock of the push service
 
-_AGAIN = "Use the button “Ring in this browser” again."
+_AGAIN = gettext_lazy("Use the button “Ring in this browser” again.")
 
 
 class WebPushForm(forms.Form):
@@ -53,8 +55,11 @@ class WebPushForm(forms.Form):
         known: list[str] = settings.PUSH_SERVICES
         if not any(host == name or (name.startswith(".") and host.endswith(name)) for name in known):
             raise forms.ValidationError(
-                f"{host} is not a known push service. Use another browser, or ask the operator to add it to "
-                "PUSH_SERVICES."
+                _(
+                    "%(host)s is not a known push service. Use another browser, or ask the operator to add it to "
+                    "PUSH_SERVICES."
+                )
+                % {"host": host}
             )
         return endpoint
 
@@ -63,13 +68,13 @@ class WebPushForm(forms.Form):
         try:
             push_encryption.read_public_key(push_encryption.decode(self.cleaned_data["p256dh"]))
         except ValueError:
-            raise forms.ValidationError(f"The browser's key is not valid. {_AGAIN}") from None
+            raise forms.ValidationError(_("The browser's key is not valid. %(again)s") % {"again": _AGAIN}) from None
         return str(self.cleaned_data["p256dh"])
 
     def clean_auth(self) -> str:
         """Return the browser's secret."""
         if not _is_auth(self.cleaned_data["auth"]):
-            raise forms.ValidationError(f"The browser's secret is not valid. {_AGAIN}")
+            raise forms.ValidationError(_("The browser's secret is not valid. %(again)s") % {"again": _AGAIN})
         return str(self.cleaned_data["auth"])
 
 
@@ -77,14 +82,14 @@ class WebPush(Provider):
     """Sends to one browser, encrypted for it. The browser replaces a repeat by its tag, without another sound."""
 
     kind = "web_push"
-    label = "Browser"
+    label = gettext_lazy("Browser")
     icon = "web_push"
     position = 5
     recognises_repeats = True
     from_browser = True
     separate_answer_url = True
-    # In JSON a character takes up to twice its bytes, and the links need 700: together at most 3,993.
-    limits = Limits(subject=300, body=1_200, measure=utf8)
+    # In JSON a character takes up to twice its bytes, the links need 700, and the buttons 350: together at most 3,993.
+    limits = Limits(subject=300, body=1_000, measure=utf8)
     form = WebPushForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
@@ -104,7 +109,8 @@ class WebPush(Provider):
         return {}
 
     def summary(self, destination: Destination) -> str:
-        return f"Through {self.host(destination) or 'a damaged address'}"
+        host = self.host(destination)
+        return _("Through %(host)s") % {"host": host} if host else _("Through a damaged address")
 
     def escape(self, text: str) -> str:
         """Return `text` without control characters, which no notification shows."""
@@ -113,18 +119,19 @@ class WebPush(Provider):
     def send(self, message: Message, destination: Destination) -> Answer:
         rendered = self.render(message, destination)
         shown = {
-            "title": rendered.subject.text or "Reminder",
+            "title": rendered.subject.text or _("Reminder"),
             "body": rendered.body.text,
             # Without the host: the worker that shows it may know Carillon under another name.
             "open": urlsplit(message.open_url).path,
             "answer": urlsplit(message.answer_url).path,
             "stop": urlsplit(message.unsubscribe_url).path,
+            "said": _said(),
         }
         return self._push(message.key, shown, destination)
 
     def close(self, key: UUID, destination: Destination) -> Answer:
         """Close the notification that a message with this key shows; if the browser is off, it never shows."""
-        return self._push(key, {"closed": True}, destination)
+        return self._push(key, {"closed": pgettext("button", "Done")}, destination)
 
     def _push(self, key: UUID, shown: Mapping[str, Any], destination: Destination) -> Answer:
         secrets = destination.secrets
@@ -144,6 +151,17 @@ class WebPush(Provider):
             "Topic": key.hex,  # the service replaces a message that it still has
         }
         return post.post(secrets["endpoint"], body, headers, self.deadline, _judge)
+
+
+def _said() -> dict[str, str]:
+    """What the worker that shows the message says around it: it does not know the reader's language."""
+    return {
+        "done": pgettext("button", "Done"),
+        "snooze": _("Snooze 10 minutes"),
+        "stop": _("Stop these messages"),
+        "failed": _("Not saved"),
+        "again": _("Open “#” and try again."),
+    }
 
 
 def private_key() -> str:

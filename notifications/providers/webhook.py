@@ -14,6 +14,9 @@ from urllib.parse import urlsplit, urlunsplit
 import standardwebhooks
 from django import forms
 from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
@@ -35,21 +38,23 @@ class WebhookForm(forms.Form):
     """The address, a secret if the receiver already has one, and more headers."""
 
     url = AddressField(
-        label="Address",
+        label=gettext_lazy("Address"),
         max_length=2000,
         widget=forms.URLInput(attrs={"placeholder": EXAMPLE}),
-        help_text="Carillon posts JSON to it.",
-        error_messages={"required": f"Enter the address to post to, such as {EXAMPLE}."},
+        help_text=gettext_lazy("Carillon posts JSON to it."),
+        error_messages={
+            "required": format_lazy(gettext_lazy("Enter the address to post to, such as {example}."), example=EXAMPLE)
+        },
     )
     secret = forms.CharField(
-        label="Signing secret",
+        label=gettext_lazy("Signing secret"),
         required=False,
         max_length=200,
         widget=SecretInput(),
-        help_text="Leave it empty and Carillon creates one, shown to you once.",
+        help_text=gettext_lazy("Leave it empty and Carillon creates one, shown to you once."),
     )
     headers = HeadersField(
-        help_text="Headers that the receiver requires, one per line, such as Authorization: Bearer …",
+        help_text=gettext_lazy("Headers that the receiver requires, one per line, such as Authorization: Bearer …"),
     )
 
     def clean_secret(self) -> str:
@@ -57,8 +62,11 @@ class WebhookForm(forms.Form):
         secret: str = self.cleaned_data["secret"]
         if secret and not _is_secret(secret):
             raise forms.ValidationError(
-                f"A signing secret is {SECRET_PREFIX} followed by 24 to 64 bytes in base64. "
-                "Leave this empty and Carillon creates one."
+                _(
+                    "A signing secret is %(secret_prefix)s followed by 24 to 64 bytes in base64. Leave this "
+                    "empty and Carillon creates one."
+                )
+                % {"secret_prefix": SECRET_PREFIX}
             )
         return secret
 
@@ -67,8 +75,8 @@ class Webhook(Provider):
     """Posts a signed JSON document. The path, query and headers often hold a token, so they are stored as secrets."""
 
     kind = "webhook"
-    label = "Webhook"
-    about = "Posts each message as JSON to a web address, for programs of yours, Home Assistant or n8n."
+    label = gettext_lazy("Webhook")
+    about = gettext_lazy("Posts each message as JSON to a web address, for programs of yours, Home Assistant or n8n.")
     icon = "webhook"
     position = 20
     policy = retry.SLOW
@@ -132,7 +140,7 @@ class Webhook(Provider):
         try:
             host = urlsplit(str(destination.address.get("url", ""))).netloc.rpartition("@")[2]
         except ValueError:
-            return "A damaged address"
+            return _("A damaged address")
         return f"{host}{destination.address.get('hint', '')}"
 
     def send(self, message: Message, destination: Destination) -> Answer:

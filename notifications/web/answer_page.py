@@ -13,9 +13,10 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from common import civil_time
+from common import civil_time, dates
 from notifications import acknowledge
 from notifications.links import ANSWER
 from notifications.models import Notification
@@ -53,18 +54,21 @@ def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
 def _act(request: HttpRequest, found: Notification, now: datetime) -> None:
     answer = request.POST.get("answer", "")
     if answer == "acknowledge":
-        done, text = acknowledge.acknowledge(found.id), f"“{found.subject}” is done."
+        done, text = acknowledge.acknowledge(found.id), _("“%(subject)s” is done.") % {"subject": found.subject}
     elif answer in _LENGTHS or answer == "tomorrow":
         until = now + _LENGTHS[answer] if answer in _LENGTHS else _tomorrow(now, found.user)
         done = acknowledge.snooze(found.id, until)
-        text = f"“{found.subject}” is snoozed until {until.astimezone(found.user.zone):%a %-d %b, %H:%M}."
+        text = _("“%(subject)s” is snoozed until %(until)s.") % {
+            "subject": found.subject,
+            "until": dates.short(until.astimezone(found.user.zone)),
+        }
     else:
-        messages.error(request, "Nothing changed. Choose one of the buttons.")
+        messages.error(request, _("Nothing changed. Choose one of the buttons."))
         return
     if done:
         messages.success(request, text)
     else:
-        messages.info(request, "It was already answered. Nothing changed.")
+        messages.info(request, _("It was already answered. Nothing changed."))
 
 
 def _tomorrow(now: datetime, person: User) -> datetime:

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from notifications import providers
 from notifications.channels import changes, verification
@@ -39,7 +40,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         except changes.Conflict:
             messages.error(
                 request,
-                "Somebody changed this channel in the meantime, so nothing was saved. These are the current values.",
+                _("Somebody changed this channel in the meantime, so nothing was saved. These are the current values."),
             )
             return redirect("notifications:channel-change", channel.id)
         except verification.Refused as refusal:
@@ -66,7 +67,7 @@ def _redirect(request: PersonRequest, before: Channel, after: Channel, new_secre
     if to_verify and before.link_id != after.link_id:
         channel_check.send_code(request, after)
     else:
-        messages.success(request, f"“{after.label}” is changed.")
+        messages.success(request, _("“%(label)s” is changed.") % {"label": after.label})
     if new_secret:
         return signing_secret.to_page(request, after)
     if to_verify:

@@ -38,9 +38,11 @@ def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             if verification.confirm(channel, form.cleaned_data["code"], timezone.now()):
-                messages.success(request, f"“{channel.label}” is ready. Your reminders can use it.")
+                messages.success(
+                    request, _("“%(label)s” is ready. Your reminders can use it.") % {"label": channel.label}
+                )
                 return redirect(listed)
-            form.add_error("code", "This is not the latest code. Check the newest message.")
+            form.add_error("code", _("This is not the latest code. Check the newest message."))
         except codes.Spent as spent:
             form.add_error("code", str(spent))
     sent = Delivery.objects.filter(channel=channel, notification__origin=Notification.Origin.CODE)
@@ -64,7 +66,7 @@ def send_code(request: PersonRequest, channel: Channel) -> None:
     """Send a code, and show whether it was sent."""
     try:
         verification.send_code(channel, timezone.now())
-        messages.success(request, f"A code is on its way to “{channel.label}”.")
+        messages.success(request, _("A code is on its way to “%(label)s”.") % {"label": channel.label})
     except (codes.TooSoon, verification.Refused, verification.TooMany) as refusal:
         messages.error(request, str(refusal))
 
@@ -84,7 +86,7 @@ def send_test(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         return redirect("notifications:channels")
     if request.htmx:
         return _render_result(request, delivery_id)
-    messages.info(request, "The test is on its way. Reload this page to see the result.")
+    messages.info(request, _("The test is on its way. Reload this page to see the result."))
     return redirect("notifications:notification", Delivery.objects.get(id=delivery_id).notification_id)
 
 

@@ -14,6 +14,7 @@ from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from notifications import providers
@@ -70,7 +71,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         try:
             channel = changes.add(request.user, kind, details.cleaned_data, label.cleaned_data["label"])
         except changes.SecondInbox:
-            messages.info(request, "You already have an inbox.")
+            messages.info(request, _("You already have an inbox."))
             return redirect("notifications:channels")
         except (changes.Refused, verification.Refused) as refusal:
             details.add_error(None, str(refusal))
@@ -81,7 +82,9 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
             return signing_secret.to_page(request, channel)
         if channel.verified_at is None:
             return redirect("notifications:channel-verify", channel.id)
-        messages.success(request, f"“{channel.label}” is ready. Send a test to check that it arrives.")
+        messages.success(
+            request, _("“%(label)s” is ready. Send a test to check that it arrives.") % {"label": channel.label}
+        )
         return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
     return _add_page(request, provider, details, label)
 
@@ -93,7 +96,7 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     form = ChannelForm(request.POST if request.method == "POST" else None, channel, provider)
     if form.is_valid():
         changes.change_settings(channel, **form.cleaned_data)
-        messages.success(request, f"“{form.cleaned_data['label']}” is saved.")
+        messages.success(request, _("“%(label)s” is saved.") % {"label": form.cleaned_data["label"]})
         return redirect("notifications:channels")
     context = {"channel": channel, "provider": provider, "form": form, "patience": PATIENCE}
     context |= {"statistics": statistics.of_channel(channel.id), "most": statistics.NEWEST}
@@ -108,7 +111,9 @@ def enable(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Enable a channel that failures or its reader disabled."""
     channel = _own(request, channel_id)
     if changes.enable_own(channel):
-        messages.success(request, f"“{channel.label}” is enabled. Send a test to check that it arrives.")
+        messages.success(
+            request, _("“%(label)s” is enabled. Send a test to check that it arrives.") % {"label": channel.label}
+        )
     return redirect("notifications:channel", channel.id)
 
 
@@ -117,7 +122,7 @@ def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = _own(request, channel_id)
     if request.method == "POST":
         changes.remove(channel)
-        messages.success(request, f"“{channel.label}” is removed. Its history stays.")
+        messages.success(request, _("“%(label)s” is removed. Its history stays.") % {"label": channel.label})
         return redirect("notifications:channels")
     return render(request, "notifications/channel_remove.html", {"channel": channel} | _uses(channel))
 

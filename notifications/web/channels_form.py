@@ -12,6 +12,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.forms import BoundField
 from django.forms.models import ModelChoiceIteratorValue
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common import postgres
 from notifications.change_types import STATUS
@@ -22,7 +25,7 @@ _AT_ONCE, _IN_ORDER = "", "order"
 _LAST = 1_000  # after every position that can be typed
 LONGEST_WAIT = 7 * 24 * 60  # minutes
 
-_NUMBER = "Enter a whole number, such as %s, or leave it empty."
+_NUMBER = gettext_lazy("Enter a whole number, such as {example}, or leave it empty.")
 
 
 def _name(channel: Channel) -> str:
@@ -43,7 +46,7 @@ SELECT {postgres.columns(Channel, "c")},
 
 def channel_names(channels: Sequence[Channel], in_order: bool) -> str:
     labels = [channel.label for channel in channels]
-    return ", then ".join(labels) if in_order else ", ".join(sorted(labels))
+    return _(", then ").join(labels) if in_order else ", ".join(sorted(labels))
 
 
 class ChannelsField(forms.MultipleChoiceField):
@@ -53,11 +56,11 @@ class ChannelsField(forms.MultipleChoiceField):
 
     def __init__(self) -> None:
         super().__init__(
-            label="Channels",
+            label=gettext_lazy("Channels"),
             widget=forms.CheckboxSelectMultiple,
             error_messages={
-                "required": "Choose at least one channel.",
-                "invalid_choice": "This is not one of your channels. Choose from those listed.",
+                "required": gettext_lazy("Choose at least one channel."),
+                "invalid_choice": gettext_lazy("This is not one of your channels. Choose from those listed."),
             },
         )
 
@@ -79,25 +82,27 @@ class ChannelsForm(forms.Form):
     """Positions are numbers, so they work without scripts. A chosen channel without a number comes last."""
 
     channels = ChannelsField()
-    urgent = forms.BooleanField(label="Urgent", required=False, help_text="Also sent during your quiet hours.")
+    urgent = forms.BooleanField(
+        label=gettext_lazy("Urgent"), required=False, help_text=gettext_lazy("Also sent during your quiet hours.")
+    )
     one_by_one = forms.ChoiceField(
-        label="Order",
-        choices=[(_AT_ONCE, "All at once"), (_IN_ORDER, "In order, until one arrives")],
+        label=gettext_lazy("Order"),
+        choices=[(_AT_ONCE, gettext_lazy("All at once")), (_IN_ORDER, gettext_lazy("In order, until one arrives"))],
         required=False,
         widget=forms.RadioSelect,
-        error_messages={"invalid_choice": "Choose “All at once” or “In order”."},
+        error_messages={"invalid_choice": gettext_lazy("Choose “All at once” or “In order”.")},
     )
     escalate_after = forms.IntegerField(
-        label="Minutes to wait for an acknowledgement",
+        label=gettext_lazy("Minutes to wait for an acknowledgement"),
         required=False,
         min_value=1,
         max_value=LONGEST_WAIT,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        help_text="Then the next channel is tried. Empty: only after a failure.",
+        help_text=gettext_lazy("Then the next channel is tried. Empty: only after a failure."),
         error_messages={
-            "invalid": _NUMBER % 10,
-            "min_value": "Enter at least 1 minute, or leave it empty.",
-            "max_value": "Enter at most %(limit_value)d minutes (a week), or leave it empty.",
+            "invalid": format_lazy(_NUMBER, example=10),
+            "min_value": gettext_lazy("Enter at least 1 minute, or leave it empty."),
+            "max_value": gettext_lazy("Enter at most %(limit_value)d minutes (a week), or leave it empty."),
         },
     )
 
@@ -122,13 +127,13 @@ class ChannelsForm(forms.Form):
     def _add_positions(self, own: Sequence[Channel], order: Sequence[UUID]) -> None:
         for channel in own:
             self.fields[_name(channel)] = forms.IntegerField(
-                label=f"Position of {channel.label}",
+                label=_("Position of %(label)s") % {"label": channel.label},
                 required=False,
                 initial=list(order).index(channel.id) + 1 if channel.id in order else None,
                 min_value=1,
                 max_value=_LAST - 1,
                 widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "position"}),
-                error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), _NUMBER % 1),
+                error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), format_lazy(_NUMBER, example=1)),
             )
 
     def positions(self) -> Iterator[BoundField]:
@@ -143,10 +148,10 @@ class ChannelsForm(forms.Form):
         chosen = list(cleaned.get("channels") or [])
         if self.in_order():
             if len(chosen) == 1:
-                self.add_error("one_by_one", "Choose two or more channels, or “All at once”.")
+                self.add_error("one_by_one", _("Choose two or more channels, or “All at once”."))
             self._refuse_duplicate_positions(chosen)
         elif cleaned.get("escalate_after"):
-            self.add_error("escalate_after", "This needs the option “In order”. Choose it, or leave this empty.")
+            self.add_error("escalate_after", _("This needs the option “In order”. Choose it, or leave this empty."))
         return cleaned
 
     def _refuse_duplicate_positions(self, chosen: list[Channel]) -> None:
@@ -154,7 +159,10 @@ class ChannelsForm(forms.Form):
         for channel in chosen:
             position = self.cleaned_data.get(_name(channel))
             if position and counts[position] > 1:
-                self.add_error(_name(channel), f"Two channels have position {position}. Use each number once.")
+                self.add_error(
+                    _name(channel),
+                    _("Two channels have position %(position)s. Use each number once.") % {"position": position},
+                )
 
     def ordered(self) -> list[Channel]:
         """The chosen channels of a valid form, by position."""

@@ -9,6 +9,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from notifications import dead_letters as own_letters
@@ -20,10 +22,10 @@ from work.models import Intervention
 
 _WHICH = "own dead letter"
 _SAID = {
-    "again": "Sending again to “{}”.",
-    "new": "Sent as new to “{}”. Your history shows it.",
-    "discard": "Discarded. Nothing more is sent.",
-    "fixed": "Marked as fixed. Nothing more is sent.",
+    "again": gettext_lazy("Sending again to “%(channel)s”."),
+    "new": gettext_lazy("Sent as new to “%(channel)s”. Your history shows it."),
+    "discard": gettext_lazy("Discarded. Nothing more is sent."),
+    "fixed": gettext_lazy("Marked as fixed. Nothing more is sent."),
 }
 
 
@@ -34,11 +36,11 @@ def act(request: PersonRequest, delivery_id: UUID, what: str) -> HttpResponse:
     own = Delivery.objects.for_user(request.user).select_related("channel", "notification")
     letter = get_object_or_404(own, id=delivery_id)
     if what in ("again", "new") and (obstacle := own_letters.obstacle(letter)):
-        messages.error(request, f"Nothing was sent. {obstacle}")
+        messages.error(request, _("Nothing was sent. %(obstacle)s") % {"obstacle": obstacle})
     elif _act(request, letter, what).changed:
-        messages.success(request, _SAID[what].format(letter.channel.label))
+        messages.success(request, _SAID[what] % {"channel": letter.channel.label})
     else:
-        messages.info(request, "It does not wait for you any more. Nothing changed.")
+        messages.info(request, _("It does not wait for you any more. Nothing changed."))
     page = reverse("notifications:notification", args=[letter.notification_id])
     return redirect(f"{page}#delivery-{letter.id}")
 

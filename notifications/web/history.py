@@ -9,6 +9,8 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
@@ -19,10 +21,10 @@ from people.requests import PersonRequest
 _STATE = Delivery.State
 # Filters, and the delivery states that each includes.
 FILTERS = {
-    "delivered": ("Delivered", [_STATE.DELIVERED]),
-    "open": ("On its way", [_STATE.PENDING, _STATE.SENDING]),
-    "failed": ("Failed or unknown", [_STATE.DEAD, _STATE.UNKNOWN]),
-    "dropped": ("Cancelled or expired", [_STATE.CANCELLED, _STATE.EXPIRED]),
+    "delivered": (gettext_lazy("Delivered"), [_STATE.DELIVERED]),
+    "open": (gettext_lazy("On its way"), [_STATE.PENDING, _STATE.SENDING]),
+    "failed": (gettext_lazy("Failed or unknown"), [_STATE.DEAD, _STATE.UNKNOWN]),
+    "dropped": (gettext_lazy("Cancelled or expired"), [_STATE.CANCELLED, _STATE.EXPIRED]),
 }
 
 
@@ -64,9 +66,9 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     found = Notification.objects.for_user(request.user).filter(id=notification_id)
     get_object_or_404(found)
     if withdrawal.cancel(found):
-        messages.success(request, "Cancelled. What has not gone out is not sent.")
+        messages.success(request, _("Cancelled. What has not gone out is not sent."))
     else:
-        messages.info(request, "Nothing is waiting any more, so nothing was cancelled.")
+        messages.info(request, _("Nothing is waiting any more, so nothing was cancelled."))
     return redirect("notifications:notification", notification_id)
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
@@ -52,5 +53,6 @@ def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
 @require_POST
 def read_all(request: PersonRequest) -> HttpResponse:
     count = Delivery.objects.inbox(request.user).mark_read(timezone.now())
-    messages.success(request, "One message marked as read." if count == 1 else f"{count} messages marked as read.")
+    said = ngettext("One message marked as read.", "%(count)s messages marked as read.", count)
+    messages.success(request, said % {"count": count})
     return redirect("notifications:inbox")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from common.postgres import query
@@ -42,6 +43,12 @@ def state(request: PersonRequest) -> HttpResponse:
     [row] = query(_STATE, {"user": request.user.pk, "most": MOST_UNREAD, "recent": _RECENT})
     newest = row.newest.isoformat() if row.newest else ""
     return JsonResponse({"unread": row.unread, "newest": newest, "mark": row.mark or ""})
+
+
+@require_safe
+def offline(request: HttpRequest) -> HttpResponse:
+    """The page that the worker keeps, in the reader's language, for when there is no network."""
+    return render(request, "offline.html")
 
 
 @require_safe

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common import encryption
@@ -56,7 +57,7 @@ def replace(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         try:
             if changes.replace_secret(channel.id, request.POST.get("replaces", ""), request.user, timezone.now()):
                 return to_page(request, channel)
-            messages.info(request, "The secret was already replaced. Nothing changed this time.")
+            messages.info(request, _("The secret was already replaced. Nothing changed this time."))
             return redirect("notifications:channel-secret", channel.id)
         except (changes.Refused, encryption.Unreadable) as refusal:
             messages.error(request, str(refusal))

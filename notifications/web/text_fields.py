@@ -8,6 +8,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from notifications import text
 
@@ -19,12 +21,12 @@ class TitleField(forms.CharField):
 
     def __init__(self, *, check: Check, example: str) -> None:
         super().__init__(
-            label="Title",
+            label=_("Title"),
             max_length=text.MAX_SUBJECT,
             widget=forms.TextInput(attrs={"placeholder": example, "autocomplete": "off"}),
             error_messages={
-                "required": f"Enter a title, such as “{example}”.",
-                "max_length": "This title is %(show_value)d characters long; at most %(limit_value)d fit.",
+                "required": format_lazy(_("Enter a title, such as “{example}”."), example=example),
+                "max_length": _("This title is %(show_value)d characters long; at most %(limit_value)d fit."),
             },
         )
         self.check = check
@@ -39,9 +41,9 @@ class BodyField(forms.CharField):
     """Several lines. Browsers count a line break as one character but send two."""
 
     def __init__(self, *, check: Check, help_text: str) -> None:
-        too_long = "This text is %(show_value)d characters long; at most %(limit_value)d are sent."
+        too_long = _("This text is %(show_value)d characters long; at most %(limit_value)d are sent.")
         super().__init__(
-            label="Text",
+            label=_("Text"),
             required=False,
             widget=forms.Textarea(attrs={"rows": 4}),
             help_text=help_text,

@@ -41,6 +41,7 @@ urlpatterns = [
     path("inbox/read/", inbox.read_all, name="inbox-read"),
     path("inbox/<uuid:delivery_id>/", inbox.message, name="message"),
     path("service-worker.js", live.service_worker, name="service-worker"),
+    path("offline/", live.offline, name="offline"),
     # No sign-in: the signature in the link is the permission.
     path("answer/<str:token>/", answer_page.by_link, name="answer"),
     path("unsubscribe/<str:token>/", unsubscribe.by_link, name="unsubscribe"),

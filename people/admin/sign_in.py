@@ -12,6 +12,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin
@@ -31,8 +32,8 @@ class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc
     ordering = ("-id",)
     raw_id_fields = ()
     autocomplete_fields = ("user",)
-    search_help_text = "The beginning of the person's email address."
-    empty_text = "No addresses yet."
+    search_help_text = _("The beginning of the person's email address.")
+    empty_text = _("No addresses yet.")
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:
         return ["email"]
@@ -57,7 +58,7 @@ class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc
             obj.verified = False
         super().save_model(request, obj, form, change)
 
-    @admin.display(description="person")
+    @admin.display(description=_("person"))
     def person(self, address: EmailAddress) -> SafeString:
         return columns.to_row("people.user", address.user_id, address.user.email)
 
@@ -72,18 +73,18 @@ class AuthenticatorAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     fields = ("type", "person", "added", "used")
     search_fields = ("user",)
-    search_help_text = "The beginning of the person's email address."
-    empty_text = "No second factors yet."
+    search_help_text = _("The beginning of the person's email address.")
+    empty_text = _("No second factors yet.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(user__in=person_ids(term))
 
-    @admin.display(description="person")
+    @admin.display(description=_("person"))
     def person(self, factor: Any) -> SafeString:
         return columns.to_row("people.user", factor.user_id, factor.user)
 
-    added = columns.instant_column("added", "created_at")
-    used = columns.instant_column("last used", "last_used_at")
+    added = columns.instant_column(_("added"), "created_at")
+    used = columns.instant_column(_("last used"), "last_used_at")
 
 
 @admin.register(RefusedMailbox)
@@ -94,8 +95,8 @@ class RefusedMailboxAdmin(ReadOnlyAdmin):
     ordering = ("mailbox",)
     fields = ("mailbox", "refused")
     search_fields = ("mailbox",)
-    search_help_text = "An email address, in any spelling."
-    empty_text = "No mailbox has refused emails."
+    search_help_text = _("An email address, in any spelling.")
+    empty_text = _("No mailbox has refused emails.")
 
     def search(self, rows: QuerySet[RefusedMailbox], term: str) -> QuerySet[RefusedMailbox]:
         return rows.filter(pk=mailboxes.mailbox(term))
@@ -103,4 +104,4 @@ class RefusedMailboxAdmin(ReadOnlyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return BaseAdmin.has_delete_permission(self, request, obj)
 
-    refused = columns.instant_column("refused", "refused_at")
+    refused = columns.instant_column(_("refused"), "refused_at")

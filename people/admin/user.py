@@ -14,6 +14,8 @@ from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
@@ -42,17 +44,17 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     list_filter = ("is_staff", "is_active")
     ordering = ("-id",)
     search_fields = ("email",)
-    search_help_text = "The beginning of an email address."
+    search_help_text = _("The beginning of an email address.")
     filter_horizontal = ()
     autocomplete_fields = ("groups",)
     readonly_fields = ("joined", "last_login", "rows")
     fieldsets = (
-        (None, {"fields": ("email", "name", "time_zone", "password")}),
+        (None, {"fields": ("email", "name", "language", "time_zone", "password")}),
         ("Rows", {"fields": ("rows", ("joined", "last_login"))}),
-        ("Admin access", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+        (_("Admin access"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)
-    empty_text = "No accounts yet."
+    empty_text = _("No accounts yet.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(pk__in=person_ids(term))
@@ -75,15 +77,15 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
         if not change:
             user_signed_up.send(User, request=request, user=obj)
 
-    joined = columns.instant_column("joined", "date_joined")
+    joined = columns.instant_column(_("joined"), "date_joined")
 
-    @admin.display(description="rows")
+    @admin.display(description=_("rows"))
     def rows(self, user: User) -> SafeString:
         return columns.many(
-            columns.to_list("schedules.schedule", "schedules", user__id__exact=user.pk),
-            columns.to_list("events.rule", "rules", user__id__exact=user.pk),
-            columns.to_list("notifications.channel", "channels", user__id__exact=user.pk),
-            columns.to_list("notifications.notification", "notifications", user__id__exact=user.pk),
+            columns.to_list("schedules.schedule", gettext("schedules"), user__id__exact=user.pk),
+            columns.to_list("events.rule", gettext("rules"), user__id__exact=user.pk),
+            columns.to_list("notifications.channel", gettext("channels"), user__id__exact=user.pk),
+            columns.to_list("notifications.notification", gettext("notifications"), user__id__exact=user.pk),
         )
 
 

@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
@@ -37,11 +38,11 @@ class OccurrenceAdmin(ReadOnlyAdmin):
             None,
             {"fields": (("to_schedule", "person"), ("slot", "fired"), ("outcome_label", "why"), ("lateness", "said"))},
         ),
-        ("Its row", {"fields": (("id", "version"),)}),
+        (_("Its row"), {"fields": (("id", "version"),)}),
     )
     search_fields = ("id",)
-    search_help_text = "A batch (the id of an occurrence), or a schedule's id."
-    empty_text = "No occurrences yet. Each slot of a schedule records one."
+    search_help_text = _("A batch (the id of an occurrence), or a schedule's id.")
+    empty_text = _("No occurrences yet. Each slot of a schedule records one.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         notification = Notification.objects.filter(batch_id=OuterRef("pk"), user=OuterRef("schedule__user"))
@@ -60,16 +61,16 @@ class OccurrenceAdmin(ReadOnlyAdmin):
             return rows.none()
         return rows.filter(pk=key) if Occurrence.objects.filter(pk=key).exists() else rows.filter(schedule=key)
 
-    slot = columns.instant_column("slot", "scheduled_for")
+    slot = columns.instant_column(_("slot"), "scheduled_for")
 
-    @admin.display(description="schedule")
+    @admin.display(description=_("schedule"))
     def to_schedule(self, occurrence: Occurrence) -> SafeString:
         return columns.to_row("schedules.schedule", occurrence.schedule_id, columns.short(occurrence.schedule.title))
 
-    person = columns.column("owner", "schedule", cells.person)
-    fired = columns.instant_column("recorded", "fired_at")
+    person = columns.column(_("owner"), "schedule", cells.person)
+    fired = columns.instant_column(_("recorded"), "fired_at")
 
-    @admin.display(description="lateness")
+    @admin.display(description=_("lateness"))
     def lateness(self, occurrence: Occurrence) -> str:
         late = occurrence.fired_at - occurrence.scheduled_for
         if late < timedelta(0):
@@ -78,15 +79,15 @@ class OccurrenceAdmin(ReadOnlyAdmin):
             return f"{late.total_seconds():.3f}\N{NO-BREAK SPACE}s"
         return str(timedelta(seconds=round(late.total_seconds())))
 
-    @badge("outcome", {"fired": "success", "skipped": "warning"})
+    @badge(_("outcome"), {"fired": "success", "skipped": "warning"})
     def outcome_label(self, occurrence: Occurrence) -> tuple[str, str]:
         return labelled(occurrence.outcome)
 
-    @admin.display(description="reason")
+    @admin.display(description=_("reason"))
     def why(self, occurrence: Occurrence) -> str:
         return words.reason(occurrence.reason) or columns.NONE
 
-    @admin.display(description="led to")
+    @admin.display(description=_("led to"))
     def said(self, occurrence: Any) -> SafeString:
         if occurrence.notification is None:
             return columns.to_row("jobs.job", occurrence.job, "job")

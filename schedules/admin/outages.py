@@ -12,6 +12,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from schedules.beat import heartbeat, outages
@@ -23,14 +25,16 @@ log = logging.getLogger(__name__)
 _SHOWN = 10
 _LONGEST = 10.0  # seconds for one request
 _BUTTONS = {
-    Schedule.Misfire.LATEST: "Send the newest of each",
-    Schedule.Misfire.ALL: "Send all of them",
-    Schedule.Misfire.SKIP: "Send none",
+    Schedule.Misfire.LATEST: gettext_lazy("Send the newest of each"),
+    Schedule.Misfire.ALL: gettext_lazy("Send all of them"),
+    Schedule.Misfire.SKIP: gettext_lazy("Send none"),
 }
 _MEANS = {
-    Schedule.Misfire.LATEST: "The newest missed slot of each schedule is sent now. The others are skipped.",
-    Schedule.Misfire.ALL: "Every missed slot is sent now, up to 100 for each schedule.",
-    Schedule.Misfire.SKIP: "Every missed slot is skipped, including one-time reminders.",
+    Schedule.Misfire.LATEST: gettext_lazy(
+        "The newest missed slot of each schedule is sent now. The others are skipped."
+    ),
+    Schedule.Misfire.ALL: gettext_lazy("Every missed slot is sent now, up to 100 for each schedule."),
+    Schedule.Misfire.SKIP: gettext_lazy("Every missed slot is skipped, including one-time reminders."),
 }
 
 
@@ -48,7 +52,7 @@ def screen(request: HttpRequest) -> HttpResponse:
             return _settle(request, chosen)
         return _page(request, "confirm", waits=waits, policy=chosen, button=_BUTTONS[chosen], means=_MEANS[chosen])
     if request.method == "POST":
-        messages.info(request, "Nothing is waiting any more.")
+        messages.info(request, _("Nothing is waiting any more."))
         return redirect("outages")
     found = list(heartbeat.outages(now - timedelta(days=heartbeat.KEPT_DAYS), now))[::-1]
     told = [
@@ -70,13 +74,15 @@ def _settle(request: HttpRequest, policy: Schedule.Misfire) -> HttpResponse:
     now = fire.read_clock().now
     settled = outages.settle(now, policy, _LONGEST)
     log.info("Person %s settled %d waiting schedules by the policy %s", request.user.pk, settled, policy)
-    schedules = "schedule was" if settled == 1 else "schedules were"
-    messages.success(request, f"{settled} {schedules} settled: “{_BUTTONS[policy]}”.")
+    said = ngettext(
+        "%(count)s schedule was settled: “%(how)s”.", "%(count)s schedules were settled: “%(how)s”.", settled
+    )
+    messages.success(request, said % {"count": settled, "how": _BUTTONS[policy]})
     if left := outages.waiting(now).schedules:
-        messages.warning(request, f"{left} are still waiting. Repeat to continue.")
+        messages.warning(request, _("%(count)s are still waiting. Repeat to continue.") % {"count": left})
     return redirect("outages")
 
 
 def _page(request: HttpRequest, name: str, **context: Any) -> HttpResponse:
-    context |= admin.site.each_context(request) | {"title": "Outages"}
+    context |= admin.site.each_context(request) | {"title": _("Outages")}
     return TemplateResponse(request, f"admin/schedules/outages_{name}.html", context)

@@ -14,6 +14,8 @@ from django.db.models import Model, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_celery_beat import admin as stock
 from django_celery_beat.models import CrontabSchedule, PeriodicTask, cronexp
 from kombu.exceptions import OperationalError
@@ -44,9 +46,9 @@ class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-
         data: dict[str, Any] = forms.ModelForm.clean(self) or self.cleaned_data
         data["task"] = data.get("regtask") or data.get("task", "")
         if not data["task"] and "task" not in self.errors:
-            self.add_error("task", "Choose a registered task, or write the name of another one.")
+            self.add_error("task", _("Choose a registered task, or write the name of another one."))
         if data.get("expire_seconds") is not None and data.get("expires"):
-            self.add_error("expires", "Set either this or the seconds after which a run expires, not both.")
+            self.add_error("expires", _("Set either this or the seconds after which a run expires, not both."))
         self._check(data)
         self.instance.solar = None  # one that was chosen before is replaced
         return data
@@ -64,11 +66,11 @@ class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-
 
 
 class Which(admin.SimpleListFilter):
-    title = "which"
+    title = gettext_lazy("which")
     parameter_name = "which"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("others", "of the stock loop"), ("mirror", "of schedules")]
+        return [("others", _("of the stock loop")), ("mirror", _("of schedules"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() == "mirror":
@@ -85,13 +87,13 @@ class PeriodicTaskAdmin(BaseAdmin):
     list_disable_select_all = True  # there may be a million
     ordering = ("-id",)
     search_fields = ("name",)
-    search_help_text = "The beginning of a name, or a schedule's id."
+    search_help_text = gettext_lazy("The beginning of a name, or a schedule's id.")
     autocomplete_fields = ("interval", "crontab", "clocked")
     # Stock's, without solar timings: what they need is not installed.
     fieldsets = (
         stock.PeriodicTaskAdmin.fieldsets[0],
         (
-            "Schedule",
+            gettext_lazy("Schedule"),
             {
                 "fields": (
                     "interval",
@@ -108,13 +110,15 @@ class PeriodicTaskAdmin(BaseAdmin):
     )
     readonly_fields = ("last_run_at", "crontab_translation")
     actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
-    empty_text = "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
+    empty_text = gettext_lazy(
+        "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
+    )
 
     schedule_fieldsets = (
         (None, {"fields": ("label", "to_schedule", "is_enabled")}),
-        ("When", {"fields": ("description", "timing", ("start_time", "expires"), "one_off")}),
-        ("Runs", {"fields": (("last_run", "runs"),)}),
-        ("What beat sends", {"fields": ("task", "args")}),
+        (gettext_lazy("When"), {"fields": ("description", "timing", ("start_time", "expires"), "one_off")}),
+        (gettext_lazy("Runs"), {"fields": (("last_run", "runs"),)}),
+        (gettext_lazy("What beat sends"), {"fields": ("task", "args")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -160,17 +164,19 @@ class PeriodicTaskAdmin(BaseAdmin):
         actions.pop("delete_selected", None)  # would delete rows of schedules; a stock entry has its own button
         return actions
 
-    @admin.action(description="Enable (stock entries)", permissions=["change"])
+    @admin.action(description=gettext_lazy("Enable (stock entries)"), permissions=["change"])
     def enable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         if (entries := self._stock_entries(request, queryset)).exists():
             stock.PeriodicTaskAdmin.enable_tasks(self, request, entries)
 
-    @admin.action(description="Disable (stock entries)", permissions=["change"])
+    @admin.action(description=gettext_lazy("Disable (stock entries)"), permissions=["change"])
     def disable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         if (entries := self._stock_entries(request, queryset)).exists():
             stock.PeriodicTaskAdmin.disable_tasks(self, request, entries)
 
-    @admin.action(description="Enable those disabled, disable those enabled (stock entries)", permissions=["change"])
+    @admin.action(
+        description=gettext_lazy("Enable those disabled, disable those enabled (stock entries)"), permissions=["change"]
+    )
     def toggle_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         if (entries := self._stock_entries(request, queryset)).exists():
             stock.PeriodicTaskAdmin.toggle_tasks(self, request, entries)
@@ -178,36 +184,36 @@ class PeriodicTaskAdmin(BaseAdmin):
     def _stock_entries(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The selected rows that are no schedule's; a message says what to do about the others."""
         if schedules := queryset.filter(mirrored_schedule__isnull=False).count():
-            words = f"{schedules} unchanged: pause or resume a schedule in the list of schedules."
-            self.message_user(request, words, messages.WARNING)
+            said = _("%(count)s unchanged: pause or resume a schedule in the list of schedules.")
+            self.message_user(request, said % {"count": schedules}, messages.WARNING)
         return queryset.filter(mirrored_schedule=None)
 
-    @admin.action(description="Run now (a schedule only if it is due)", permissions=["change"])
+    @admin.action(description=gettext_lazy("Run now (a schedule only if it is due)"), permissions=["change"])
     def run_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Publish each task. A schedule's task claims it as beat does, so that it fires nothing twice."""
         try:
             stock.PeriodicTaskAdmin.run_tasks(self, request, queryset)
         except OperationalError:
-            self.message_user(request, "The broker cannot be reached; try again.", messages.ERROR)
+            self.message_user(request, _("The broker cannot be reached; try again."), messages.ERROR)
 
     _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
     crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
 
-    label = columns.column("name", "name", columns.short)
+    label = columns.column(gettext_lazy("name"), "name", columns.short)
 
-    @admin.display(description="enabled", boolean=True)
+    @admin.display(description=gettext_lazy("enabled"), boolean=True)
     def is_enabled(self, task: PeriodicTask) -> bool:
         schedule = _schedule(task)
         return bool(task.enabled) if schedule is None else schedule.next_fire_at is not None
 
-    @admin.display(description="schedule")
+    @admin.display(description=gettext_lazy("schedule"))
     def to_schedule(self, task: PeriodicTask) -> SafeString:
         schedule = _schedule(task)
         if schedule is None:
             return SafeString(columns.NONE)
         return columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title))
 
-    @admin.display(description="timing")
+    @admin.display(description=gettext_lazy("timing"))
     def timing(self, task: PeriodicTask) -> str:
         if task.crontab is None:
             return str(task.interval or task.solar or task.clocked or columns.NONE)
@@ -215,12 +221,12 @@ class PeriodicTaskAdmin(BaseAdmin):
         fields = (crontab.minute, crontab.hour, crontab.day_of_month, crontab.month_of_year, crontab.day_of_week)
         return f"{' '.join(map(cronexp, fields))} (m/h/dM/MY/d) {task.crontab_zone}"
 
-    @admin.display(description="last run")
+    @admin.display(description=gettext_lazy("last run"))
     def last_run(self, task: PeriodicTask) -> SafeString:
         schedule = _schedule(task)
         return columns.instant(task.last_run_at if schedule is None else schedule.last_fired_at)
 
-    @admin.display(description="runs")
+    @admin.display(description=gettext_lazy("runs"))
     def runs(self, task: PeriodicTask) -> int:
         schedule = _schedule(task)
         return int(task.total_run_count) if schedule is None else schedule.fired_count

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 from django_celery_results import admin as stock
 from django_celery_results.models import GroupResult, TaskResult
 
@@ -25,15 +26,15 @@ class TaskResultAdmin(ReadOnlyAdmin):
     link_lookups = ("periodic_task_name",)
     fieldsets = stock.TaskResultAdmin.fieldsets
     search_fields = ("task_id",)
-    search_help_text = "A task's id or its whole name."
-    empty_text = "No results yet. Each run of a maintenance task records one."
+    search_help_text = _("A task's id or its whole name.")
+    empty_text = _("No results yet. Each run of a maintenance task records one.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(task_id=term) | rows.filter(task_name=term)
 
-    @admin.display(description="periodic task")
+    @admin.display(description=_("periodic task"))
     def of_periodic_task(self, result: Any) -> SafeString:
         name = result.periodic_task_name
         return columns.to_list("django_celery_beat.periodictask", name, q=name) if name else SafeString(columns.NONE)
 
-    done = columns.instant_column("done", "date_done")
+    done = columns.instant_column(_("done"), "date_done")

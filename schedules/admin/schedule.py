@@ -13,12 +13,15 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action as button
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import newest_filter
+from common.state_words import labelled
 from notifications.admin import cells
 from people.admin.user import person_ids
 from people.models import User
@@ -43,13 +46,13 @@ class EventInline(ReadOnlyInline):
         rows: QuerySet[Any] = super().get_queryset(request).select_related("by")
         return rows
 
-    when = columns.instant_column("when", "at")
+    when = columns.instant_column(gettext_lazy("when"), "at")
 
-    @admin.display(description="what")
+    @admin.display(description=gettext_lazy("what"))
     def change(self, event: ScheduleEvent) -> str:
         return words.change(event)
 
-    @admin.display(description="by")
+    @admin.display(description=gettext_lazy("by"))
     def who(self, event: ScheduleEvent) -> SafeString:
         return columns.to_row("people.user", event.by_id, event.by.email if event.by else "")
 
@@ -63,9 +66,9 @@ class ScheduleAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
-        (None, {"fields": ("title", "body", ("person", "state_label"), "error", "rows")}),
+        (None, {"fields": ("title", "body", ("person", "state_label"), "tag_list", "error", "rows")}),
         (
-            "When",
+            gettext_lazy("When"),
             {
                 "fields": (
                     "words",
@@ -77,15 +80,15 @@ class ScheduleAdmin(ReadOnlyAdmin):
                 )
             },
         ),
-        ("Slots", {"fields": (("next_slot", "last_fired"), ("times_sent", "snoozed"))}),
-        ("Late, missed, spread", {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
-        ("Sends to", {"fields": ("to_channels", "how_many")}),
-        ("Its row", {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
+        (gettext_lazy("Slots"), {"fields": (("next_slot", "last_fired"), ("times_sent", "snoozed"))}),
+        (gettext_lazy("Late, missed, spread"), {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
+        (gettext_lazy("Sends to"), {"fields": ("to_channels", "how_many")}),
+        (gettext_lazy("Its row"), {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
     )
     search_fields = ("title",)
-    search_help_text = "Words of a title, the beginning of the owner's email address, or a schedule's id."
+    search_help_text = gettext_lazy("Words of a title, the beginning of the owner's email address, or a schedule's id.")
     inlines = (EventInline,)
-    empty_text = "No schedules yet. People create them as reminders, operators here."
+    empty_text = gettext_lazy("No schedules yet. People create them as reminders, operators here.")
     actions = ("pause", "resume")
     actions_detail = ("edit",)
 
@@ -98,7 +101,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         return schedule_form.add(self, request)
 
-    @button(description="Edit", url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
+    @button(description=gettext_lazy("Edit"), url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return schedule_form.edit(self, request, object_id)
 
@@ -114,16 +117,20 @@ class ScheduleAdmin(ReadOnlyAdmin):
             return rows.filter(user__in=person_ids(term))
         return rows.filter(title__icontains=term) | rows.filter(user__in=person_ids(term))
 
-    @admin.action(description="Pause", permissions=["act"])
+    @admin.action(description=gettext_lazy("Pause"), permissions=["act"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         leaving = {Schedule.State.ACTIVE}
-        self._switch(request, queryset, editing.pause, leaving, Schedule.State.PAUSED, "paused")
+        told = _("%(count)s paused.")
+        skipped = _("%(count)s skipped: already paused, finished, deleted, or with an invalid rule.")
+        self._switch(request, queryset, editing.pause, leaving, Schedule.State.PAUSED, "paused", told, skipped)
 
-    @admin.action(description="Resume", permissions=["act"])
+    @admin.action(description=gettext_lazy("Resume"), permissions=["act"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Also broken ones, whose rule is read again."""
-        leaving = set(Schedule.State) - {Schedule.State.ACTIVE}
-        self._switch(request, queryset, editing.resume, leaving, Schedule.State.ACTIVE, "resumed")
+        leaving = set(Schedule.State) - {Schedule.State.ACTIVE, Schedule.State.ARCHIVED}
+        told = _("%(count)s resumed.")
+        skipped = _("%(count)s skipped: already resumed, finished, deleted, or with an invalid rule.")
+        self._switch(request, queryset, editing.resume, leaving, Schedule.State.ACTIVE, "resumed", told, skipped)
 
     def _switch(
         self,
@@ -133,6 +140,8 @@ class ScheduleAdmin(ReadOnlyAdmin):
         leaving: set[Schedule.State],
         entering: Schedule.State,
         done: str,
+        told: str,
+        skipped: str,
     ) -> None:
         chosen = list(queryset.values_list("pk", flat=True))
         changed = 0
@@ -144,54 +153,58 @@ class ScheduleAdmin(ReadOnlyAdmin):
                 if schedule.state == entering:
                     self.log_many(request, [schedule], f"{done.capitalize()}.")
                     changed += 1
-        said, level = f"{changed} {done}.", messages.SUCCESS
+        said, level = told % {"count": changed}, messages.SUCCESS
         if left := len(chosen) - changed:
-            said += f" {left} skipped: already {done}, finished, deleted, or with an invalid rule."
+            said += " " + skipped % {"count": left}
             level = messages.WARNING
         self.message_user(request, said, level)
 
-    title_short = columns.column("title", "title", columns.short)
+    title_short = columns.column(gettext_lazy("title"), "title", columns.short)
 
-    @admin.display(description="owner")
+    @admin.display(description=gettext_lazy("owner"))
     def person(self, schedule: Schedule) -> SafeString:
         return cells.person(schedule)
 
-    @admin.display(description="in words")
+    @admin.display(description=gettext_lazy("tags"))
+    def tag_list(self, schedule: Schedule) -> str:
+        return ", ".join(schedule.tags)
+
+    @admin.display(description=gettext_lazy("in words"))
     def words(self, schedule: Schedule) -> str:
         return schedule.when
 
-    @badge("state", {"active": "success", "paused": "info", "broken": "danger"})
-    def state_label(self, schedule: Schedule) -> str:
-        return schedule.state if schedule.deleted_at is None else "deleted"
+    @badge(gettext_lazy("state"), {"active": "success", "paused": "info", "broken": "danger"})
+    def state_label(self, schedule: Schedule) -> tuple[str, str]:
+        return labelled(schedule.state if schedule.deleted_at is None else "deleted")
 
-    next_slot = columns.instant_column("next slot", "next_fire_at")
-    times_sent = columns.column("times sent", "fired_count")
-    last_fired = columns.instant_column("last sent", "last_fired_at")
-    snoozed = columns.instant_column("snoozed until", "snoozed_until")
+    next_slot = columns.instant_column(gettext_lazy("next slot"), "next_fire_at")
+    times_sent = columns.column(gettext_lazy("times sent"), "fired_count")
+    last_fired = columns.instant_column(gettext_lazy("last sent"), "last_fired_at")
+    snoozed = columns.instant_column(gettext_lazy("snoozed until"), "snoozed_until")
 
-    @admin.display(description="rows")
+    @admin.display(description=gettext_lazy("rows"))
     def rows(self, schedule: Schedule) -> SafeString:
         return columns.many(
             columns.to_list("schedules.occurrence", "occurrences", schedule__id__exact=schedule.pk),
             columns.to_list("notifications.notification", "notifications", origin_id=schedule.pk),
-            columns.to_row("django_celery_beat.periodictask", schedule.periodic_task_id, "periodic task"),
+            columns.to_row("django_celery_beat.periodictask", schedule.periodic_task_id, _("periodic task")),
         )
 
-    @admin.display(description="channels")
+    @admin.display(description=gettext_lazy("channels"))
     def to_channels(self, schedule: Schedule) -> SafeString:
         return columns.many(*(cells.channel(channel) for channel in schedule.ordered_channels()))
 
-    @admin.display(description="order")
+    @admin.display(description=gettext_lazy("order"))
     def how_many(self, schedule: Schedule) -> str:
         if not schedule.channel_order:
-            return "all at once"
-        minutes = schedule.escalate_after
-        return "in order, until one arrives" + (
-            f"; the next one also if nobody acknowledges within {minutes} min" if minutes else ""
-        )
+            return _("all at once")
+        if not schedule.escalate_after:
+            return _("in order, until one arrives")
+        said = _("in order, until one arrives; the next one also if nobody acknowledges within %(minutes)s min")
+        return said % {"minutes": schedule.escalate_after}
 
-    starts = columns.instant_column("starts", "starts_at")
-    ends = columns.instant_column("ends", "ends_at")
-    made = columns.instant_column("made", "created_at")
-    changed = columns.instant_column("changed", "updated_at")
-    deleted = columns.instant_column("deleted", "deleted_at")
+    starts = columns.instant_column(gettext_lazy("starts"), "starts_at")
+    ends = columns.instant_column(gettext_lazy("ends"), "ends_at")
+    made = columns.instant_column(gettext_lazy("made"), "created_at")
+    changed = columns.instant_column(gettext_lazy("changed"), "updated_at")
+    deleted = columns.instant_column(gettext_lazy("deleted"), "deleted_at")

@@ -10,6 +10,8 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.admin import owner_form, rights
 from common.admin.base import as_uuid
@@ -25,13 +27,14 @@ class OwnerForm(forms.Form):
     """The owner of the new schedule."""
 
     email = forms.EmailField(
-        label="Owner’s email address", error_messages={"required": "Enter the address of the owner."}
+        label=gettext_lazy("Owner’s email address"),
+        error_messages={"required": gettext_lazy("Enter the address of the owner.")},
     )
 
     def clean_email(self) -> User:
         owner = User.objects.filter(email__iexact=self.cleaned_data["email"]).first()
         if owner is None:
-            raise forms.ValidationError("No account has this address. Search in People.")
+            raise forms.ValidationError(_("No account has this address. Search in People."))
         return owner
 
 
@@ -42,7 +45,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
         owner_form = OwnerForm(request.GET if "email" in request.GET else None)
         if owner_form.is_valid():
             return redirect(f"{request.path}?owner={owner_form.cleaned_data['email'].pk}")
-        return _page(model_admin, request, "owner", {"form": owner_form, "title": "Add schedule"})
+        return _page(model_admin, request, "owner", {"form": owner_form, "title": _("Add schedule")})
     if not rights.may_act_on(request, owner):
         raise PermissionDenied
     now = fire.read_clock().now
@@ -56,9 +59,11 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
             except IntegrityError:  # the same form, sent twice
                 return _to(get_object_or_404(Schedule, id=made_as, user=owner))
             model_admin.log_addition(request, schedule, "Added.")
-            messages.success(request, f"“{schedule.title}” is created for {owner.email}.")
+            messages.success(
+                request, _("“%(title)s” is created for %(email)s.") % {"title": schedule.title, "email": owner.email}
+            )
             return _to(schedule)
-    return _page(model_admin, request, "form", {"form": form, "title": "Add schedule", "owner": owner})
+    return _page(model_admin, request, "form", {"form": form, "title": _("Add schedule"), "owner": owner})
 
 
 def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpResponse:
@@ -67,16 +72,16 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
         raise PermissionDenied
     now = fire.read_clock().now
     form = ReminderForm(_posted(request), user=schedule.user, now=now, schedule=schedule)
-    context: dict[str, Any] = {"form": form, "title": "Edit schedule", "owner": schedule.user, "schedule": schedule}
+    context: dict[str, Any] = {"form": form, "title": _("Edit schedule"), "owner": schedule.user, "schedule": schedule}
     if schedule.deleted_at is None and form.is_valid():
         context["differences"] = form.reschedule(schedule, now, _operator(request))
         if context["differences"] is None:
             model_admin.log_change(request, schedule, "Edited.")
-            messages.success(request, f"“{form.cleaned_data['title']}” is saved.")
+            messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
             return _to(schedule)
         schedule.refresh_from_db(fields=["deleted_at"])
     if schedule.deleted_at is not None:
-        messages.error(request, "This schedule was deleted. Its owner can restore it.")
+        messages.error(request, _("This schedule was deleted. Its owner can restore it."))
         return _to(schedule)
     return _page(model_admin, request, "form", context, 409 if context.get("differences") else 200)
 

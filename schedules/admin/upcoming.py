@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from common.admin import columns
@@ -16,7 +18,7 @@ from schedules.explain.upcoming import Upcoming, upcoming
 from schedules.firing import fire
 
 MOST = 200
-_HOURS = {"1": "The next hour", "6": "6 hours", "24": "24 hours"}
+_HOURS = {"1": gettext_lazy("The next hour"), "6": gettext_lazy("6 hours"), "24": gettext_lazy("24 hours")}
 
 
 def may_see(request: HttpRequest) -> bool:
@@ -33,9 +35,9 @@ def screen(request: HttpRequest) -> HttpResponse:
         hours = "1"
     now = fire.read_clock().now
     found, more = upcoming(now, now + timedelta(hours=int(hours)), MOST)
-    table = {"headers": ["Slot", "Schedule", "Person", "Channels"], "rows": [_row(one) for one in found]}
+    table = {"headers": [_("Slot"), _("Schedule"), _("Person"), _("Channels")], "rows": [_row(one) for one in found]}
     context = admin.site.each_context(request) | {
-        "title": "Upcoming",
+        "title": _("Upcoming"),
         "table": table,
         "more": more,
         "most": MOST,

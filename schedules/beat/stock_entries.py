@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from django_celery_beat.schedulers import ModelEntry
 from kombu.utils.json import loads
 
-_JSON: tuple[tuple[str, type, str], ...] = (
-    ("args", list, 'Write a JSON list, such as [] or ["a", 1].'),
-    ("kwargs", dict, 'Write a JSON object, such as {} or {"a": 1}.'),
-    ("headers", dict, "Write {}."),
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+_JSON: tuple[tuple[str, type, StrOrPromise], ...] = (
+    ("args", list, gettext_lazy('Write a JSON list, such as [] or ["a", 1].')),
+    ("kwargs", dict, gettext_lazy('Write a JSON object, such as {} or {"a": 1}.')),
+    ("headers", dict, gettext_lazy("Write {}.")),
 )
 
 
@@ -27,8 +32,8 @@ _SHORTEST_INTERVAL = timedelta(seconds=1)
 class Damaged(Exception):
     """A periodic task cannot run: `field` is wrong, and the message says what to write instead."""
 
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, field: str, message: StrOrPromise) -> None:
+        super().__init__(str(message))
         self.field = field
 
 
@@ -38,17 +43,19 @@ def check(task: PeriodicTask) -> None:
         try:
             value = loads(getattr(task, field) or ("[]" if expected is list else "{}"))
         except Exception as error:  # kombu builds objects from some JSON, and fails as they do
-            raise Damaged(field, f"This is not readable JSON. {remedy}") from error
+            raise Damaged(field, _("This is not readable JSON. %(remedy)s") % {"remedy": remedy}) from error
         if not isinstance(value, expected):
             raise Damaged(field, remedy)
         if field == "headers" and value:
             # {"timelimit": 5} ends every worker that reads the message, and the message comes back.
-            raise Damaged(field, f"Celery reads instructions of its own from headers. {remedy}")
+            raise Damaged(
+                field, _("Celery reads instructions of its own from headers. %(remedy)s") % {"remedy": remedy}
+            )
     if task.solar_id is not None:
-        raise Damaged("solar", "Solar timings are not supported. Choose an interval, a crontab or a clocked time.")
+        raise Damaged("solar", _("Solar timings are not supported. Choose an interval, a crontab or a clocked time."))
     timings = [name for name in ("interval", "crontab", "clocked") if getattr(task, f"{name}_id") is not None]
     if len(timings) != 1:
-        raise Damaged("interval", "Choose one of interval, crontab and clocked, and leave the others empty.")
+        raise Damaged("interval", _("Choose one of interval, crontab and clocked, and leave the others empty."))
     check_timing(getattr(task, timings[0]), timings[0])
 
 
@@ -58,10 +65,12 @@ def check_timing(timing: Any, field: str) -> None:
         timing.schedule.is_due(timezone.now())
     except Exception as error:
         raise Damaged(
-            field, f"No next run can be computed from it ({type(error).__name__}). Choose another timing."
+            field,
+            _("No next run can be computed from it (%(name)s). Choose another timing.")
+            % {"name": type(error).__name__},
         ) from error
     if isinstance(timing, IntervalSchedule) and timing.schedule.run_every < _SHORTEST_INTERVAL:
-        raise Damaged(field, "This is too often: once a second is the most.")
+        raise Damaged(field, _("This is too often: once a second is the most."))
 
 
 def disable(key: int, error: BaseException) -> None:

@@ -19,9 +19,10 @@ from django.db import transaction
 
 from common import zones
 from common.postgres import blames_no_row
-from schedules import editing, mirror, slots
+from schedules import mirror, slots
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
+from schedules.state_changes import set_next_slot_or_break
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +90,7 @@ def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime)
     if old is None or _stays(schedule, settled, now):
         return None
     # With the new data, a slot may already have passed that was still ahead with the old: it fires late.
-    editing.set_next_slot_or_break(schedule, min(now, _settled_until(schedule)))
+    set_next_slot_or_break(schedule, min(now, _settled_until(schedule)))
     if schedule.next_fire_at == old:
         return None
     mirror.write(schedule)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from schedules import words
@@ -24,20 +24,28 @@ class Code(StrEnum):
     NO_BEAT = "no-beat"
     CATCHING_UP = "catching-up"
     UNKNOWN = "unknown"
+    ARCHIVED = "archived"
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One cause: from when, until when (None with `began`: it lasts), by whom. Instants are aware."""
+    """One cause: from when, until when (None with `began`: it lasts), by whom. Instants are aware.
+
+    `days` are the first and the last of a holiday, where they are known; `is_coming`: of a slot that is to come.
+    """
 
     code: str
     began: datetime | None = None
     ended: datetime | None = None
     by: str = ""
+    days: tuple[date, date] | None = None
+    is_coming: bool = False
 
     @property
     def text(self) -> str:
-        return words.CAUSES[self.code]
+        if self.days is not None:
+            return words.holiday(*self.days) if self.is_coming else words.past_holiday(*self.days)
+        return str(words.CAUSES[self.code])
 
 
 def of_lateness(slot: datetime, recorded: datetime, outages: Sequence[Outage]) -> Cause:

@@ -1,4 +1,4 @@
-"""The times in which a schedule could not fire: paused, snoozed, deleted, or on an excluded date.
+"""The times in which a schedule could not fire: paused, snoozed, archived, deleted, or on an excluded date.
 
 Slots in them have no occurrence. They are computed from the rule that was in force at the time.
 """
@@ -19,11 +19,17 @@ _What = ScheduleEvent.What
 # Only the last so many events are read: gaps before them are not shown.
 _MOST = 1_000
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded")
-_BEGINS = {_What.PAUSED: Code.PAUSED, _What.SNOOZED: Code.SNOOZED, _What.DELETED: Code.DELETED}
+_BEGINS = {
+    _What.PAUSED: Code.PAUSED,
+    _What.SNOOZED: Code.SNOOZED,
+    _What.DELETED: Code.DELETED,
+    _What.ARCHIVED: Code.ARCHIVED,
+}
 _ENDS = {
-    _What.RESUMED: (Code.PAUSED, Code.SNOOZED),
+    _What.RESUMED: (Code.PAUSED, Code.SNOOZED, Code.ARCHIVED),
+    _What.UNARCHIVED: (Code.ARCHIVED,),
     _What.RESTORED: (Code.DELETED,),
-    _What.PAUSED: (Code.SNOOZED,),
+    _What.PAUSED: (Code.SNOOZED, Code.ARCHIVED),
     _What.SNOOZED: (Code.SNOOZED,),
 }
 

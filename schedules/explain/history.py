@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from jobs import looks
 from jobs.looks import Look
-from schedules import slots, words
+from schedules import holidays, slots, words
 from schedules.beat import heartbeat
 from schedules.explain import causes
 from schedules.explain.causes import Cause, Code
 from schedules.explain.gaps import gaps
+from schedules.holidays import Holidays
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.quiet_hours import QuietHours
 from schedules.rules import InvalidRule, Timetable, Work, civil
@@ -70,18 +73,23 @@ def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, li
 
 
 def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[ExplainedSlot]:
-    """Up to `limit` next slots, those skipped ahead of time included; and the first slot of each excluded date."""
+    """Up to `limit` next slots, those skipped ahead of time included; of an excluded date or a holiday the first."""
     if schedule.deleted_at is not None or schedule.state not in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         return []
     skipped = list(schedule.occurrences.filter(scheduled_for__gt=now).order_by("scheduled_for")[:limit])
     work = Work(_WORK)
     found = _explain(schedule, skipped, now, work)
     try:
-        timetable, upcoming = schedule.timetable(), slots.upcoming(schedule, limit, work, taken=found.keys())
+        timetable, left = schedule.timetable(), slots.of(schedule, now, found.keys())
+        upcoming = holidays.upcoming(schedule, left, Holidays.of(schedule.user, now), limit, work)
     except InvalidRule:
         return []
-    held = QuietHours.of(schedule).notes(upcoming)
-    for slot in upcoming:
+    held = QuietHours.of(schedule).notes(slot for slot, holiday in upcoming if holiday is None)
+    for slot, holiday in upcoming:
+        if holiday is not None:
+            why = Cause(_Reason.HOLIDAY, days=(holiday.first, holiday.last), is_coming=True)
+            found[slot] = ExplainedSlot(slot, "skipped", [why])
+            continue
         note = words.notes(words.clock_note(timetable, slot, work), held.get(slot, ""))
         found[slot] = ExplainedSlot(slot, "coming", note=note)
     shown = sorted(found)[:limit]
@@ -131,6 +139,7 @@ def _explain(
     outages = list(heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now))
     fired_ids = [row.id for row in rows if row.outcome == Occurrence.Outcome.FIRED]
     looked = looks.of_batches(schedule.user_id, fired_ids)
+    silent = _holidays(schedule, rows)
     by_hand = _by_hand(schedule) if any(row.reason in _BY_HAND for row in rows) else {}
     found = {}
     for row in rows:
@@ -138,7 +147,11 @@ def _explain(
         late = max(row.fired_at - slot, timedelta(0))
         why: list[Cause] = []
         if row.reason in _BY_HAND:
-            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or "a person"))
+            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or _("a person")))
+        elif row.reason == _Reason.HOLIDAY:
+            # A late slot from before the holiday was found within it.
+            span = silent.of_slot(schedule, slot) or silent.of_slot(schedule, row.fired_at)
+            why.append(Cause(row.reason, days=None if span is None else (span.first, span.last)))
         elif row.reason not in {_Reason.NONE, _Reason.LATE}:
             why.append(Cause(row.reason))
         if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
@@ -146,6 +159,12 @@ def _explain(
         note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot, work)
         found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id, looked.get(row.id))
     return found
+
+
+def _holidays(schedule: Schedule, rows: Sequence[Occurrence]) -> Holidays:
+    """The person's holidays, as far as they concern these occurrences."""
+    silenced = [row.scheduled_for for row in rows if row.reason == _Reason.HOLIDAY]
+    return Holidays.of(schedule.user, min(silenced)) if silenced else holidays.NONE
 
 
 def _by_hand(schedule: Schedule) -> dict[str, str]:

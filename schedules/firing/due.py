@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, datetime, time
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,8 +22,8 @@ class Due(NamedTuple):
     """A schedule whose next slot is due, locked by the current transaction. Instants are aware UTC.
 
     `rule`, `data` and `job_payload` are JSON, `name` the person's, `spread`, `grace` and `stale_after` are seconds.
-    `persons_zone` is the zone of the quiet hours, `escalate_after` in minutes. `settled` are the slots from the next
-    one on that have an occurrence already.
+    `persons_zone` is the zone of the quiet hours, `language` the person's, `escalate_after` in minutes. `settled` are
+    the slots from the next one on that have an occurrence already.
     """
 
     id: UUID
@@ -50,6 +50,7 @@ class Due(NamedTuple):
     quiet_from: time | None
     quiet_until: time | None
     persons_zone: str
+    language: str
     channel_order: list[UUID]
     escalate_after: int | None
     category: str
@@ -62,6 +63,7 @@ class Due(NamedTuple):
     audience: str
     audience_key: str
     local_time: bool
+    tags: list[str]
     settled: list[datetime]
 
     def slots(self) -> Slots:
@@ -94,9 +96,9 @@ _READ = f"""
 SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
        s.rule::text AS rule, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
        s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
-       u.quiet_until, u.time_zone AS persons_zone, s.channel_order, s.escalate_after,
+       u.quiet_until, u.time_zone AS persons_zone, u.language, s.channel_order, s.escalate_after,
        s.category, s.data::text AS data, s.job_kind, s.job_payload::text AS job_payload, s.connection_id, s.on_error,
-       s.errors_allowed, s.audience, s.audience_key, s.local_time,
+       s.errors_allowed, s.audience, s.audience_key, s.local_time, s.tags,
        ARRAY(SELECT o.scheduled_for FROM schedules_occurrence o
               WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at
                 AND o.scheduled_for < '9999-01-01Z') AS settled
@@ -108,16 +110,18 @@ _TAKE = """s.next_fire_at <= %(now)s {only}
 """
 
 
-def take(now: datetime, only: UUID | None, limit: int) -> list[Due]:
-    """Lock up to `limit` schedules that are due at `now` and not locked, oldest first; with `only`, this one alone."""
-    statement = _READ + _TAKE.format(only="" if only is None else "AND s.id = %(only)s")
-    return query(statement, {"now": now, "only": only, "limit": limit}, Due)
+def take(now: datetime, only: Collection[UUID] | None, limit: int) -> list[Due]:
+    """Lock up to `limit` schedules that are due at `now` and not locked, oldest first; with `only`, of these."""
+    statement = _READ + _TAKE.format(only="" if only is None else "AND s.id = ANY(%(only)s::uuid[])")
+    return query(statement, {"now": now, "only": column(only or ()), "limit": limit}, Due)
 
 
-def ids(now: datetime, limit: int) -> list[UUID]:
+def ids(now: datetime, only: Collection[UUID] | None, limit: int) -> list[UUID]:
     """The ids of up to `limit` schedules that are due at `now`, oldest first. Reads no damaged column."""
-    found = Schedule.objects.filter(next_fire_at__lte=now).order_by("next_fire_at").values_list("id", flat=True)
-    return list(found[:limit])
+    found = Schedule.objects.filter(next_fire_at__lte=now)
+    if only is not None:
+        found = found.filter(id__in=only)
+    return list(found.order_by("next_fire_at").values_list("id", flat=True)[:limit])
 
 
 def as_if_due(schedule_id: UUID, slot: datetime) -> Due:

@@ -7,9 +7,10 @@ After a crash before the commit, the slots are still due; after one behind it, r
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from uuid import UUID
 
 from django.db import transaction
@@ -18,11 +19,13 @@ from common import fault_points, zones
 from common.postgres import blames_no_row, change, column, query
 from common.uuid7 import uuid7
 from notifications.owner_notices import Notice
-from schedules import mirror, slots
+from schedules import holidays, mirror, slots
 from schedules.firing import due, quarantine, sending
 from schedules.firing.due import Due
 from schedules.firing.misfire import Decision, decide
+from schedules.holidays import Holidays
 from schedules.models import Occurrence, Schedule
+from schedules.rules import civil
 from work.wakes import Wake, publish_after_commit
 
 log = logging.getLogger(__name__)
@@ -75,13 +78,16 @@ def read_clock() -> Clock:
 
 
 def fire_due(
-    now: datetime, only: UUID | None = None, limit: int = BATCH, policy: Schedule.Misfire | None = None
+    now: datetime,
+    only: Collection[UUID] | None = None,
+    limit: int = BATCH,
+    policy: Schedule.Misfire | None = None,
 ) -> int:
     """Fire up to `limit` schedules whose next slot is at or before `now`, oldest first; returns how many.
 
-    Any number of beats may call this at once: each takes rows that no other one has locked. `only` restricts it to one
-    schedule; `policy` replaces the schedules' own misfire policies. A schedule that is unreadable, or that the database
-    refuses, is quarantined alone.
+    Any number of beats may call this at once: each takes rows that no other one has locked. `only` restricts it to
+    these schedules; `policy` replaces the schedules' own misfire policies. A schedule that is unreadable, or that the
+    database refuses, is quarantined alone.
     """
     try:
         with transaction.atomic():
@@ -92,15 +98,15 @@ def fire_due(
     except Exception as error:
         if blames_no_row(error):
             raise
-        if only is not None:
-            return int(quarantine.quarantine(only, now, error))
+        if only is not None and len(only) == 1:
+            return sum(quarantine.quarantine(schedule_id, now, error) for schedule_id in only)
         log.warning("A batch of schedules failed (%s): firing them one by one", type(error).__name__)
-    return sum(_fire_alone(schedule_id, now, policy) for schedule_id in due.ids(now, limit))
+    return sum(_fire_alone(schedule_id, now, policy) for schedule_id in due.ids(now, only, limit))
 
 
 def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | None) -> int:
     try:
-        return fire_due(now, only=schedule_id, policy=policy)
+        return fire_due(now, only=[schedule_id], policy=policy)
     except Exception as error:
         if blames_no_row(error):
             raise
@@ -113,7 +119,18 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
     if not locked:
         return []
     channels = due.channels_of(locked)
-    plans = [_plan(schedule, now, sending.has_channels(schedule, channels), policy) for schedule in locked]
+    people = {(schedule.user_id, schedule.persons_zone) for schedule in locked}
+    silent = holidays.of_people(people, min(schedule.next_fire_at for schedule in locked), now)
+    plans = [
+        _plan(
+            schedule,
+            now,
+            sending.has_channels(schedule, channels),
+            policy,
+            silent.get(schedule.user_id, holidays.NONE),
+        )
+        for schedule in locked
+    ]
     fired = _record(plans)
     wakes = sending.record(
         [(batch_id, plan.schedule, decision.slot) for batch_id, plan, decision in fired], channels, now
@@ -149,7 +166,9 @@ def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
     return sending.record([(batch_id, schedule._replace(local_time=False), now)], channels, now)
 
 
-def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None) -> Plan:
+def _plan(
+    schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None, holidays: Holidays
+) -> Plan:
     """Decide, without writing. An unreadable rule makes its schedule broken, and no other."""
     try:
         # What is due fires even if a search for the slot after it fails.
@@ -158,8 +177,9 @@ def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
             # More are due than one step handles. No policy sends any of this step: they are too old.
             missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in due_slots[:SLOTS_PER_STEP]]
             return Plan(schedule, missed, due_slots[SLOTS_PER_STEP])
+        silent = _silent(schedule, due_slots, now, holidays)
         decisions = decide(
-            due_slots,
+            [slot for slot in due_slots if slot not in silent],
             now,
             policy or Schedule.Misfire(schedule.misfire),
             timedelta(seconds=schedule.grace),
@@ -171,6 +191,9 @@ def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
         return _broken(schedule, error)
     if not has_channels:
         decisions = [replace(decision, fire=False, reason=Occurrence.Reason.NO_CHANNEL) for decision in decisions]
+    if silent:
+        decisions += [Decision(slot, False, Occurrence.Reason.HOLIDAY) for slot in silent]
+        decisions.sort(key=attrgetter("slot"))
     error_text = "" if unreadable is None else quarantine.describe(unreadable)
     left = slots.left(schedule.max_count, schedule.fired_count)
     if left is not None:
@@ -178,6 +201,16 @@ def _plan(schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Mis
         if sum(decision.fire for decision in decisions) >= left:
             next_slot, error_text = None, ""
     return Plan(schedule, decisions, next_slot, error_text)
+
+
+def _silent(schedule: Due, due_slots: Sequence[datetime], now: datetime, holidays: Holidays) -> Collection[datetime]:
+    """The slots that a holiday of the owner keeps silent: those within it, and late ones that would be sent in it."""
+    if not holidays.spans or schedule.audience or not sending.speaks(schedule):
+        return ()
+    late = now - timedelta(seconds=schedule.grace)
+    if holidays.at(now, schedule.tags, schedule.urgent) is None:
+        late = civil.FIRST_INSTANT
+    return {slot for slot in due_slots if slot < late or holidays.at(slot, schedule.tags, schedule.urgent) is not None}
 
 
 def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from common import languages
 from jobs import batches, kinds, recording
 from jobs.batches import NewBatch
 from jobs.recording import NewJob, SendAs
@@ -29,8 +30,13 @@ Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]
 
 def has_channels(schedule: Due, channels: Channels) -> bool:
     """Whether it can send; one whose kind of job never speaks needs none."""
+    return bool(channels[schedule.id] or schedule.audience) or not speaks(schedule)
+
+
+def speaks(schedule: Due) -> bool:
+    """Whether it may say something."""
     kind = kinds.find(schedule.job_kind) if schedule.job_kind else None
-    return bool(channels[schedule.id] or schedule.audience) or (kind is not None and not kind.speaks)
+    return kind is None or kind.speaks
 
 
 def record(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime) -> list[Wake]:
@@ -51,7 +57,8 @@ def _notification(
     batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
     available_at = slot + _spread(schedule, slot)
-    said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
+    with languages.override(schedule.language):
+        said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
     return NewNotification(
         user_id=schedule.user_id,
         channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 from common import civil_time, zones
 from notifications import text
 from schedules import rules
@@ -88,10 +90,10 @@ def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
         try:
             entry = _entry(key, event, left_out, wishes, zone, now, work)
         except (_Unfit, InvalidRule) as problem:
-            unfit.append((event.title or "an event", str(problem)))
+            unfit.append((event.title or _("an event"), str(problem)))
             continue
         except (ValueError, OverflowError):
-            unfit.append((event.title or "an event", "Its date is not in the calendar."))
+            unfit.append((event.title or _("an event"), _("Its date is not in the calendar.")))
             continue
         finally:
             left += max(0, work.left)
@@ -100,7 +102,9 @@ def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
         else:
             entries[key] = entry
             if event.has_more_dates:
-                unfit.append((event.title or "an event", "It has single further dates (RDATE), which are left out."))
+                unfit.append(
+                    (event.title or _("an event"), _("It has single further dates (RDATE), which are left out."))
+                )
     soonest = sorted(entries.values(), key=lambda entry: (entry.next_slot, entry.key))
     return Wanted(soonest, over - entries.keys(), unfit)
 
@@ -111,7 +115,7 @@ def _entry(
     """The reminder, None for an event that is over. Raises _Unfit, InvalidRule, or ValueError for a wrong date."""
     assert event.start is not None  # noqa: S101 - it would not have been read
     if event.start.zone is None:
-        raise _Unfit("Its time zone is not known.")
+        raise _Unfit(_("Its time zone is not known."))
     where = zones.read(event.start.zone) if event.start.zone else zone
     start = _civil(event.start, wishes)
     lead = timedelta(0) if event.start.is_date else wishes.before
@@ -138,7 +142,7 @@ def _entry(
         rules.parse(kind, rule, where.key)
     return Entry(
         key=key,
-        title=text.fit(" ".join(_plain(event.title).split()) or "Event", text.MAX_SUBJECT).text,
+        title=text.fit(" ".join(_plain(event.title).split()) or _("Event"), text.MAX_SUBJECT).text,
         body=_body(event, start),
         kind=kind,
         rule=rule,
@@ -186,7 +190,7 @@ def _at(moment: Moment, where: ZoneInfo, zone: ZoneInfo, wishes: Wishes) -> date
 
 def _body(event: FileEvent, start: datetime) -> str:
     """When and where it is, and its own text."""
-    begins = "" if event.start is None or event.start.is_date else f"At {start:%H:%M}"
+    begins = "" if event.start is None or event.start.is_date else _("At %(start)s") % {"start": f"{start:%H:%M}"}
     head = ", ".join(filter(None, (begins, " ".join(event.place.split()))))
     return text.fit(_plain("\n\n".join(filter(None, (head, event.text, event.url)))), text.MAX_BODY).text
 

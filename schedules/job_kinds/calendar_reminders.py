@@ -85,7 +85,7 @@ def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
 def _new(calendar: Schedule, entry: Entry) -> Draft:
     """Sent as the calendar's own reminder is."""
     plain = Draft(title="", body="", kind="", rule={}, time_zone="", channels=calendar.ordered_channels())
-    kept = ("urgent", "escalate_after", "stale_after", "category", "data")
+    kept = ("urgent", "escalate_after", "stale_after", "category", "data", "tags")
     how: dict[str, Any] = {name: getattr(calendar, name) for name in kept}
     return replace(plain, **how, in_order=bool(calendar.channel_order), **_of(entry))
 

@@ -10,6 +10,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from jobs.fetch import Fetch, Later, Refused, problem
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
@@ -22,48 +25,55 @@ from work.reasons import FORMATS, Codes, Reason
 
 MOST = 500
 _LONGEST = 7 * 24 * 60
-_SERVICE = "The calendar"
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 # What is over is removed after so long: its message may wait for the end of quiet hours.
 _KEPT = timedelta(days=7)
 _NAMED = 20
 
-FORMATS["events"] = lambda count: "1 event" if count == 1 else f"{count} events"
+FORMATS["events"] = lambda count: ngettext("%(count)s event", "%(count)s events", count) % {"count": count}
 
 
 class Code(Codes):
     LOOKED = (
         "calendar-looked",
-        "looked at the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended",
+        gettext_noop("looked at the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended"),
     )
-    LEFT_OUT = "calendar-left-out", "Reminders are kept for the first {most} alone; {count} more are left out."
-    UNFIT = "calendar-unfit", "{count} cannot be followed, such as “{title}”: {why}"
+    LEFT_OUT = (
+        "calendar-left-out",
+        gettext_noop("Reminders are kept for the first {most} alone; {count} more are left out."),
+    )
+    UNFIT = "calendar-unfit", gettext_noop("{count} cannot be followed, such as “{title}”: {why}")
     MANY_GONE = (
         "calendar-many-gone",
-        "looked at the calendar: {gone} of {known:events} are gone; they end if the next look finds the same",
+        gettext_noop(
+            "looked at the calendar: {gone} of {known:events} are gone; they end if the next look finds the same"
+        ),
     )
-    CUT = "calendar-cut", "The calendar's address did not answer with a whole calendar."
+    CUT = "calendar-cut", gettext_noop("The calendar's address did not answer with a whole calendar.")
 
 
 class CalendarForm(forms.Form):
     minutes = forms.IntegerField(
-        label="Minutes before an event",
+        label=gettext_lazy("Minutes before an event"),
         initial=10,
         min_value=0,
         max_value=_LONGEST,
         error_messages=dict.fromkeys(
-            ("required", "invalid", "min_value", "max_value"), f"Enter minutes from 0 to {_LONGEST:,}, such as 10."
+            ("required", "invalid", "min_value", "max_value"),
+            format_lazy(gettext_lazy("Enter minutes from 0 to {most}, such as 10."), most=f"{_LONGEST:,}"),
         ),
     )
-    alarms = forms.BooleanField(label="Use an event's own alarm, if it has one", required=False, initial=True)
+    alarms = forms.BooleanField(
+        label=gettext_lazy("Use an event's own alarm, if it has one"), required=False, initial=True
+    )
     all_day_at = forms.TimeField(
-        label="Events of a whole day",
+        label=gettext_lazy("Events of a whole day"),
         initial="09:00",
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
-        help_text="At which time of that day you are reminded of them.",
-        error_messages=dict.fromkeys(("required", "invalid"), "Enter a time, such as 09:00."),
+        help_text=gettext_lazy("At which time of that day you are reminded of them."),
+        error_messages=dict.fromkeys(("required", "invalid"), gettext_lazy("Enter a time, such as 09:00.")),
     )
-    tell = forms.BooleanField(label="Tell me which events are new, changed or gone", required=False)
+    tell = forms.BooleanField(label=gettext_lazy("Tell me which events are new, changed or gone"), required=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,33 +90,34 @@ class _Known:
 
 class CalendarSync(JobKind):
     name = "calendar_sync"
-    label = "Calendar"
-    about = "Reads a calendar, and keeps a reminder for each of its events."
+    label = gettext_lazy("Calendar")
+    about = gettext_lazy("Reads a calendar, and keeps a reminder for each of its events.")
     position = 50
     connection = "calendar"
     conditional = True
     form = CalendarForm
-    placeholders: ClassVar = {"new": "3", "changed": "1", "ended": "0", "events": "New: Dentist"}
-    title = "Your calendar: {new} new, {changed} changed, {ended} ended"
+    placeholders: ClassVar = {"new": "3", "changed": "1", "ended": "0", "events": gettext_lazy("New: Dentist")}
+    title = gettext_lazy("Your calendar: {new} new, {changed} changed, {ended} ended")
     body = "{events}"
 
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         return {**cleaned, "all_day_at": f"{cleaned['all_day_at']:%H:%M}"}
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        return "the events of a calendar"
+        return _("the events of a calendar")
 
     def question(self, ask: Ask) -> Any:
         return ""  # whatever is wanted of them, the events are the same
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         if _wishes(ask.payload) is None:
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="its minutes or its time are missing"))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its minutes or its time are missing")))
         url = ask.source.secrets.get("url") if ask.source else None
         if not url:
             return Refused(Reason(JobCode.NO_CONNECTION))
-        response = fetch.get(url, service=_SERVICE)
-        if wrong := problem(response, _SERVICE):
+        service = gettext_noop("The calendar")
+        response = fetch.get(url, service=service)
+        if wrong := problem(response, service):
             return wrong
         text = response.body.decode("utf-8-sig", "replace")
         if not calendar_file.is_whole(text):
@@ -161,7 +172,7 @@ class CalendarSync(JobKind):
             "new": str(len(new)),
             "changed": str(len(changed)),
             "ended": str(len(gone)),
-            "events": _named("New", new) + _named("Changed", changed),
+            "events": _named(_("New: %(title)s"), new) + _named(_("Changed: %(title)s"), changed),
         }
         return Say(reason, words, memory, effect=effect)
 
@@ -180,6 +191,6 @@ def _over_at(entry: Entry) -> str | None:
     return None if entry.repeats else entry.next_slot.isoformat()
 
 
-def _named(head: str, entries: Sequence[Entry]) -> str:
-    lines = [f"{head}: {entry.title}\n" for entry in entries[:_NAMED]]
+def _named(line: str, entries: Sequence[Entry]) -> str:
+    lines = [line % {"title": entry.title} + "\n" for entry in entries[:_NAMED]]
     return "".join(lines) + ("…\n" if len(entries) > _NAMED else "")

@@ -11,6 +11,8 @@ from uuid import UUID, uuid5
 from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.postgres import persist, query
 from jobs import recording, series
@@ -41,18 +43,18 @@ class Code(Codes):
 
 class Onboarding(JobKind):
     name = "onboarding"
-    label = "First steps"
-    about = "Carillon's own messages to new people, until they have a channel and a reminder."
+    label = gettext_lazy("First steps")
+    about = gettext_lazy("Carillon's own messages to new people, until they have a channel and a reminder.")
     offered = False
-    title = "First steps"
+    title = gettext_lazy("First steps")
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        return "what a new person has done"
+        return _("what a new person has done")
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Reads the database instead of a source."""
         if not series.is_step(ask.payload, _STEPS):
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="there is no such step"))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("there is no such step")))
         [done] = persist(partial(query, _DONE, {"user": ask.user_id}))
         return Found({"channel": done.channel, "reminder": done.reminder})
 
@@ -60,15 +62,18 @@ class Onboarding(JobKind):
         steps = [
             Step(
                 timedelta(days=1),
-                "Verify a channel",
-                "So far your reminders reach you on these pages alone. Add your email or a chat, and verify it: {page}",
+                _("Verify a channel"),
+                _(
+                    "So far your reminders reach you on these pages alone. Add your email or a chat, and verify it: "
+                    "{page}"
+                ),
                 value["channel"],
                 {"page": _page("notifications:channels")},
             ),
             Step(
                 timedelta(days=3),
-                "Make your first reminder",
-                "Say what, and when, and Carillon reminds you: {page}",
+                _("Make your first reminder"),
+                _("Say what, and when, and Carillon reminds you: {page}"),
                 value["reminder"],
                 {"page": _page("schedules:new")},
             ),
@@ -77,12 +82,12 @@ class Onboarding(JobKind):
         return series.decide(ask, steps, Reason(Code.ALL_DONE) if all_done else None)
 
 
-def begin(user: User, **_: Any) -> None:
+def begin(user: User, **ignored: Any) -> None:
     """Begin the series for a new person, in the transaction of their sign-up, unless ONBOARDING is off."""
     if not settings.ONBOARDING:
         return
     send_as = SendAs(
-        title=Onboarding.title,
+        title=str(Onboarding.title),
         body="",
         channels=None,
         name=display_name(user.name, user.email),

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from common import civil_time, durations
 from jobs.fetch import Fetch, Later, Refused
@@ -20,75 +22,100 @@ from work.reasons import FORMATS, Codes, Reason, sentence
 
 PERIODS = {"day": 1, "week": 7, "month": 30}
 ME, EVERYBODY = "me", "everybody"
-_HEADS = {"sent": "Sent", "failed": "Failed", "coming": "In the next 7 days"}
+_HEADS = {"sent": gettext_lazy("Sent"), "failed": gettext_lazy("Failed"), "coming": gettext_lazy("In the next 7 days")}
 
-FORMATS["days"] = lambda days: "the last day" if days == 1 else f"the last {days} days"
+_OF_PERSON = {
+    "day": gettext_lazy("your last day"),
+    "week": gettext_lazy("your last week"),
+    "month": gettext_lazy("your last month"),
+    "": gettext_lazy("your last days"),
+}
+_OF_EVERYBODY = {
+    "day": gettext_lazy("everybody's last day"),
+    "week": gettext_lazy("everybody's last week"),
+    "month": gettext_lazy("everybody's last month"),
+    "": gettext_lazy("everybody's last days"),
+}
+# As the suggested title names them: "Your week: …".
+_PERIODS = {"day": gettext_lazy("day"), "week": gettext_lazy("week"), "month": gettext_lazy("month")}
+
+FORMATS["days"] = lambda days: ngettext("the last day", "the last %(count)s days", days) % {"count": days}
 FORMATS["counted"] = lambda count: f"{queries.MOST_COUNTED:,}+" if count > queries.MOST_COUNTED else f"{count:,}"
 
 
 class Code(Codes):
-    LOOKED = "report-looked", "looked at {days:days}: {sent:counted} sent, {failed:counted} failed"
+    LOOKED = "report-looked", gettext_noop("looked at {days:days}: {sent:counted} sent, {failed:counted} failed")
     LOOKED_AT_ALL = (
         "report-looked-at-all",
-        "looked at {days:days} of everybody: {sent:number} sent, {failed:number} failed, {dead:counted} dead letters",
+        gettext_noop(
+            "looked at {days:days} of everybody: {sent:number} sent, {failed:number} failed, {dead:counted} dead "
+            "letters"
+        ),
     )
-    NOT_STAFF = "report-for-staff", "A report over everybody is for staff only. Choose “my own reminders”."
+    NOT_STAFF = (
+        "report-for-staff",
+        gettext_noop("A report over everybody is for staff only. Choose “my own reminders”."),
+    )
 
 
 class ReportForm(forms.Form):
     period = forms.ChoiceField(
-        choices=[("day", "The last day"), ("week", "The last 7 days"), ("month", "The last 30 days")],
+        choices=[
+            ("day", gettext_lazy("The last day")),
+            ("week", gettext_lazy("The last 7 days")),
+            ("month", gettext_lazy("The last 30 days")),
+        ],
         initial="week",
-        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose “day”, “week” or “month”."),
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose “day”, “week” or “month”.")),
     )
     of = forms.ChoiceField(
-        label="About",
-        choices=[(ME, "My own reminders"), (EVERYBODY, "Everybody (staff only)")],
+        label=gettext_lazy("About"),
+        choices=[(ME, gettext_lazy("My own reminders")), (EVERYBODY, gettext_lazy("Everybody (staff only)"))],
         initial=ME,
         required=False,
-        error_messages={"invalid_choice": "Choose “me” or “everybody”."},
+        error_messages={"invalid_choice": gettext_lazy("Choose “me” or “everybody”.")},
     )
     without = forms.MultipleChoiceField(
-        label="Leave out",
+        label=gettext_lazy("Leave out"),
         choices=list(_HEADS.items()),
         required=False,
         widget=forms.CheckboxSelectMultiple,
         error_messages=dict.fromkeys(
-            ("invalid_choice", "invalid_list"), "Leave out some of “sent”, “failed” and “coming”."
+            ("invalid_choice", "invalid_list"), gettext_lazy("Leave out some of “sent”, “failed” and “coming”.")
         ),
     )
-    only_failed = forms.BooleanField(label="Only if something failed", required=False)
+    only_failed = forms.BooleanField(label=gettext_lazy("Only if something failed"), required=False)
 
 
 class Report(JobKind):
     name = "report"
-    label = "Report"
-    about = "Sums up what was sent, what failed and why, and what comes next."
+    label = gettext_lazy("Report")
+    about = gettext_lazy("Sums up what was sent, what failed and why, and what comes next.")
     position = 40
     form = ReportForm
     placeholders: ClassVar = {
-        "report": "Sent: 12 …",
+        "report": gettext_lazy("Sent: 12 …"),
         "sent": "12",
         "failed": "1",
         "coming": "5",
         "period": "week",
     }
-    title = "Your {period}: {sent} sent, {failed} failed"
+    title = gettext_lazy("Your {period}: {sent} sent, {failed} failed")
     body = "{report}"
 
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         return {**cleaned, "of": cleaned["of"] or ME}
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        whose = "everybody's" if payload.get("of") == EVERYBODY else "your"
         period = payload.get("period")
-        return f"{whose} last {period if isinstance(period, str) and period in PERIODS else 'days'}"
+        period = period if isinstance(period, str) and period in PERIODS else ""
+        return str((_OF_EVERYBODY if payload.get("of") == EVERYBODY else _OF_PERSON)[period])
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Reads the database instead of a source."""
         period, of = ask.payload.get("period"), ask.payload.get("of", ME)
         if not isinstance(period, str) or period not in PERIODS or of not in (ME, EVERYBODY):
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem="its period is unknown"))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its period is unknown")))
         end = ask.slot
         start = civil_time.first_instant(ask.zone, civil_time.local(ask.zone, end) - timedelta(days=PERIODS[period]))
         if of == ME:
@@ -117,7 +144,7 @@ class Report(JobKind):
                 "sent": counted(sent),
                 "failed": counted(failed),
                 "coming": counted(coming),
-                "period": period,
+                "period": str(_PERIODS[period]),
             },
         )
 
@@ -147,16 +174,20 @@ def _failure(channel: str, code: str, params: Any) -> str:
 
 def _text_of_everybody(value: Mapping[str, Any], zone: ZoneInfo) -> str:
     lines = [
-        f"- {providers.label(name)}: {sent:,} sent, {failed:,} failed" for name, sent, failed in value["providers"]
+        _("- %(label)s: %(sent)s sent, %(failed)s failed")
+        % {"label": providers.label(name), "sent": f"{sent:,}", "failed": f"{failed:,}"}
+        for name, sent, failed in value["providers"]
     ]
-    said = ["By provider:", *lines] if lines else ["Nothing was sent."]
-    said.append(f"\nDead letters waiting: {FORMATS['counted'](value['dead'])}")
+    said = [_("By provider:"), *lines] if lines else [_("Nothing was sent.")]
+    said.append(_("\nDead letters waiting: %(value)s") % {"value": FORMATS["counted"](value["dead"])})
     if value["busiest"]:
         at, count = value["busiest"]
-        said.append(f"Busiest hour: {_time(at, zone)}, {count:,} messages")
+        said.append(_("Busiest hour: %(time)s, %(count)s messages") % {"time": _time(at, zone), "count": f"{count:,}"})
     if value["late"]:
         median, most = (durations.said(timedelta(seconds=max(0.0, late))) for late in value["late"])
-        said.append(f"Lateness of firings: half within {median}, 99 % within {most}")
+        said.append(
+            _("Lateness of firings: half within %(median)s, 99 %% within %(most)s") % {"median": median, "most": most}
+        )
     return "\n".join(said)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import time
 
+from django.utils.translation import gettext_lazy as _
+
 from schedules.rules.words import DAYS, MONTHS
 
 EVERY = {"every", "each"}
@@ -109,43 +111,45 @@ HALF, QUARTER, PAST, OCLOCK = {"half"}, {"quarter"}, {"past"}, {"o'clock", "o’
 ZONE_WORD = {"time"}
 
 HINTS = {
-    "empty": "Write what and when, such as “water the plants every Sunday 18:00”.",
-    "long": "This is longer than {what} characters. Write one short line, and the rest as the text of the reminder.",
+    "empty": _("Write what and when, such as “water the plants every Sunday 18:00”."),
+    "long": _("This is longer than {what} characters. Write one short line, and the rest as the text of the reminder."),
     "nothing": (
-        "No time is found in “{what}”. Add one, such as “tomorrow 9:00”, “in 20 minutes” or “every Sunday 18:00”."
+        _("No time is found in “{what}”. Add one, such as “tomorrow 9:00”, “in 20 minutes” or “every Sunday 18:00”.")
     ),
-    "vague": "“{what}” is no time. Write one, such as “tomorrow 9:00”, “in 20 minutes” or “every 3 days 9:00”.",
+    "vague": _("“{what}” is no time. Write one, such as “tomorrow 9:00”, “in 20 minutes” or “every 3 days 9:00”."),
     "every": (
-        "“{what}” is not understood. Write “every day”, “every 2 weeks on Monday”, “every last Friday” or "
-        "“every 24 December”. A title with such words goes into quotes."
+        _("“{what}” is not understood. Write “every day”, “every 2 weeks on Monday”, “every last Friday” or “every "
+          "24 December”. A title with such words goes into quotes.")
     ),
     "which": (
-        "“{what}” can mean two things. Write “every {n} weeks on {day}” or “every {nth} {day} of the month”."
+        _("“{what}” can mean two things. Write “every {n} weeks on {day}” or “every {nth} {day} of the month”.")
     ),
-    "which-weekday": "Which {day} of the month? Write “every first {day}”, “every last {day}” or “every {day}”.",
-    "past": "“{what}” has passed, or repeats? Write “every last {day}” or “the last {day} of March”.",
-    "time": "“{what}” is no time of day. Write it as 9:00, 18:30 or 6pm.",
-    "passed": "“{what}” has passed. Write a later time, such as “today 23:00” or “tomorrow 9:00”.",
-    "date": "“{what}” is not in the calendar. Write a date such as 24 December or 2026-12-24.",
-    "slashes": "“{what}” can be read two ways. Write the month as a word, such as 3 April, or 2026-04-03.",
-    "two-days": "Two days are named: “{what}”. Keep one; a title with such words goes into quotes.",
-    "two-repeats": "Two repetitions are named: “{what}”. Keep one, and make a second reminder for the other.",
-    "two-ends": "Two ends are named: “{what}”. Keep one.",
+    "which-weekday": _("Which {day} of the month? Write “every first {day}”, “every last {day}” or “every {day}”."),
+    "past": _("“{what}” has passed, or repeats? Write “every last {day}” or “the last {day} of March”."),
+    "time": _("“{what}” is no time of day. Write it as 9:00, 18:30 or 6pm."),
+    "passed": _("“{what}” has passed. Write a later time, such as “today 23:00” or “tomorrow 9:00”."),
+    "date": _("“{what}” is not in the calendar. Write a date such as 24 December or 2026-12-24."),
+    "slashes": _("“{what}” can be read two ways. Write the month as a word, such as 3 April, or 2026-04-03."),
+    "two-days": _("Two days are named: “{what}”. Keep one; a title with such words goes into quotes."),
+    "two-repeats": _("Two repetitions are named: “{what}”. Keep one, and make a second reminder for the other."),
+    "two-ends": _("Two ends are named: “{what}”. Keep one."),
     "two-times": (
-        "These times do not fit into one reminder. Make one for each, or use the same minute, as “8:00 and 20:00”."
+        _("These times do not fit into one reminder. Make one for each, or use the same minute, as “8:00 and 20:00”.")
     ),
-    "range": "“{what}” is a span. Write when it begins, such as 9:00; “from 9 to 17” goes with “every hour”.",
-    "relative": "“{what}” is not exact enough. Write the day and time itself, such as “Friday 9:00”.",
-    "until": "“{what}” is not understood. Write “until Friday”, “until 24 December” or “until March”.",
-    "until-once": "“{what}” needs a repetition, such as “every day until Friday”.",
-    "from": "“{what}” is not understood. Write “from Monday”, “from 1 December” or “from March”.",
-    "in": "“{what}” is not understood. Write “in 20 minutes”, “in 3 hours” or “in 2 weeks”.",
+    "range": _("“{what}” is a span. Write when it begins, such as 9:00; “from 9 to 17” goes with “every hour”."),
+    "relative": _("“{what}” is not exact enough. Write the day and time itself, such as “Friday 9:00”."),
+    "until": _("“{what}” is not understood. Write “until Friday”, “until 24 December” or “until March”."),
+    "until-once": _("“{what}” needs a repetition, such as “every day until Friday”."),
+    "from": _("“{what}” is not understood. Write “from Monday”, “from 1 December” or “from March”."),
+    "in": _("“{what}” is not understood. Write “in 20 minutes”, “in 3 hours” or “in 2 weeks”."),
     "unfit": (
-        "“{what}” does not go together. Write “every month on the 15th”, “every 2 weeks on Friday” or “every day 9:00”."
+        _("“{what}” does not go together. Write “every month on the 15th”, “every 2 weeks on Friday” or “every day "
+          "9:00”.")
     ),
-    "seconds": "A reminder repeats once a minute at most. Write “every minute”.",
-    "small-unit": "“{what}” needs a step that divides the hour or the day, such as every 15 minutes or every 2 hours.",
-    "title": "Say also what to be reminded of, such as “dentist {what}”.",
+    "seconds": _("A reminder repeats once a minute at most. Write “every minute”."),
+    "small-unit": _("“{what}” needs a step that divides the hour or the day, such as every 15 minutes or every 2 "
+                    "hours."),
+    "title": _("Say also what to be reminded of, such as “dentist {what}”."),
 }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from schedules.rules.cron import Cron
 from schedules.rules.daily import Daily
 from schedules.rules.interval import Interval
@@ -37,7 +39,11 @@ def parse(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
     Raises InvalidRule, whose `field` is "kind", "timezone" or the wrong parameter.
     """
     if kind not in KINDS:
-        raise InvalidRule("kind", f"There is no kind “{str(kind)[:40]}”. Choose one of {', '.join(KINDS)}.")
+        raise InvalidRule(
+            "kind",
+            _("There is no kind “%(kind)s”. Choose one of %(kinds)s.")
+            % {"kind": str(kind)[:40], "kinds": ", ".join(KINDS)},
+        )
     try:
         written = json.dumps(data, sort_keys=True)
     except (TypeError, ValueError):
@@ -59,7 +65,9 @@ def stored(
     except InvalidRule:
         raise
     except Exception as error:
-        raise InvalidRule("rule", f"The stored rule is damaged ({type(error).__name__}). Edit it.") from error
+        raise InvalidRule(
+            "rule", _("The stored rule is damaged (%(name)s). Edit it.") % {"name": type(error).__name__}
+        ) from error
 
 
 @lru_cache(maxsize=10_000)

@@ -13,9 +13,12 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from common import zones
 from common.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over
-from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
 
 __all__ = [
@@ -30,7 +33,7 @@ FIRST_INSTANT = FIRST.replace(tzinfo=UTC)
 LAST_INSTANT = LAST.replace(tzinfo=UTC)
 # An earlier year is a typing error.
 _EARLIEST = datetime(1900, 1, 1)  # noqa: DTZ001 - civil
-REACH = f"choose a date from the year {_EARLIEST.year} to {LAST.year - 1}"
+REACH = gettext_lazy("choose a date from the year 1900 to 9998")
 _OFFSET = re.compile(r"(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
 # One for each offset that many people live in; which one it is depends on the season.
 _CITIES = (
@@ -53,8 +56,12 @@ def zone(name: Any) -> ZoneInfo:
     if isinstance(name, str) and name in zones.known():
         return _zone(name)
     if not isinstance(name, str) or not name.strip():
-        raise InvalidRule("timezone", "Choose a time zone, such as Europe/Berlin.")
-    raise InvalidRule("timezone", f"There is no time zone “{name[:60]}”. {_suggestion(name[:60])}")
+        raise InvalidRule("timezone", _("Choose a time zone, such as Europe/Berlin."))
+    raise InvalidRule(
+        "timezone",
+        _("There is no time zone “%(name)s”. %(suggestion)s")
+        % {"name": name[:60], "suggestion": _suggestion(name[:60])},
+    )
 
 
 def is_in_reach(moment: datetime) -> bool:
@@ -70,8 +77,8 @@ def _suggestion(name: str) -> str:
     cities = {known.rpartition("/")[2]: known for known in reversed(by_lower)}
     close = difflib.get_close_matches(wanted, [*by_lower, *cities], n=1)
     if not close:
-        return "Use a name of the IANA database, such as Europe/Berlin or UTC."
-    return f"Did you mean {by_lower[cities.get(close[0], close[0])]}?"
+        return _("Use a name of the IANA database, such as Europe/Berlin or UTC.")
+    return _("Did you mean %(name)s?") % {"name": by_lower[cities.get(close[0], close[0])]}
 
 
 def _cities_at(sign: str, hours: int, minutes: int) -> str:
@@ -82,9 +89,14 @@ def _cities_at(sign: str, hours: int, minutes: int) -> str:
     cities = [city for city in _CITIES if _zone(city).utcoffset(now) == offset]
     # In these names the sign is the other way round.
     fixed = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}"
-    choices = [f"{words.listed(cities, 'or')}, where it is {said} now"] if cities else []
-    if not minutes and fixed in zones.known():
-        choices.append(f"{fixed}, which is always {said}")
-    if not choices:
-        return "Use the name of a city, such as Europe/Berlin."
-    return f"Choose {'; or '.join(choices)}."
+    values = {"cities": get_text_list(cities, _("or")), "offset": said, "fixed": fixed}
+    has_fixed = not minutes and fixed in zones.known()
+    if cities and has_fixed:
+        advice = _("Choose %(cities)s, where it is %(offset)s now; or %(fixed)s, which is always %(offset)s.")
+    elif cities:
+        advice = _("Choose %(cities)s, where it is %(offset)s now.")
+    elif has_fixed:
+        advice = _("Choose %(fixed)s, which is always %(offset)s.")
+    else:
+        return _("Use the name of a city, such as Europe/Berlin.")
+    return advice % values

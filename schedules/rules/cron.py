@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from cronsim import CronSim, CronSimError
 from cronsim.explain import Expression
+from django.utils.translation import gettext as _
 
 from schedules.rules import civil, cron_text, fields, words
 from schedules.rules.invalid import InvalidRule, Work
@@ -47,7 +48,11 @@ class Cron(CivilRule):
             raise cron_text.bad(str(error).removeprefix("Bad "), text.canonical) from None
         rule = cls(timezone, text.canonical, parsed, text.described)
         if rule.next_civil(_REACH_FROM, Work()) is None:
-            raise InvalidRule("expression", f"“{text.canonical}” never fires: no such date comes. {cron_text.EXAMPLE}")
+            raise InvalidRule(
+                "expression",
+                _("“%(canonical)s” never fires: no such date comes. %(example)s")
+                % {"canonical": text.canonical, "example": cron_text.EXAMPLE},
+            )
         return rule
 
     def data(self) -> dict[str, Any]:
@@ -101,11 +106,12 @@ class Cron(CivilRule):
         work.spend(1 + (due - after).days // 2, "expression")
         return due if due < civil.LAST else None
 
-    def describe(self) -> str:
+    def describe(self, readers: bool = False) -> str:
         expression = Expression(["0", *self.described])
         expression.day_and = self.parsed.day_and
         described = re.sub(r"\b(\d+)th\b", lambda match: words.ordinal(int(match[1])), expression.explain())
-        return f"{described}, {words.zone_time(self.timezone)} (cron {self.expression})"
+        said = words.in_zone(described, self.timezone, readers)
+        return _("%(rule)s (cron %(expression)s)") % {"rule": said, "expression": self.expression}
 
     def clock_change(self, slot: datetime) -> ClockChange | None:
         if not self.is_elapsed:

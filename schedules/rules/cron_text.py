@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
 
-EXAMPLE = "Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri."
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+EXAMPLE = gettext_lazy("Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri.")
 SHORTHANDS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -24,7 +31,7 @@ SHORTHANDS = {
 @dataclass(frozen=True)
 class _Field:
     name: str
-    range: str
+    range: StrOrPromise
     lowest: int
     highest: int
     names: tuple[str, ...] = ()
@@ -33,13 +40,18 @@ class _Field:
 
 
 _FIELDS = (
-    _Field("minute", "minutes go from 0 to 59", 0, 59),
-    _Field("hour", "hours go from 0 to 23", 0, 23),
-    _Field("day-of-month", "days go from 1 to 31, L is the last, and the months given must have such a day", 1, 31),
-    _Field("month", "months go from 1 to 12, or jan to dec", 1, 12, words.MONTHS),
+    _Field("minute", gettext_lazy("minutes go from 0 to 59"), 0, 59),
+    _Field("hour", gettext_lazy("hours go from 0 to 23"), 0, 23),
+    _Field(
+        "day-of-month",
+        gettext_lazy("days go from 1 to 31, L is the last, and the months given must have such a day"),
+        1,
+        31,
+    ),
+    _Field("month", gettext_lazy("months go from 1 to 12, or jan to dec"), 1, 12, words.MONTHS),
     _Field(
         "day-of-week",
-        "days go from 0 (Sunday) to 7 (Sunday again), or sun to sat",
+        gettext_lazy("days go from 0 (Sunday) to 7 (Sunday again), or sun to sat"),
         0,
         7,
         (words.DAYS[6], *words.DAYS[:6]),
@@ -65,24 +77,32 @@ def read(text: str) -> CronText:
     canonical = " ".join(text.split())
     shorthand = canonical.lower() if canonical.isascii() else canonical
     if canonical.startswith("@") and shorthand not in SHORTHANDS:
-        raise InvalidRule("expression", f"“{canonical}” is not taken: {', '.join(SHORTHANDS)} are. {EXAMPLE}")
+        raise InvalidRule(
+            "expression",
+            _("“%(canonical)s” is not taken: %(shorthands)s are. %(example)s")
+            % {"canonical": canonical, "shorthands": ", ".join(SHORTHANDS), "example": EXAMPLE},
+        )
     parts = SHORTHANDS.get(shorthand, canonical).split()
     if len(parts) != len(_FIELDS):
-        count = "one field" if len(parts) == 1 else f"{len(parts)} fields"
-        raise InvalidRule("expression", f"“{canonical}” has {count}. {EXAMPLE}")
+        said = ngettext("“%(text)s” has one field.", "“%(text)s” has %(count)s fields.", len(parts))
+        raise InvalidRule("expression", f"{said % {'text': canonical, 'count': len(parts)}} {EXAMPLE}")
     read_parts = []
     for number, part in enumerate(parts):
         try:
             read_parts.append(_read(number, part))
         except ValueError:
             raise bad(_FIELDS[number].name, canonical) from None
-    return CronText(canonical, tuple(part for part, _ in read_parts), tuple(described for _, described in read_parts))
+    return CronText(canonical, tuple(part for part, said in read_parts), tuple(said for part, said in read_parts))
 
 
 def bad(name: str, canonical: str) -> InvalidRule:
     """The error for a field."""
     [field] = [field for field in _FIELDS if field.name == name]
-    return InvalidRule("expression", f"“{canonical}” has a bad {name}: {field.range}. {EXAMPLE}")
+    return InvalidRule(
+        "expression",
+        _("“%(canonical)s” has a bad %(name)s: %(range)s. %(example)s")
+        % {"canonical": canonical, "name": name, "range": field.range, "example": EXAMPLE},
+    )
 
 
 @lru_cache(maxsize=1_000)

@@ -34,5 +34,5 @@ class Daily(CivilRule):
         due = datetime.combine(after, self.time)
         return due if due > after else due + _DAY
 
-    def describe(self) -> str:
-        return f"Every day at {self.time:%H:%M}, {words.zone_time(self.timezone)}"
+    def describe(self, readers: bool = False) -> str:
+        return words.in_zone(words.at(words.every(1, "day"), self.time), self.timezone, readers)

@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from schedules.rules import civil, fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
 
 # How many of each unit make the longest interval, ten years.
 _LONGEST = {"minutes": 3650 * 24 * 60, "hours": 3650 * 24, "days": 3650}
-_ANCHOR_EXAMPLE = "Write a date and time with its offset from UTC, such as 2026-01-01T00:00:00+00:00."
+_EXAMPLES = {
+    "minutes": gettext_lazy("Write a whole number of minutes from 1 to %(longest)s (ten years), such as 1."),
+    "hours": gettext_lazy("Write a whole number of hours from 1 to %(longest)s (ten years), such as 1."),
+    "days": gettext_lazy("Write a whole number of days from 1 to %(longest)s (ten years), such as 1."),
+}
+_ANCHOR_EXAMPLE = gettext_lazy("Write a date and time with its offset from UTC, such as 2026-01-01T00:00:00+00:00.")
 
 
 @dataclass(frozen=True)
@@ -31,21 +39,30 @@ class Interval(Rule):
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
         unit = data.get("unit")
         if not isinstance(unit, str) or unit not in _LONGEST:
-            raise InvalidRule("unit", "Choose minutes, hours or days as the unit.")
+            raise InvalidRule("unit", _("Choose minutes, hours or days as the unit."))
         longest = _LONGEST[unit]
-        example = f"Write a whole number of {unit} from 1 to {longest:,} (ten years), such as 1."
+        example = _EXAMPLES[unit] % {"longest": f"{longest:,}"}
         every = fields.whole_number(data.get("every"), "every", 1, longest, example)
         written = fields.text(data, "anchor", 40, _ANCHOR_EXAMPLE)
         try:
             anchor = datetime.fromisoformat(written)
         except ValueError:
-            raise InvalidRule("anchor", f"“{written}” is no date and time. {_ANCHOR_EXAMPLE}") from None
+            raise InvalidRule(
+                "anchor",
+                _("“%(written)s” is no date and time. %(example)s") % {"written": written, "example": _ANCHOR_EXAMPLE},
+            ) from None
         if anchor.tzinfo is None:
-            raise InvalidRule("anchor", f"“{written}” has no offset from UTC. {_ANCHOR_EXAMPLE}")
+            raise InvalidRule(
+                "anchor",
+                _("“%(written)s” has no offset from UTC. %(example)s")
+                % {"written": written, "example": _ANCHOR_EXAMPLE},
+            )
         if civil.is_in_reach(anchor.replace(tzinfo=None)):
             anchor = anchor.astimezone(UTC)
         if not civil.is_in_reach(anchor.replace(tzinfo=None)):
-            raise InvalidRule("anchor", f"“{written}” is out of reach: {civil.REACH}.")
+            raise InvalidRule(
+                "anchor", _("“%(written)s” is out of reach: %(reach)s.") % {"written": written, "reach": civil.REACH}
+            )
         return cls(timezone, every, unit, anchor)
 
     @property
@@ -68,10 +85,14 @@ class Interval(Rule):
         wait = step - (instant - self.anchor) % step
         return (instant + wait).astimezone(UTC) if wait < civil.LAST_INSTANT - instant else None
 
-    def describe(self) -> str:
-        often = f"Every {self.every} {self.unit}" if self.every > 1 else f"Every {self.unit[:-1]}"
+    def describe(self, readers: bool = False) -> str:
         shown = civil.local(self.zone, self.anchor)
-        return f"{often} from {words.day(shown)} {words.clock(shown)} {words.zone_time(self.timezone)}"
+        return _("%(rule)s from %(day)s %(time)s %(zone)s") % {
+            "rule": words.every(self.every, self.unit.removesuffix("s")),
+            "day": words.day(shown),
+            "time": words.clock(shown),
+            "zone": words.zone_time(self.timezone),
+        }
 
     def clock_change(self, slot: datetime) -> None:
         return None

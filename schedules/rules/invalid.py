@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 # One unit takes just under a microsecond. Counted, not timed: a slow machine takes the same rules as a fast one.
 BUDGET = 40_000
 
@@ -12,8 +19,8 @@ class InvalidRule(ValueError):
     `field` is the wrong parameter: a key of the rule's data, or "kind", "timezone", "starts", "ends" or "excluded".
     """
 
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, field: str, message: StrOrPromise) -> None:
+        super().__init__(str(message))
         self.field = field
 
 
@@ -31,6 +38,8 @@ class Work:
         if self.left < 0:
             raise InvalidRule(
                 field,
-                "This rule takes too long to work out: it never fires, or hardly ever, or excludes too much. "
-                "Make it simpler, for example without COUNT, or split it into several reminders.",
+                _(
+                    "This rule takes too long to work out: it never fires, or hardly ever, or excludes too much. "
+                    "Make it simpler, for example without COUNT, or split it into several reminders."
+                ),
             )

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any, ClassVar, Self
 
+from django.utils.translation import gettext as _
+
 from schedules.rules import fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
@@ -33,11 +35,11 @@ class Monthly(CivilRule):
         if day == "last":
             day = None
         else:
-            example = "Choose a day of the month from 1 to 31, or “last”."
+            example = _("Choose a day of the month from 1 to 31, or “last”.")
             day = fields.whole_number(day, "day", 1, 31, example)
         short = data.get("short", "last")
         if short not in ("last", "skip"):
-            raise InvalidRule("short", "Choose what a month without that day does: “last” (its last day) or “skip”.")
+            raise InvalidRule("short", _("Choose what a month without that day does: “last” (its last day) or “skip”."))
         return cls(timezone, at, day, short)
 
     def data(self) -> dict[str, Any]:
@@ -60,13 +62,12 @@ class Monthly(CivilRule):
             day = length if day is None else min(day, length)
         return datetime.combine(datetime(year, month, day), self.time)  # noqa: DTZ001 - civil
 
-    def describe(self) -> str:
-        if self.day is None:
-            which = "the last day of every month"
-        elif self.day <= _SHORTEST:
-            which = f"the {words.ordinal(self.day)} of every month"
-        elif self.short == "last":
-            which = f"the {words.ordinal(self.day)} of every month (the last day in shorter months)"
-        else:
-            which = f"the {words.ordinal(self.day)} of every month that has one"
-        return f"On {which} at {self.time:%H:%M}, {words.zone_time(self.timezone)}"
+    def describe(self, readers: bool = False) -> str:
+        which = words.day_of_month(self.day or -1)
+        rule = words.monthly(1, which)
+        if self.day is not None and self.day > _SHORTEST:
+            if self.short == "last":
+                rule = words.last_if_shorter(rule)
+            else:
+                rule = _("On %(which)s of every month that has one") % {"which": which}
+        return words.in_zone(words.at(rule, self.time), self.timezone, readers)

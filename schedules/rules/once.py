@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from schedules.rules import civil, fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
 
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII)
-_EXAMPLE = "Write the local date and time without an offset, such as 2026-03-29T09:00."
+_EXAMPLE = gettext_lazy("Write the local date and time without an offset, such as 2026-03-29T09:00.")
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,21 @@ class Once(CivilRule):
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
         written = fields.text(data, "at", 40, _EXAMPLE)
         if not _SHAPE.fullmatch(written):
-            raise InvalidRule("at", f"“{written}” is no date and time. {_EXAMPLE}")
+            raise InvalidRule(
+                "at", _("“%(written)s” is no date and time. %(example)s") % {"written": written, "example": _EXAMPLE}
+            )
         try:
             at = datetime.fromisoformat(written)
         except ValueError as error:
-            raise InvalidRule("at", f"“{written}” is no date and time of the calendar ({error}). {_EXAMPLE}") from None
+            raise InvalidRule(
+                "at",
+                _("“%(written)s” is no date and time of the calendar (%(error)s). %(example)s")
+                % {"written": written, "error": error, "example": _EXAMPLE},
+            ) from None
         if not civil.is_in_reach(at):
-            raise InvalidRule("at", f"“{written}” is out of reach: {civil.REACH}.")
+            raise InvalidRule(
+                "at", _("“%(written)s” is out of reach: %(reach)s.") % {"written": written, "reach": civil.REACH}
+            )
         return cls(timezone, at)
 
     def data(self) -> dict[str, Any]:
@@ -44,7 +55,16 @@ class Once(CivilRule):
     def next_civil(self, after: datetime, work: Work) -> datetime | None:
         return self.at if self.at > after else None
 
-    def describe(self) -> str:
-        weekday = words.DAYS[self.at.weekday()]
-        zone = words.zone_time(self.timezone)
-        return f"Once, on {weekday} {words.day(self.at)} at {words.clock(self.at)}, {zone}"
+    def describe(self, readers: bool = False) -> str:
+        weekday, day, at = self._shown()
+        once = _("Once, on %(weekday)s %(day)s at %(time)s") % {"weekday": weekday, "day": day, "time": at}
+        return words.in_zone(once, self.timezone, readers)
+
+    def moment(self, readers: bool = False) -> str:
+        """ "Sunday 29 March 2026 at 09:00, Berlin time"."""
+        weekday, day, at = self._shown()
+        moment = _("%(weekday)s %(day)s at %(time)s") % {"weekday": weekday, "day": day, "time": at}
+        return words.in_zone(moment, self.timezone, readers)
+
+    def _shown(self) -> tuple[str, str, str]:
+        return words.weekday(self.at.weekday()), words.day(self.at), words.clock(self.at)

@@ -6,6 +6,9 @@ from calendar import monthrange
 from dataclasses import dataclass, replace
 from datetime import datetime, time
 
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
 from schedules.rules import rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.civil import TICK
@@ -16,7 +19,6 @@ from schedules.rules.rrule_text import WEEKDAYS
 WORKDAY = 7
 _SHORTEST = 28
 _UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
-_NTH = {1: "first", 2: "second", 3: "third", 4: "fourth", -1: "last"}
 _A_LEAP_YEAR = 2000
 
 
@@ -51,10 +53,14 @@ class Repetition:
         if self.frequency == "YEARLY" and not self.nth:
             longest = monthrange(_A_LEAP_YEAR, self.month)[1]
             if self.day > longest:
-                name = words.MONTHS[self.month - 1]
-                raise InvalidRule("day", f"{name} has {longest} days at most. Choose one of them.")
+                name = words.month(self.month)
+                raise InvalidRule(
+                    "day",
+                    _("%(name)s has %(longest)s days at most. Choose one of them.")
+                    % {"name": name, "longest": longest},
+                )
         begin = datetime.combine(since, self.time)
-        rule, _ = rrule_text.read(replace(self, interval=1)._from(begin), "UTC", Work())
+        rule, _text = rrule_text.read(replace(self, interval=1)._from(begin), "UTC", Work())
         return next(rule.after(since - TICK, Work()), begin)
 
     def _from(self, start: datetime) -> str:
@@ -83,24 +89,30 @@ class Repetition:
 
     def describe(self) -> str:
         """ "On the last Friday of every month at 16:00"."""
-        unit = _UNITS[self.frequency]
-        often = f"every {unit}" if self.interval == 1 else f"every {self.interval} {unit}s"
-        at = f"at {self.time:%H:%M}"
+        return words.at(self._described(), self.time)
+
+    def _described(self) -> str:
+        often = words.every(self.interval, _UNITS[self.frequency])
         if self.frequency == "DAILY":
-            return f"{often.capitalize()} {at}"
+            return often
         if self.frequency == "WEEKLY":
-            return f"{often.capitalize()} on {words.listed([words.DAYS[day] for day in self.days])} {at}"
+            return _("%(rule)s on %(days)s") % {
+                "rule": often,
+                "days": words.listed([words.weekday(day) for day in self.days]),
+            }
         if self.nth:
-            day = "weekday" if self.weekday == WORKDAY else words.DAYS[self.weekday]
-            which = f"the {_NTH[self.nth]} {day}"
+            day = pgettext("first, second …", "weekday") if self.weekday == WORKDAY else words.weekday(self.weekday)
+            which = str(words.NTH[self.nth] % {"day": day})
         else:
-            which = "the last day" if self.day == -1 else f"the {words.ordinal(self.day)}"
-        shorter = " (the last day in shorter months)" if self.day > _SHORTEST and not self.nth else ""
-        if self.short == "skip" and shorter:
-            shorter = " (if there is one)"
+            which = words.day_of_month(self.day)
         if self.frequency == "YEARLY":
-            return f"{often.capitalize()} on {which} of {words.MONTHS[self.month - 1]}{shorter} {at}"
-        return f"On {which} of {often}{shorter} {at}"
+            said = {"rule": often, "which": which, "month": words.month(self.month)}
+            rule = _("%(rule)s on %(which)s of %(month)s") % said
+        else:
+            rule = words.monthly(self.interval, which)
+        if self.nth or self.day <= _SHORTEST:
+            return rule
+        return _("%(rule)s (if there is one)") % {"rule": rule} if self.short == "skip" else words.last_if_shorter(rule)
 
 
 def of(rule: CalendarRule) -> Repetition | None:
@@ -118,10 +130,10 @@ def of(rule: CalendarRule) -> Repetition | None:
     elif rule.month_days:
         day = rule.month_days[-1]
         found = replace(found, day=day, short="last" if rule.positions or day <= _SHORTEST else "skip")
-    if found.day < -1 or (found.nth and found.nth not in _NTH):
+    if found.day < -1 or (found.nth and found.nth not in words.NTH):
         return None
     # The rule may have parts that a repetition does not.
-    again, _ = rrule_text.read(found._from(rule.start), "UTC", Work())
+    again, _text = rrule_text.read(found._from(rule.start), "UTC", Work())
     return found if again == rule else None
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
+from django.utils.translation import gettext as _
+
 from schedules.rules import civil, fields, repetition, rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
@@ -40,7 +42,8 @@ class RRule(CivilRule):
         if rule.next_civil(civil.FIRST, work) is None:
             raise InvalidRule(
                 "rule",
-                f"This rule never fires: no such date comes before the year {civil.LAST.year}. {rrule_text.EXAMPLE}",
+                _("This rule never fires: no such date comes before the year %(year)s. %(example)s")
+                % {"year": civil.LAST.year, "example": rrule_text.EXAMPLE},
             )
         return rule
 
@@ -50,11 +53,15 @@ class RRule(CivilRule):
     def next_civil(self, after: datetime, work: Work) -> datetime | None:
         return next(self.calendar_rule.after(after, work), None)
 
-    def describe(self) -> str:
+    def describe(self, readers: bool = False) -> str:
         rule = self.calendar_rule
         if (repeats := repetition.of(rule)) is not None:
-            return f"{repeats.describe()}, {words.zone_time(self.timezone)}, from {words.day(rule.start)}"
-        unit = _UNITS[rule.frequency]
-        often = f"Every {unit}" if rule.interval == 1 else f"Every {rule.interval} {unit}s"
-        start = f"{words.day(rule.start)} {words.clock(rule.start)} {words.zone_time(self.timezone)}"
-        return f"{often} by the calendar rule {self.text.splitlines()[1]}, from {start}"
+            said = words.in_zone(repeats.describe(), self.timezone, readers)
+            return _("%(rule)s, from %(day)s") % {"rule": said, "day": words.day(rule.start)}
+        return _("%(rule)s by the calendar rule %(text)s, from %(day)s %(time)s %(zone)s") % {
+            "rule": words.every(rule.interval, _UNITS[rule.frequency]),
+            "text": self.text.splitlines()[1],
+            "day": words.day(rule.start),
+            "time": words.clock(rule.start),
+            "zone": words.zone_time(self.timezone),
+        }

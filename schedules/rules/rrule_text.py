@@ -8,11 +8,14 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
 
-EXAMPLE = (
+EXAMPLE = gettext_lazy(
     "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."
 )
 _PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])|\s(?=FREQ=)", re.IGNORECASE)
@@ -64,23 +67,26 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
         if line.upper().startswith(_BARE):
             line = f"RRULE:{line}"
         head, colon, value = line.partition(":")
-        name, _, parameters = head.partition(";")
+        name, _semicolon, parameters = head.partition(";")
         name, value = name.upper(), value.strip()
         if not colon or name not in ("DTSTART", "RRULE", "EXDATE"):
-            raise _wrong(f"“{line[:60]}” is not understood: only DTSTART, RRULE and EXDATE are.")
+            raise _wrong(_("“%(line)s” is not understood: only DTSTART, RRULE and EXDATE are.") % {"line": line[:60]})
         if name == "RRULE":
             if parts is not None:
-                raise _wrong("There are two RRULEs. Make a schedule for each.")
+                raise _wrong(_("There are two RRULEs. Make a schedule for each."))
             parts = _parts(value.upper())
             continue
         _check_zone(name, parameters, timezone)
         if name == "DTSTART":
             if start is not None:
-                raise _wrong("There are two DTSTARTs.")
+                raise _wrong(_("There are two DTSTARTs."))
             if value.upper().endswith("Z") and timezone not in ("UTC", "Etc/UTC"):
                 raise _wrong(
-                    f"DTSTART ends in Z, which means UTC, but the time zone is {timezone}. Write the local time "
-                    "without Z, or choose the time zone UTC."
+                    _(
+                        "DTSTART ends in Z, which means UTC, but the time zone is %(timezone)s. Write the local time "
+                        "without Z, or choose the time zone UTC."
+                    )
+                    % {"timezone": timezone}
                 )
             start, is_date = _civil(value, timezone, time()), "T" not in value.upper()
             continue
@@ -90,9 +96,9 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
             else:
                 excluded_days.add(_civil(moment, timezone, time()).date())
     if start is None:
-        raise _wrong("DTSTART is missing: the first local date and time.")
+        raise _wrong(_("DTSTART is missing: the first local date and time."))
     if parts is None:
-        raise _wrong("RRULE is missing.")
+        raise _wrong(_("RRULE is missing."))
     if is_date:
         # RFC 5545: of a DATE, which has no time of day, these are ignored.
         parts = {name: value for name, value in parts.items() if name not in ("BYHOUR", "BYMINUTE")}
@@ -111,21 +117,21 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
     """The rule of these parts. A COUNT becomes UNTIL, the time of its last slot."""
     frequency = given.pop("FREQ", "")
     if frequency == "SECONDLY":
-        raise _wrong("FREQ=SECONDLY is too often: once a minute, FREQ=MINUTELY, is the most.")
+        raise _wrong(_("FREQ=SECONDLY is too often: once a minute, FREQ=MINUTELY, is the most."))
     if frequency not in _FREQUENCIES:
-        raise _wrong(f"FREQ must be one of {', '.join(_FREQUENCIES)}.")
+        raise _wrong(_("FREQ must be one of %(frequencies)s.") % {"frequencies": ", ".join(_FREQUENCIES)})
     if "COUNT" in given and "UNTIL" in given:
-        raise _wrong("COUNT and UNTIL exclude each other: keep one.")
+        raise _wrong(_("COUNT and UNTIL exclude each other: keep one."))
     week_start = given.pop("WKST", "MO")
     if week_start not in WEEKDAYS:
-        raise _wrong("WKST must be a day such as MO.")
+        raise _wrong(_("WKST must be a day such as MO."))
     until = _civil(given.pop("UNTIL"), timezone, time.max) if "UNTIL" in given else civil.LAST
     count = _number("COUNT", given.pop("COUNT"), 1, _LONGEST_COUNT) if "COUNT" in given else None
     interval = _number("INTERVAL", given.pop("INTERVAL", "1"), 1, _LONGEST_INTERVAL)
     days = _by_day(given.pop("BYDAY"), frequency) if "BYDAY" in given else ()
     lists: dict[str, Any] = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
     if "positions" in lists and not days and len(lists) == 1:
-        raise _wrong("BYSETPOS needs another BY part to choose from, such as BYDAY=MO,TU,WE,TH,FR.")
+        raise _wrong(_("BYSETPOS needs another BY part to choose from, such as BYDAY=MO,TU,WE,TH,FR."))
     rule = CalendarRule(
         start, frequency, interval, days=days, week_start=WEEKDAYS.index(week_start), until=until, **lists
     )
@@ -134,8 +140,11 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
     times = list(islice(rule.after(civil.FIRST, work), count))
     if times and len(times) < count:
         raise _wrong(
-            f"COUNT={count} is not reached before the year {civil.LAST.year}: there are {len(times)} until then. "
-            "Choose a smaller COUNT, or none."
+            _(
+                "COUNT=%(count)s is not reached before the year %(year)s: there are %(fewer)s until then. Choose a "
+                "smaller COUNT, or none."
+            )
+            % {"count": count, "year": civil.LAST.year, "fewer": len(times)}
         )
     return replace(rule, until=times[-1]) if times else rule
 
@@ -145,37 +154,50 @@ def _parts(text: str) -> dict[str, str]:
     for part in text.strip(";").split(";"):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or name not in _PARTS:
-            raise _wrong(f"“{part[:40]}” is not understood: the parts of an RRULE are {', '.join(_PARTS)}.")
+            raise _wrong(
+                _("“%(part)s” is not understood: the parts of an RRULE are %(parts)s.")
+                % {"part": part[:40], "parts": ", ".join(_PARTS)}
+            )
         if name in given:
-            raise _wrong(f"{name} is given twice.")
+            raise _wrong(_("%(name)s is given twice.") % {"name": name})
         given[name] = value
     return given
 
 
 def _check_zone(name: str, parameters: str, timezone: str) -> None:
     for parameter in filter(None, parameters.split(";")):
-        key, _, value = parameter.partition("=")
+        key, _equals, value = parameter.partition("=")
         if key.upper() == "TZID" and value != timezone:
-            raise _wrong(f"{name} names the zone {value[:60]}, but the time zone is {timezone}. Make them the same.")
+            raise _wrong(
+                _("%(name)s names the zone %(value)s, but the time zone is %(timezone)s. Make them the same.")
+                % {"name": name, "value": value[:60], "timezone": timezone}
+            )
         if key.upper() not in ("TZID", "VALUE"):
-            raise _wrong(f"{name} has a parameter that is not understood: {parameter[:40]}.")
+            raise _wrong(
+                _("%(name)s has a parameter that is not understood: %(parameter)s.")
+                % {"name": name, "parameter": parameter[:40]}
+            )
 
 
 def _civil(value: str, timezone: str, of_a_date: time) -> datetime:
     """A DATE-TIME or DATE as a civil time of the zone; one in UTC (…Z) as the clock there shows it."""
     match = _MOMENT.fullmatch(value.strip().upper())
     if not match:
-        raise _wrong(f"“{value[:40]}” is no date and time: 09:00 on 5 January 2026 is 20260105T090000.")
+        raise _wrong(
+            _("“%(value)s” is no date and time: 09:00 on 5 January 2026 is 20260105T090000.") % {"value": value[:40]}
+        )
     try:
         day = date(int(match[1]), int(match[2]), int(match[3]))
         at = time(int(match[4]), int(match[5]), int(match[6])) if match[4] else of_a_date
     except ValueError as error:
-        raise _wrong(f"“{value[:40]}” is not in the calendar: {error}.") from None
+        raise _wrong(
+            _("“%(value)s” is not in the calendar: %(error)s.") % {"value": value[:40], "error": error}
+        ) from None
     moment = datetime.combine(day, at)
     if civil.is_in_reach(moment) and match[7]:
         moment = civil.high_water(civil.zone(timezone), moment.replace(tzinfo=UTC))
     if not civil.is_in_reach(moment):
-        raise _wrong(f"“{value[:40]}” is out of reach: {civil.REACH}.")
+        raise _wrong(_("“%(value)s” is out of reach: %(reach)s.") % {"value": value[:40], "reach": civil.REACH})
     return moment
 
 
@@ -185,32 +207,39 @@ def _by_day(value: str, frequency: str) -> tuple[tuple[int, int], ...]:
         match = _BYDAY.fullmatch(written.strip())
         if not match:
             raise _wrong(
-                f"BYDAY has “{written[:20]}”: write days such as MO,TH, or 1MO, -1FR for the first Monday, "
-                "the last Friday."
+                _(
+                    "BYDAY has “%(written)s”: write days such as MO,TH, or 1MO, -1FR for the first Monday, the last "
+                    "Friday."
+                )
+                % {"written": written[:20]}
             )
         n = int(match[1] or 0)
         if match[1] and (n == 0 or frequency not in ("MONTHLY", "YEARLY") or abs(n) > 53):
             raise _wrong(
-                f"BYDAY has “{written[:20]}”: a number, from 1 to 53, goes with FREQ=MONTHLY and YEARLY alone."
+                _("BYDAY has “%(written)s”: a number, from 1 to 53, goes with FREQ=MONTHLY and YEARLY alone.")
+                % {"written": written[:20]}
             )
         days.append((n, WEEKDAYS.index(match[2])))
     return tuple(sorted(set(days)))
 
 
 def _list(part: str, value: str, frequency: str) -> tuple[int, ...]:
-    _, highest, from_end, forbidden = _LISTS[part]
+    _field, highest, from_end, forbidden = _LISTS[part]
     if frequency in forbidden:
-        raise _wrong(f"{part} does not go with FREQ={frequency}.")
+        raise _wrong(_("%(part)s does not go with FREQ=%(frequency)s.") % {"part": part, "frequency": frequency})
     numbers = {_number(part, written, -highest if from_end else 0, highest) for written in value.split(",")}
     if 0 in numbers and part not in ("BYHOUR", "BYMINUTE"):
-        raise _wrong(f"{part} has 0: it counts from 1.")
+        raise _wrong(_("%(part)s has 0: it counts from 1.") % {"part": part})
     return tuple(sorted(numbers))
 
 
 def _number(part: str, value: str, lowest: int, highest: int) -> int:
     value = value.strip()
     if not re.fullmatch(r"[+-]?[0-9]{1,6}", value) or not lowest <= int(value) <= highest:
-        raise _wrong(f"{part} has “{value[:20]}”: it takes whole numbers from {lowest} to {highest:,}.")
+        raise _wrong(
+            _("%(part)s has “%(value)s”: it takes whole numbers from %(lowest)s to %(highest)s.")
+            % {"part": part, "value": value[:20], "lowest": lowest, "highest": f"{highest:,}"}
+        )
     return int(value)
 
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 from schedules.rules import civil, words
 from schedules.rules.invalid import InvalidRule, Work
 
@@ -44,11 +46,15 @@ class Rule(ABC):
         """The rule of canonical JSON `data`, read in `timezone`. Raises InvalidRule with the wrong field."""
         civil.zone(timezone)
         if not isinstance(data, Mapping):
-            raise InvalidRule("rule", f"A rule is an object with {words.listed(cls.parameters)}.")
+            raise InvalidRule(
+                "rule", _("A rule is an object with %(parameters)s.") % {"parameters": words.listed(cls.parameters)}
+            )
         for key in data:
             if key not in cls.parameters:
                 raise InvalidRule(
-                    str(key), f"A rule of kind “{cls.kind}” has no “{key}”: it takes {words.listed(cls.parameters)}."
+                    str(key),
+                    _("A rule of kind “%(kind)s” has no “%(key)s”: it takes %(parameters)s.")
+                    % {"kind": cls.kind, "key": key, "parameters": words.listed(cls.parameters)},
                 )
         return cls.read(data, timezone)
 
@@ -69,8 +75,11 @@ class Rule(ABC):
         """
 
     @abstractmethod
-    def describe(self) -> str:
-        """The rule in plain words: "Every weekday at 09:00, Berlin time"."""
+    def describe(self, readers: bool = False) -> str:
+        """The rule in plain words: "Every weekday at 09:00, Berlin time".
+
+        With `readers`, it is one that is read on the clock of each reader instead of its zone's.
+        """
 
     @abstractmethod
     def clock_change(self, slot: datetime) -> ClockChange | None:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any, ClassVar, Self
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from schedules.rules import fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
 
 _WEEKDAYS = (0, 1, 2, 3, 4)
-_EXAMPLE = "Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3]."
+_EXAMPLE = gettext_lazy("Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3].")
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,11 @@ class Weekly(CivilRule):
         wait = min(days if days or due > after else 7 for days in waits)
         return due + timedelta(days=wait)
 
-    def describe(self) -> str:
+    def describe(self, readers: bool = False) -> str:
         if len(self.days) == 7:
-            often = "day"
+            often = words.every(1, "day")
         elif self.days == _WEEKDAYS:
-            often = "weekday"
+            often = _("Every weekday")
         else:
-            often = words.listed([words.DAYS[day] for day in self.days])
-        return f"Every {often} at {self.time:%H:%M}, {words.zone_time(self.timezone)}"
+            often = _("Every %(days)s") % {"days": words.listed([words.weekday(day) for day in self.days])}
+        return words.in_zone(words.at(often, self.time), self.timezone, readers)

@@ -1,15 +1,72 @@
-"""Times, dates and zones in English, whatever the locale of the process."""
+"""Times, dates and zones in the active language, and the phrases that rules share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time
 
+from django.utils import dates, formats
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, ngettext_lazy, pgettext, pgettext_lazy
+
+# As people type them, in every language.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
+# By unit; each takes a `count`.
+EVERY = {
+    "minute": ngettext_lazy("Every minute", "Every %(count)s minutes", "count"),
+    "hour": ngettext_lazy("Every hour", "Every %(count)s hours", "count"),
+    "day": ngettext_lazy("Every day", "Every %(count)s days", "count"),
+    "week": ngettext_lazy("Every week", "Every %(count)s weeks", "count"),
+    "month": ngettext_lazy("Every month", "Every %(count)s months", "count"),
+    "year": ngettext_lazy("Every year", "Every %(count)s years", "count"),
+}
+# Of a day or weekday; they stand after "On".
+NTH = {
+    1: pgettext_lazy("on", "the first %(day)s"),
+    2: pgettext_lazy("on", "the second %(day)s"),
+    3: pgettext_lazy("on", "the third %(day)s"),
+    4: pgettext_lazy("on", "the fourth %(day)s"),
+    -1: pgettext_lazy("on", "the last %(day)s"),
+}
+
+
+def every(count: int, unit: str) -> str:
+    """ "Every minute", "Every 2 weeks"."""
+    return str(EVERY[unit] % {"count": count})
+
+
+def at(rule: str, when: time) -> str:
+    """ "Every day at 09:00"."""
+    return _("%(rule)s at %(time)s") % {"rule": rule, "time": f"{when:%H:%M}"}
+
+
+def day_of_month(number: int) -> str:
+    """ "the 31st"; "the last day" of -1. It stands after "On"."""
+    if number == -1:
+        return pgettext("on", "the last day")
+    return pgettext("on", "the %(day)s") % {"day": ordinal(number)}
+
+
+def monthly(count: int, which: str) -> str:
+    """ "On the 31st of every month", "On the last Friday of every 2 months"."""
+    said = ngettext("On %(which)s of every month", "On %(which)s of every %(count)s months", count)
+    return said % {"which": which, "count": count}
+
+
+def last_if_shorter(rule: str) -> str:
+    return _("%(rule)s (the last day in shorter months)") % {"rule": rule}
+
+
+def in_zone(rule: str, timezone: str, readers: bool) -> str:
+    """ "Every day at 09:00, Berlin time"; with `readers`, "Every day at 09:00 on each reader’s clock"."""
+    if readers:
+        return _("%(rule)s on each reader’s clock") % {"rule": rule}
+    return _("%(rule)s, %(zone)s") % {"rule": rule, "zone": zone_time(timezone)}
 
 
 def city(timezone: str) -> str:
@@ -20,12 +77,7 @@ def city(timezone: str) -> str:
 def zone_time(timezone: str) -> str:
     """ "Berlin time", "UTC"."""
     name = city(timezone)
-    return name if name.startswith(("UTC", "GMT", "UCT")) else f"{name} time"
-
-
-def on_readers_clocks(described: str, timezone: str) -> str:
-    """A description of a rule of this zone, for one that is read on the clock of each reader instead."""
-    return described.replace(f", {zone_time(timezone)}", " on each reader’s clock")
+    return name if name.startswith(("UTC", "GMT", "UCT")) else _("%(city)s time") % {"city": name}
 
 
 def clock(moment: datetime) -> str:
@@ -37,16 +89,33 @@ def clock(moment: datetime) -> str:
 
 def day(when: date) -> str:
     """ "29 March 2026"."""
-    return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
+    return formats.date_format(when, pgettext("date pattern", "j F Y"))
+
+
+def weekday(number: int) -> str:
+    """ "Monday" of 0."""
+    return str(dates.WEEKDAYS[number])
+
+
+def month(number: int) -> str:
+    """ "January" of 1."""
+    return str(dates.MONTHS[number])
 
 
 def ordinal(number: int) -> str:
     """ "1st", "22nd", "13th"."""
-    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
+    last = 0 if 10 <= number % 100 <= 20 else number % 10
+    if last == 1:
+        said = pgettext("ordinal", "%(number)sst")
+    elif last == 2:
+        said = pgettext("ordinal", "%(number)snd")
+    elif last == 3:
+        said = pgettext("ordinal", "%(number)srd")
+    else:
+        said = pgettext("ordinal", "%(number)sth")
+    return said % {"number": number}
 
 
-def listed(items: Sequence[str], conjunction: str = "and") -> str:
+def listed(items: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
-    *most, last = items
-    return f"{', '.join(most)} {conjunction} {last}" if most else last
+    return get_text_list(list(items), _("and"))

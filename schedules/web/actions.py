@@ -17,6 +17,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from common.uuid7 import is_recent
@@ -24,9 +26,11 @@ from common.zones import FIRST_ZONE
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
 from schedules import editing, rules, words
+from schedules.bulk import Action
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.rules import civil
+from schedules.web import bulk
 
 View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
 
@@ -34,7 +38,7 @@ View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
 class SnoozeForm(forms.Form):
     """`until` is typed in the reader's zone and cleaned to an instant."""
 
-    until = forms.CharField(max_length=40, error_messages={"required": "Choose a date and a time."})
+    until = forms.CharField(max_length=40, error_messages={"required": gettext_lazy("Choose a date and a time.")})
 
     def clean_until(self) -> object:
         try:
@@ -43,7 +47,7 @@ class SnoozeForm(forms.Form):
             raise forms.ValidationError(str(error)) from None
         until = once.next_after(civil.FIRST_INSTANT)
         if until is None or until <= timezone.now():
-            raise forms.ValidationError("This time has passed. Choose a later one.")
+            raise forms.ValidationError(_("This time has passed. Choose a later one."))
         return until
 
 
@@ -59,8 +63,8 @@ def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | No
         try:
             answer = act(request, schedule, fire.read_clock().now)
         except editing.Conflict:
-            changed = f"“{schedule.title}” has changed since you opened this page. This is its current state."
-            messages.error(request, f"Nothing was done: {changed}")
+            said = _("Nothing was done: “%(title)s” has changed since you opened this page. This is its current state.")
+            messages.error(request, said % {"title": schedule.title})
         if answer is not None:
             return answer
         return redirect("schedules:list") if "list" in request.POST else redirect("schedules:detail", schedule_id)
@@ -71,7 +75,7 @@ def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | No
 @_action
 def pause(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     editing.pause(schedule.id, now, request.user)
-    messages.success(request, f"“{schedule.title}” is paused.")
+    messages.success(request, _("“%(title)s” is paused.") % {"title": schedule.title})
 
 
 @_action
@@ -79,24 +83,27 @@ def resume(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     """End a pause or a snooze."""
     resumed = editing.resume(schedule.id, now, request.user)
     if resumed.state == Schedule.State.FINISHED:
-        messages.info(request, f"“{schedule.title}” has no more times. Edit it to choose another time.")
+        messages.info(
+            request, _("“%(title)s” has no more times. Edit it to choose another time.") % {"title": schedule.title}
+        )
         return
     was_snoozed = schedule.snoozed_until is not None and schedule.snoozed_until > now
-    _report(request, resumed, f"“{schedule.title}” is {'no longer snoozed' if was_snoozed else 'resumed'}.")
+    said = _("“%(title)s” is no longer snoozed.") if was_snoozed else _("“%(title)s” is resumed.")
+    _report(request, resumed, said % {"title": schedule.title})
 
 
 @_action
 def skip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     slot = _slot(request)
     skipped = editing.skip_next(schedule.id, slot, now, request.user)
-    _report(request, skipped, f"Skipped: {_shown(schedule, slot)}.")
+    _report(request, skipped, _("Skipped: %(shown)s.") % {"shown": _shown(schedule, slot)})
 
 
 @_action
 def unskip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     slot = _slot(request)
     unskipped = editing.unskip(schedule.id, slot, now, request.user)
-    _report(request, unskipped, f"It will fire on {_shown(schedule, slot)}.")
+    _report(request, unskipped, _("It will fire on %(shown)s.") % {"shown": _shown(schedule, slot)})
 
 
 @_action
@@ -107,9 +114,12 @@ def snooze(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
         return
     until = form.cleaned_data["until"]
     snoozed = editing.snooze(schedule.id, until, now, request.user)
-    text = f"“{schedule.title}” is snoozed until {timezone.localtime(until):%a %-d %b %Y, %H:%M}."
-    no_more = "" if snoozed.next_fire_at else " It has no times after that. Resume it to undo this."
-    _report(request, snoozed, text + no_more)
+    if snoozed.next_fire_at:
+        said = _("“%(title)s” is snoozed until %(until)s.")
+    else:
+        said = _("“%(title)s” is snoozed until %(until)s. It has no times after that. Resume it to undo this.")
+    shown = f"{timezone.localtime(until):%a %-d %b %Y, %H:%M}"
+    _report(request, snoozed, said % {"title": schedule.title, "until": shown})
 
 
 @_action
@@ -117,17 +127,22 @@ def run(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     try:
         run_as = _run_as(request)
     except ValueError:
-        messages.error(request, "Nothing was sent: this page was open for more than a day. Press “Run now” again.")
+        messages.error(request, _("Nothing was sent: this page was open for more than a day. Press “Run now” again."))
         return
     try:
         editing.run_now(schedule.id, now, request.user, run_as)
     except rules.InvalidRule as error:
-        messages.error(request, f"“{schedule.title}” cannot be run: {error} Edit it to fix it.")
+        messages.error(
+            request,
+            _("“%(title)s” cannot be run: %(error)s Edit it to fix it.") % {"title": schedule.title, "error": error},
+        )
         return
     if schedule.audience or not schedule.speaks or schedule.channels.filter(removed_at=None).exists():
-        messages.success(request, f"“{schedule.title}” is on its way. Its schedule does not change.")
+        messages.success(
+            request, _("“%(title)s” is on its way. Its schedule does not change.") % {"title": schedule.title}
+        )
     else:
-        messages.error(request, f"“{schedule.title}” has no channel. Edit it to choose one.")
+        messages.error(request, _("“%(title)s” has no channel. Edit it to choose one.") % {"title": schedule.title})
 
 
 @_action
@@ -136,8 +151,20 @@ def duplicate(request: PersonRequest, schedule: Schedule, now: datetime) -> Http
     if editing.limit_reached(request.user):
         return _refuse_another(request)
     copy = editing.duplicate(schedule.id, now, request.user)
-    messages.success(request, "This is the copy. It is paused. Edit it, then resume it.")
+    messages.success(request, _("This is the copy. It is paused. Edit it, then resume it."))
     return redirect("schedules:edit", copy.id)
+
+
+@_action
+def archive(request: PersonRequest, schedule: Schedule, now: datetime) -> HttpResponse:
+    editing.archive(schedule.id, now, request.user)
+    return redirect(bulk.list_with_undo(Action.ARCHIVE, now))
+
+
+@_action
+def unarchive(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    back = editing.unarchive(schedule.id, now, request.user)
+    _report(request, back, _("“%(title)s” is back from the archive.") % {"title": schedule.title})
 
 
 @_action
@@ -154,13 +181,14 @@ def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if editing.limit_reached(request.user):
         return _refuse_another(request)
     schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)
-    messages.success(request, f"“{schedule.title}” is restored.")
+    messages.success(request, _("“%(title)s” is restored.") % {"title": schedule.title})
     return redirect("schedules:list")
 
 
 def _shown(schedule: Schedule, slot: datetime) -> str:
-    zone, suffix = (ZoneInfo(FIRST_ZONE), " on each reader’s clock") if schedule.local_time else (None, "")
-    return f"{timezone.localtime(slot, zone):%a %-d %b, %H:%M}{suffix}"
+    shown = timezone.localtime(slot, ZoneInfo(FIRST_ZONE) if schedule.local_time else None)
+    said = f"{shown:%a %-d %b, %H:%M}"
+    return _("%(time)s on each reader’s clock") % {"time": said} if schedule.local_time else said
 
 
 def _slot(request: PersonRequest) -> datetime:
@@ -187,7 +215,7 @@ def _run_as(request: PersonRequest) -> UUID | None:
 def _report(request: PersonRequest, schedule: Schedule, said: str) -> None:
     """Say what was done, or that the rule turned out to be invalid."""
     if schedule.state == Schedule.State.BROKEN:
-        messages.error(request, f"“{schedule.title}” has stopped because its rule is invalid.")
+        messages.error(request, _("“%(title)s” has stopped because its rule is invalid.") % {"title": schedule.title})
     else:
         messages.success(request, said)
 

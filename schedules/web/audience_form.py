@@ -6,13 +6,13 @@ from copy import copy
 from typing import Any, cast
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.zones import FIRST_ZONE
 from jobs import audiences
 from people.models import User
 from schedules.models import Schedule
-from schedules.rules import words
-from schedules.rules.rule import Rule
 from schedules.web.timing_form import TimingForm
 
 MOST_UNCONFIRMED = 100
@@ -23,15 +23,15 @@ class AudienceForm(TimingForm):
     """`audience` is "kind:key" of `audiences.choices`, empty for the owner alone."""
 
     audience = forms.ChoiceField(
-        label="For",
+        label=gettext_lazy("For"),
         required=False,
-        help_text="An audience gets it on the channels that each of them uses, in their own quiet hours.",
-        error_messages={"invalid_choice": "There is no such audience for you. Choose from those listed."},
+        help_text=gettext_lazy("An audience gets it on the channels that each of them uses, in their own quiet hours."),
+        error_messages={"invalid_choice": gettext_lazy("There is no such audience for you. Choose from those listed.")},
     )
     local_time = forms.BooleanField(
-        label="On each reader’s clock",
+        label=gettext_lazy("On each reader’s clock"),
         required=False,
-        help_text="At 09:00 in Auckland, at 09:00 in Paris, and so on. The time zone is not used.",
+        help_text=gettext_lazy("At 09:00 in Auckland, at 09:00 in Paris, and so on. The time zone is not used."),
     )
     # The audience whose size its author has seen.
     confirmed = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
@@ -48,11 +48,11 @@ class AudienceForm(TimingForm):
         field = copy(cast(forms.ChoiceField, self.fields["audience"]))
         field.widget = copy(field.widget)
         groups = [one for one in audiences.choices(user) if one[1]] if self._may else []
-        listed: list[Any] = [("", "Only me")]
+        listed: list[Any] = [("", _("Only me"))]
         for label, options in groups:
             listed += options if label == options[0][1] else [(label, options)]
-        if self._stored and self._stored not in {value for _, options in groups for value, _ in options}:
-            listed.append((self._stored, "The present one"))
+        if self._stored and self._stored not in {value for label, options in groups for value, name in options}:
+            listed.append((self._stored, _("The present one")))
         field.choices = listed
         self.fields["audience"] = field
         if schedule is not None:
@@ -77,9 +77,9 @@ class AudienceForm(TimingForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.is_for_audience and not self._may:
-            self._refuse("audience", "You may not make announcements any more. Choose “Only me”.")
+            self._refuse("audience", _("You may not make announcements any more. Choose “Only me”."))
         if self.on_readers_clocks and cleaned.get("kind") == "interval":
-            self._refuse("local_time", "“Every…” has no time of day. Choose another timing, or untick this.")
+            self._refuse("local_time", _("“Every…” has no time of day. Choose another timing, or untick this."))
         return cleaned
 
     def is_confirmed(self) -> bool:
@@ -89,7 +89,9 @@ class AudienceForm(TimingForm):
             return True
         people = self.people() or 0
         if people > MOST_UNCONFIRMED:
-            said = f"This tells {people:,} people. Check the text and the time, then save again to confirm."
+            said = _("This tells %(people)s people. Check the text and the time, then save again to confirm.") % {
+                "people": f"{people:,}"
+            }
             self.add_error("audience", said)
         return people <= MOST_UNCONFIRMED
 
@@ -100,10 +102,6 @@ class AudienceForm(TimingForm):
         name, key = _split(self.cleaned_data["audience"])
         return {"audience": name, "audience_key": key, "local_time": self.on_readers_clocks}
 
-    def describe(self, rule: Rule) -> str:
-        described = super().describe(rule)
-        return words.on_readers_clocks(described, rule.timezone) if self.on_readers_clocks else described
-
     def _zone(self) -> str:
         return FIRST_ZONE if self.on_readers_clocks else super()._zone()
 
@@ -113,5 +111,5 @@ def audience_of(schedule: Schedule) -> str:
 
 
 def _split(audience: str) -> tuple[str, str]:
-    name, _, key = audience.partition(":")
+    name, _colon, key = audience.partition(":")
     return name, key

@@ -9,12 +9,12 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 from schedules.rules import civil
 
 MOST = 366
 _LONGEST = 6_000
-_EXAMPLE = "Enter dates such as 2026-12-25, 2027-01-01"
 
 
 class DatesField(forms.CharField):
@@ -23,11 +23,13 @@ class DatesField(forms.CharField):
     def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
         typed = str(super().to_python(value) or "")
         if len(typed) > _LONGEST:
-            raise ValidationError(f"This is too long; at most {MOST} dates can be left out.")
+            raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
         words = [word for word in re.split(r"[\s,;]+", typed) if word]
         days = sorted({self._date(word) for word in words})
         if len(days) > MOST:
-            raise ValidationError(f"These are {len(days)} dates; at most {MOST} can be left out.")
+            raise ValidationError(
+                _("These are %(count)s dates; at most %(most)s can be left out.") % {"count": len(days), "most": MOST}
+            )
         return days
 
     def prepare_value(self, value: Any) -> Any:
@@ -40,9 +42,11 @@ class DatesField(forms.CharField):
                 raise ValueError(word)
             day = date.fromisoformat(word)
         except ValueError:
-            raise ValidationError(f"“{word[:40]}” is not a date. {_EXAMPLE}.") from None
+            raise ValidationError(
+                _("“%(word)s” is not a date. Enter dates such as 2026-12-25, 2027-01-01.") % {"word": word[:40]}
+            ) from None
         if not civil.is_in_reach(datetime.combine(day, time())):
-            raise ValidationError(f"“{word}” is out of range: {civil.REACH}.")
+            raise ValidationError(_("“%(word)s” is out of range: %(reach)s.") % {"word": word, "reach": civil.REACH})
         return day
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from jobs import audiences
 from jobs.models.job import OnError
@@ -24,30 +25,31 @@ def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
     """(label, saved, typed) for each field that either version has."""
     mine = Schedule(**{name: getattr(draft, name) for name in _SHOWN})
     rows = [
-        ("Title", schedule.title, draft.title),
-        ("Text", schedule.body, draft.body),
-        ("Looks at", schedule.looks_at, mine.looks_at),
-        ("Connection", _connection(schedule), _connection(mine)),
-        ("If it cannot look", on_error(schedule), on_error(mine)),
-        ("For", _audience(schedule, schedule), _audience(schedule, draft)),
-        ("When", schedule.when, mine.when),
-        ("Not before", _moment(schedule.starts_at), _moment(draft.starts_at)),
-        ("Not after", _moment(schedule.ends_at), _moment(draft.ends_at)),
-        ("Not on", written(schedule.excluded), written(draft.excluded)),
-        ("At most", str(schedule.max_count or ""), str(draft.max_count or "")),
-        ("If it was missed", schedule.get_misfire_display(), draft.misfire.label),
-        ("Missed after", f"{schedule.grace} s", f"{draft.grace} s"),
-        ("Spread over", _seconds(schedule.spread), _seconds(draft.spread)),
-        ("Do not send if older than", _seconds(schedule.stale_after), _seconds(draft.stale_after)),
-        ("Category", schedule.category, draft.category),
-        ("Urgent", _yes(schedule.urgent), _yes(draft.urgent)),
+        (_("Title"), schedule.title, draft.title),
+        (_("Text"), schedule.body, draft.body),
+        (_("Looks at"), schedule.looks_at, mine.looks_at),
+        (_("Connection"), _connection(schedule), _connection(mine)),
+        (_("If it cannot look"), on_error(schedule), on_error(mine)),
+        (_("For"), _audience(schedule, schedule), _audience(schedule, draft)),
+        (_("When"), schedule.when, mine.when),
+        (_("Not before"), _moment(schedule.starts_at), _moment(draft.starts_at)),
+        (_("Not after"), _moment(schedule.ends_at), _moment(draft.ends_at)),
+        (_("Not on"), written(schedule.excluded), written(draft.excluded)),
+        (_("At most"), str(schedule.max_count or ""), str(draft.max_count or "")),
+        (_("If it was missed"), schedule.get_misfire_display(), str(draft.misfire.label)),
+        (_("Missed after"), _("%(count)s s") % {"count": schedule.grace}, _("%(count)s s") % {"count": draft.grace}),
+        (_("Spread over"), _seconds(schedule.spread), _seconds(draft.spread)),
+        (_("Do not send if older than"), _seconds(schedule.stale_after), _seconds(draft.stale_after)),
+        (_("Tags"), ", ".join(schedule.tags), ", ".join(draft.tags)),
+        (_("Category"), schedule.category, draft.category),
+        (_("Urgent"), _yes(schedule.urgent), _yes(draft.urgent)),
         (
-            "Channels",
+            _("Channels"),
             channel_names(schedule.ordered_channels(), bool(schedule.channel_order)),
             channel_names(draft.channels, draft.in_order),
         ),
-        ("Minutes until the next one", str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
-        ("State", schedule.get_state_display(), schedule.get_state_display()),
+        (_("Minutes until the next one"), str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
+        (_("State"), schedule.get_state_display(), schedule.get_state_display()),
     ]
     return [row for row in rows if row[1] or row[2]]
 
@@ -61,7 +63,7 @@ def on_error(schedule: Schedule) -> str:
     if not schedule.job_kind:
         return ""
     if schedule.on_error == OnError.AFTER:
-        return f"Tell me after {schedule.errors_allowed} failures in a row"
+        return _("Tell me after %(count)s failures in a row") % {"count": schedule.errors_allowed}
     return str(schedule.get_on_error_display())
 
 
@@ -70,11 +72,11 @@ def _audience(schedule: Schedule, version: Schedule | Draft) -> str:
 
 
 def _seconds(count: int | None) -> str:
-    return f"{count} s" if count else ""
+    return _("%(count)s s") % {"count": count} if count else ""
 
 
 def _yes(value: bool) -> str:
-    return "Yes" if value else ""
+    return _("Yes") if value else ""
 
 
 def _moment(when: datetime | None) -> str:

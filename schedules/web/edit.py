@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
@@ -34,7 +35,7 @@ def new(request: PersonRequest) -> HttpResponse:
                 schedule = editing.create(request.user, form.draft(), now, form.cleaned_data["made_as"])
         except IntegrityError:  # the same form, sent twice at once
             return redirect("schedules:detail", form.cleaned_data["made_as"])
-        messages.success(request, f"“{schedule.title}” is created.")
+        messages.success(request, _("“%(title)s” is created.") % {"title": schedule.title})
         return redirect("schedules:detail", schedule.id)
     context = {"form": form, "reading": reading, "presets": quick_add.PRESETS}
     return render(request, "schedules/form.html", context)
@@ -59,7 +60,7 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if form.is_valid():
         differences = form.reschedule(schedule, now, request.user)
         if differences is None:
-            messages.success(request, f"“{form.cleaned_data['title']}” is saved.")
+            messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
             return redirect("schedules:detail", schedule.id)
     context = {"form": form, "schedule": schedule, "differences": differences, "presets": quick_add.PRESETS}
     return render(request, "schedules/form.html", context, status=409 if differences else 200)

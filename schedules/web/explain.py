@@ -10,6 +10,7 @@ from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from notifications.models import Delivery, Notification
@@ -40,12 +41,14 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     stories = history.past(schedule, civil.FIRST_INSTANT, before or civil.LAST_INSTANT, now, history.PAGE + 1)
     shown = stories[: history.PAGE]
     paired = with_notifications(request.user, shown)
+    coming = [] if before else history.coming(schedule, now)
     context = {
         "schedule": schedule,
         "reach": Reach.of(schedule),
         "latest": paired[0] if paired else None,
         "before": before,
-        "coming": [] if before else history.coming(schedule, now),
+        "coming": coming,
+        "rings": next((one.slot for one in coming if one.outcome == "coming"), None),
         "past": paired,
         "changes": [] if before else _changes(schedule),
         "older": shown[-1].slot if len(stories) > len(shown) else None,
@@ -93,7 +96,7 @@ def _old_rule(event: ScheduleEvent) -> str:
     if "was" not in event.detail:
         return ""
     timetable = timetable_of(event.detail["was"])
-    return "an invalid rule" if timetable is None else timetable.rule.describe()
+    return _("an invalid rule") if timetable is None else timetable.rule.describe()
 
 
 def _instant(text: str) -> datetime | None:

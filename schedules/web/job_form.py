@@ -10,6 +10,9 @@ from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.edit_form import EditForm
 from jobs import kinds
@@ -30,7 +33,7 @@ _TEXTS = ("title", "body")
 
 def _choices() -> list[tuple[str, Any]]:
     offered = [(kind.name, kind.label) for kind in kinds.offered()]
-    return [("", "Always")] + ([("Only after a look at", offered)] if offered else [])
+    return [("", _("Always"))] + ([(_("Only after a look at"), offered)] if offered else [])
 
 
 class KindField(forms.ChoiceField):
@@ -38,10 +41,10 @@ class KindField(forms.ChoiceField):
 
     def __init__(self) -> None:
         super().__init__(
-            label="Remind me",
+            label=_("Remind me"),
             required=False,
             choices=_choices,
-            error_messages={"invalid_choice": "There is no kind of job “%(value)s” here. Choose another one."},
+            error_messages={"invalid_choice": _("There is no kind of job “%(value)s” here. Choose another one.")},
         )
 
 
@@ -53,21 +56,21 @@ class JobForm(EditForm):
 
     job_kind = KindField()
     connection = forms.UUIDField(
-        label="Connection",
+        label=gettext_lazy("Connection"),
         required=False,
         widget=forms.Select,
-        error_messages={"invalid": "This is not one of your connections. Choose from those listed."},
+        error_messages={"invalid": gettext_lazy("This is not one of your connections. Choose from those listed.")},
     )
     on_error = forms.ChoiceField(
-        label="If it cannot look",
+        label=gettext_lazy("If it cannot look"),
         choices=OnError.choices,
         required=False,
         initial=OnError.DAILY,
         widget=forms.RadioSelect,
-        error_messages={"invalid_choice": "Choose “daily”, “after” or “send”."},
+        error_messages={"invalid_choice": gettext_lazy("Choose “daily”, “after” or “send”.")},
     )
     errors_allowed = forms.IntegerField(
-        label="Failures in a row",
+        label=gettext_lazy("Failures in a row"),
         required=False,
         initial=3,
         min_value=1,
@@ -75,7 +78,7 @@ class JobForm(EditForm):
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
         error_messages=dict.fromkeys(
             ("invalid", "min_value", "max_value"),
-            f"Enter a whole number from 1 to {MOST_ERRORS_ALLOWED}, such as 3.",
+            format_lazy(gettext_lazy("Enter a whole number from 1 to {most}, such as 3."), most=MOST_ERRORS_ALLOWED),
         ),
     )
 
@@ -95,7 +98,10 @@ class JobForm(EditForm):
         self.job = kinds.find(name) if name else None
         if self.job is None:
             if stored and kinds.find(stored) is None:
-                self._own("job_kind").choices = [*_choices(), (stored, f"{stored} (not available)")]
+                self._own("job_kind").choices = [
+                    *_choices(),
+                    (stored, _("%(stored)s (not available)") % {"stored": stored}),
+                ]
             return
         self._check_texts(self.job)
         if not self.job.speaks:
@@ -129,9 +135,13 @@ class JobForm(EditForm):
             return cleaned
         name = cleaned.get("job_kind")
         if name and self.job is None:
-            self.add_error("job_kind", f"The kind of job “{name}” is not available here. Choose another one.")
+            self.add_error(
+                "job_kind", _("The kind of job “%(name)s” is not available here. Choose another one.") % {"name": name}
+            )
         elif self.job is not None and not self._shown:
-            self.add_error("job_kind", f"Fill in the fields of “{self.job.label}”, then save again.")
+            self.add_error(
+                "job_kind", _("Fill in the fields of “%(label)s”, then save again.") % {"label": self.job.label}
+            )
         for one, default in (("on_error", OnError.DAILY), ("errors_allowed", 3)):
             if one in cleaned and cleaned[one] in (None, ""):
                 cleaned[one] = default
@@ -143,12 +153,14 @@ class JobForm(EditForm):
         if self._keeps or job is None or (typed is None and not (job.connection and job.needs_connection)):
             return None
         if typed is None:
-            raise ValidationError("Choose a connection, or add one.")
+            raise ValidationError(_("Choose a connection, or add one."))
         if not job.connection:
-            raise ValidationError(f"“{job.label}” uses no connection. Leave this empty.")
+            raise ValidationError(_("“%(label)s” uses no connection. Leave this empty.") % {"label": job.label})
         if found := next((one for one in self.connections if one.id == typed), None):
             return found
-        raise ValidationError(f"This is not one of your connections for “{job.label}”. Choose from those listed.")
+        raise ValidationError(
+            _("This is not one of your connections for “%(label)s”. Choose from those listed.") % {"label": job.label}
+        )
 
     def job_draft(self) -> dict[str, Any]:
         """The fields of a draft that a valid form describes."""
@@ -203,8 +215,11 @@ class JobForm(EditForm):
     def _offer_connections(self, job: JobKind) -> None:
         own = Connection.objects.filter(user=self._user, removed_at=None, kind=job.connection)
         self.connections = list(own.order_by("label", "id"))
-        named = [(str(one.id), f"{one.label} (disabled)" if one.disabled_at else one.label) for one in self.connections]
-        without = [] if job.needs_connection and named else [("", "None yet" if job.needs_connection else "None")]
+        named = [
+            (str(one.id), _("%(label)s (disabled)") % {"label": one.label} if one.disabled_at else one.label)
+            for one in self.connections
+        ]
+        without = [] if job.needs_connection and named else [("", _("None yet") if job.needs_connection else _("None"))]
         self._own("connection").widget.choices = [*without, *named]
 
     def _check_texts(self, job: JobKind) -> None:

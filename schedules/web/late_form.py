@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from schedules.models import Schedule
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds
 LONGEST_STALE = 30 * 24 * 3600  # seconds
 
 
-def _seconds(label: str, initial: int, most: int, help_text: str) -> forms.IntegerField:
-    number = f"Enter a whole number of seconds from 0 to {most:,}, such as {initial}."
+def _seconds(label: StrOrPromise, initial: int, most: int, help_text: StrOrPromise) -> forms.IntegerField:
+    number = format_lazy(
+        gettext_lazy("Enter a whole number of seconds from 0 to {most}, such as {initial}."),
+        most=f"{most:,}",
+        initial=initial,
+    )
     return forms.IntegerField(
         label=label,
         required=False,
@@ -31,28 +41,36 @@ class LateForm(forms.Form):
     """An empty field means its initial value."""
 
     misfire = forms.ChoiceField(
-        label="If Carillon was off",
+        label=gettext_lazy("If Carillon was off"),
         choices=Schedule.Misfire.choices,
         required=False,
         initial=Schedule.Misfire.LATEST,
-        help_text="One-time reminders are always sent, even if late.",
-        error_messages={"invalid_choice": "Choose the newest missed one, every missed one, or none."},
+        help_text=gettext_lazy("One-time reminders are always sent, even if late."),
+        error_messages={"invalid_choice": gettext_lazy("Choose the newest missed one, every missed one, or none.")},
     )
-    grace = _seconds("Missed after", 60, LONGEST_GRACE, "Seconds of delay that do not count as missed.")
+    grace = _seconds(
+        gettext_lazy("Missed after"), 60, LONGEST_GRACE, gettext_lazy("Seconds of delay that do not count as missed.")
+    )
     spread = _seconds(
-        "Spread over", 0, LONGEST_SPREAD, "Maximum delay in seconds, so that not everything is sent at once."
+        gettext_lazy("Spread over"),
+        0,
+        LONGEST_SPREAD,
+        gettext_lazy("Maximum delay in seconds, so that not everything is sent at once."),
     )
 
     stale_after = forms.IntegerField(
-        label="Do not send if older than",
+        label=gettext_lazy("Do not send if older than"),
         required=False,
         min_value=1,
         max_value=LONGEST_STALE,
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        help_text="Seconds after it was due. One-time reminders are dropped too. Empty: no limit.",
+        help_text=gettext_lazy("Seconds after it was due. One-time reminders are dropped too. Empty: no limit."),
         error_messages=dict.fromkeys(
             ("invalid", "min_value", "max_value"),
-            f"Enter a whole number of seconds from 1 to {LONGEST_STALE:,}, such as 3600, or leave it empty.",
+            format_lazy(
+                gettext_lazy("Enter a whole number of seconds from 1 to {most}, such as 3600, or leave it empty."),
+                most=f"{LONGEST_STALE:,}",
+            ),
         ),
     )
 
@@ -63,5 +81,8 @@ class LateForm(forms.Form):
                 cleaned[name] = self.fields[name].initial
         stale_after, spread = cleaned.get("stale_after"), cleaned.get("spread", 0)
         if stale_after and stale_after <= spread:
-            self.add_error("stale_after", f"Enter more than the spread of {spread:,} s, or leave this empty.")
+            self.add_error(
+                "stale_after",
+                _("Enter more than the spread of %(spread)s s, or leave this empty.") % {"spread": f"{spread:,}"},
+            )
         return cleaned

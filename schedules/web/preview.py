@@ -19,8 +19,9 @@ from notifications.models import Channel
 from notifications.web import text_preview
 from notifications.web.text_preview import Reading
 from people.requests import PersonRequest
-from schedules import slots, words
+from schedules import slots, tags, words
 from schedules.firing import fire
+from schedules.holidays import Holidays
 from schedules.models import Schedule
 from schedules.quiet_hours import QuietHours
 from schedules.rules import InvalidRule, Work
@@ -50,16 +51,29 @@ def _preview(request: PersonRequest) -> HttpResponse:
         changes = None if schedule is None else _changes(schedule, form)
     except InvalidRule as error:
         form.refuse(error)
-    held = QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(coming)
+    notes = _notes(request, form, coming)
     context = {
         "form": form,
-        "upcoming": [{"slot": slot, "note": words.notes(_note(form, slot), held.get(slot, ""))} for slot in coming],
+        "upcoming": [{"slot": slot, "note": words.notes(_note(form, slot), notes.get(slot, ""))} for slot in coming],
         "changes": changes,
         "people": form.people(),
         "fields": _errors_to_show(form),
         "reading": _reading(request, form, coming),
     }
     return render(request, "schedules/_preview.html", context)
+
+
+def _notes(request: PersonRequest, form: AudienceForm, coming: list[datetime]) -> dict[datetime, str]:
+    """What the person's holidays and quiet hours will do to each slot."""
+    urgent, notes = "urgent" in request.POST, {}
+    job = kinds.find(request.POST.get("job_kind", ""))
+    if coming and not request.POST.get("audience") and (job is None or job.speaks):
+        holidays = Holidays.of(request.user, form.now)
+        typed = tags.without_repeats(request.POST.get("tags", "").split(","))
+        silent = {slot: holidays.at(slot, typed, urgent) for slot in coming}
+        notes = {slot: words.holiday(one.first, one.last) for slot, one in silent.items() if one is not None}
+    ringing = [slot for slot in coming if slot not in notes]
+    return notes | QuietHours(request.user, urgent, _chosen(request)).notes(ringing)
 
 
 def _reading(request: PersonRequest, form: AudienceForm, coming: list[datetime]) -> Reading | None:
@@ -73,7 +87,7 @@ def _reading(request: PersonRequest, form: AudienceForm, coming: list[datetime])
     # What is longer than a reminder may be is left off.
     title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
     job = kinds.find(typed.get("job_kind", ""))
-    more = {} if job is None else job.placeholders
+    more = {} if job is None else job.examples()
     said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone, more=more)
     return text_preview.read(request.user, said, there, slot)
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from common.request_limiter import limit_page
@@ -24,10 +25,10 @@ from schedules.web.timing_form import TimingForm
 
 # Lines that a person can choose for a reminder that comes once.
 PRESETS = {
-    "in 1 hour": "In an hour",
-    "tonight": "Tonight",
-    "tomorrow morning": "Tomorrow morning",
-    "next monday": "Monday",
+    "in 1 hour": _("In an hour"),
+    "tonight": _("Tonight"),
+    "tomorrow morning": _("Tomorrow morning"),
+    "next monday": _("Monday"),
 }
 
 

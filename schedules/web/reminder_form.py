@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from common.edit_form import SharedFields
 from common.uuid7 import uuid7
@@ -15,33 +16,39 @@ from notifications import text
 from notifications.web.channels_form import ChannelsForm
 from notifications.web.text_fields import BodyField, TitleField
 from people.models import User
-from schedules import editing, words
+from schedules import editing, tags, words
 from schedules.editing import Draft
 from schedules.models import Schedule
 from schedules.web.audience_form import AudienceForm
 from schedules.web.differences import differences
 from schedules.web.job_form import JobForm
 from schedules.web.late_form import LateForm
+from schedules.web.tags_field import TagsField
 from schedules.web.timing_form import first_values, typed
 
 # Fields that a form, a draft and a schedule hold alike.
-_PLAIN = ("title", "body", "category", "urgent", "escalate_after", "grace", "spread", "stale_after")
+_PLAIN = ("title", "body", "category", "tags", "urgent", "escalate_after", "grace", "spread", "stale_after")
 
 
 class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
-    title = TitleField(check=text.check, example="Water the plants")
+    title = TitleField(check=text.check, example=_("Water the plants"))
     body = BodyField(
         check=text.check,
-        help_text="Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due).",
+        help_text=_("Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due)."),
+    )
+    tags = TagsField(
+        label=_("Tags"),
+        required=False,
+        help_text=_("Words to find it by, separated by commas, such as home, health."),
     )
     category = forms.SlugField(
-        label="Category",
+        label=_("Category"),
         required=False,
         max_length=50,
-        help_text="One word, such as plants. Your webhooks get it.",
+        help_text=_("One word, such as plants. Your webhooks get it."),
         error_messages={
-            "invalid": "Use letters, digits, “-” and “_” only, such as house-plants.",
-            "max_length": "This category is %(show_value)d characters long; at most %(limit_value)d fit.",
+            "invalid": _("Use letters, digits, “-” and “_” only, such as house-plants."),
+            "max_length": _("This category is %(show_value)d characters long; at most %(limit_value)d fit."),
         },
     )
 
@@ -65,6 +72,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
             initial = typed(schedule, now) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
             attached = list(schedule.channels.values_list("id", flat=True))
         super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
+        self.user = user
         self.is_new = schedule is None
         self._stored_data = None if schedule is None else schedule.data
         order = [] if schedule is None else schedule.channel_order
@@ -73,6 +81,11 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         self.offer_audiences(user, schedule)
         if self.is_for_audience:
             self.fields["channels"].required = False
+
+    @property
+    def own_tags(self) -> list[str]:
+        """To choose from."""
+        return tags.own(tags.spellings(self.user))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

@@ -9,10 +9,11 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import F, Q
+from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
@@ -23,19 +24,20 @@ from notifications.models import Notification
 from notifications.outcomes import last_troubles
 from people.models import User
 from people.requests import PersonRequest
-from schedules import reach
+from schedules import words
 from schedules.explain import history
 from schedules.firing import fire
+from schedules.holidays import Holidays
 from schedules.models import Schedule
 from schedules.quiet_hours import QuietHours
 from schedules.reach import Reach
 from schedules.rules import civil
+from schedules.web import bulk
 from schedules.web.differences import on_error
 from schedules.web.explain import with_notifications
+from schedules.web.list_filter import ATTENTION, ListFilter
 
 PAGE = 25
-ATTENTION = "attention"
-"""The filter for reminders that are broken or that do not reach everybody they should."""
 
 _SHOWN = 10
 _COMING = 5
@@ -44,28 +46,27 @@ _COMING = 5
 @login_required
 @require_safe
 def reminder_list(request: PersonRequest) -> HttpResponse:
-    search, state = request.GET.get("q", "").strip()[:200].replace("\0", ""), request.GET.get("state", "")
-    found = Schedule.objects.for_user(request.user)
-    if search:
-        found = found.filter(Q(title__icontains=search) | Q(body__icontains=search))
-    if state in Schedule.State.values:
-        found = found.filter(state=state)
-    elif state == ATTENTION:
-        found = found.filter(reach.needs_attention(request.user.pk))
-    # The next one first; finished reminders last, newest first.
-    rows = found.order_by(F("next_fire_at").asc(nulls_last=True), "-id")
-    rows = rows.select_related("user").prefetch_related("channels")
-    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    shown = ListFilter.read(request.user, request.GET)
+    rows = shown.in_order().select_related("user").prefetch_related("channels")
+    counts = shown.found().aggregate(all=Count("pk"), finished=Count("pk", filter=Q(state=Schedule.State.FINISHED)))
+    paginator = Paginator(rows, PAGE)
+    paginator.count = counts["all"]
+    page = paginator.get_page(request.GET.get("page"))
+    holidays = Holidays.of(request.user, timezone.now())
     troubles = last_troubles([schedule.id for schedule in page])
     last_looks = _last_looks(request.user, page)
     context = {
         "page": page,
-        "rows": [_row(schedule, troubles.get(schedule.id), last_looks.get(schedule.id)) for schedule in page],
-        "search": search,
-        "state": state,
-        "states": [(ATTENTION, "needs attention"), *Schedule.State.choices],
-        "narrowed": bool(search or state in {ATTENTION, *Schedule.State.values}),
+        "rows": [_row(schedule, troubles.get(schedule.id), last_looks.get(schedule.id), holidays) for schedule in page],
+        "shown": shown,
+        "search": shown.search,
+        "state": shown.state,
+        "states": [(ATTENTION, _("needs attention")), *Schedule.State.choices],
+        "narrowed": shown.is_narrow,
+        "finished": counts["finished"],
+        "holidays": holidays,
         "deleted": _just_deleted(request),
+        **bulk.offered(request),
     }
     return render(request, "schedules/list.html", context)
 
@@ -99,15 +100,17 @@ def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | Non
     return render(request, "schedules/detail.html", context)
 
 
-def _row(schedule: Schedule, last: Notification | None, look: Look | None) -> dict[str, Any]:
+def _row(schedule: Schedule, last: Notification | None, look: Look | None, holidays: Holidays) -> dict[str, Any]:
     slot = schedule.next_fire_at
+    holiday = None if slot is None else holidays.of_slot(schedule, slot)
     return {
         "reminder": schedule,
         "last": last,
         "look": look,
         "reach": Reach.of(schedule),
         "snoozed": is_snoozed(schedule, timezone.now()),
-        "held": None if slot is None else QuietHours.of(schedule).wait(slot),
+        "holiday": holiday and words.holiday(holiday.first, holiday.last),
+        "held": None if slot is None or holiday else QuietHours.of(schedule).wait(slot),
     }
 
 

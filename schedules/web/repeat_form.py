@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.dates import MONTHS, WEEKDAYS
+from django.utils.functional import lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from schedules.rules import InvalidRule, Rule, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 _FREQUENCIES = {"daily": "DAILY", "weekly": "WEEKLY", "monthly": "MONTHLY", "yearly": "YEARLY"}
 _KINDS = {frequency: kind for kind, frequency in _FREQUENCIES.items()}
-_SHORT = [("last", "its last day instead"), ("skip", "nothing in that month")]
-_DAYS_OF_MONTH = [*((str(day), words.ordinal(day)) for day in range(1, 32)), ("last", "last day")]
+_SHORT = [("last", gettext_lazy("its last day instead")), ("skip", gettext_lazy("nothing in that month"))]
+_ordinal = lazy(words.ordinal, str)
+_DAYS_OF_MONTH = [*((str(day), _ordinal(day)) for day in range(1, 32)), ("last", gettext_lazy("last day"))]
 _NTH = [
-    ("", "a day of the month"),
-    ("1", "the first …"),
-    ("2", "the second …"),
-    ("3", "the third …"),
-    ("4", "the fourth …"),
-    ("-1", "the last …"),
+    ("", gettext_lazy("a day of the month")),
+    ("1", gettext_lazy("the first …")),
+    ("2", gettext_lazy("the second …")),
+    ("3", gettext_lazy("the third …")),
+    ("4", gettext_lazy("the fourth …")),
+    ("-1", gettext_lazy("the last …")),
 ]
-_WEEKDAYS = [*((str(number), name) for number, name in enumerate(words.DAYS)), (str(WORKDAY), "Monday to Friday")]
-_MONTHS = [(str(number), name) for number, name in enumerate(words.MONTHS, 1)]
+_DAYS = [(str(number), name) for number, name in WEEKDAYS.items()]
+_WEEKDAYS: list[tuple[str, StrOrPromise]] = [*_DAYS, (str(WORKDAY), gettext_lazy("Monday to Friday"))]
+_MONTHS = [(str(number), name) for number, name in MONTHS.items()]
 _MOST = 1_000
 
 
@@ -32,30 +42,34 @@ class RepeatForm(forms.Form):
     """Where a plain rule says it all, it is one of our own kinds; otherwise it is a calendar rule."""
 
     step = forms.CharField(
-        label="Repeat every",
+        label=gettext_lazy("Repeat every"),
         required=False,
         widget=forms.NumberInput(attrs={"min": 1, "max": _MOST, "inputmode": "numeric", "placeholder": "1"}),
     )
     days = forms.MultipleChoiceField(
-        label="Days",
-        choices=[(str(number), name) for number, name in enumerate(words.DAYS)],
+        label=gettext_lazy("Days"),
+        choices=_DAYS,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"invalid_choice": "“%(value)s” is no day of the week. Choose from Monday to Sunday."},
+        error_messages={
+            "invalid_choice": gettext_lazy("“%(value)s” is no day of the week. Choose from Monday to Sunday.")
+        },
     )
-    month = forms.CharField(label="Month", required=False, initial="1", widget=forms.Select(choices=_MONTHS))
-    nth = forms.CharField(label="On", required=False, initial="", widget=forms.Select(choices=_NTH))
+    month = forms.CharField(
+        label=gettext_lazy("Month"), required=False, initial="1", widget=forms.Select(choices=_MONTHS)
+    )
+    nth = forms.CharField(label=gettext_lazy("On"), required=False, initial="", widget=forms.Select(choices=_NTH))
     weekday = forms.CharField(
-        label="Day of the week", required=False, initial="0", widget=forms.Select(choices=_WEEKDAYS)
+        label=gettext_lazy("Day of the week"), required=False, initial="0", widget=forms.Select(choices=_WEEKDAYS)
     )
     day = forms.CharField(
-        label="Day of the month", required=False, initial="1", widget=forms.Select(choices=_DAYS_OF_MONTH)
+        label=gettext_lazy("Day of the month"), required=False, initial="1", widget=forms.Select(choices=_DAYS_OF_MONTH)
     )
     short = forms.CharField(
-        label="In a shorter month", required=False, initial="last", widget=forms.Select(choices=_SHORT)
+        label=gettext_lazy("In a shorter month"), required=False, initial="last", widget=forms.Select(choices=_SHORT)
     )
     time = forms.CharField(
-        label="Time",
+        label=gettext_lazy("Time"),
         required=False,
         initial="09:00",
         widget=forms.TimeInput(attrs={"type": "time", "autocomplete": "off"}),
@@ -120,30 +134,36 @@ def number(text: str) -> int | str:
 def _read(cleaned: dict[str, Any]) -> Repetition:
     kind = cleaned["kind"]
     step = number(cleaned.get("step") or "1")
-    every = fields.whole_number(step, "step", 1, _MOST, f"Enter a whole number from 1 to {_MOST:,}, such as 2.")
+    every = fields.whole_number(
+        step, "step", 1, _MOST, _("Enter a whole number from 1 to %(most)s, such as 2.") % {"most": f"{_MOST:,}"}
+    )
     found: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
     if kind == "weekly":
         found["days"] = tuple(sorted({int(day) for day in cleaned["days"]}))
     if kind == "yearly":
-        found["month"] = _chosen(cleaned, "month", _MONTHS, "Choose a month.")
+        found["month"] = _chosen(cleaned, "month", _MONTHS, _("Choose a month."))
     if kind in ("daily", "weekly"):
         return Repetition(**found)
-    found["nth"] = _chosen(cleaned, "nth", _NTH, "Choose a day of the month, or the first to fourth or last weekday.")
+    found["nth"] = _chosen(
+        cleaned, "nth", _NTH, _("Choose a day of the month, or the first to fourth or last weekday.")
+    )
     if found["nth"]:
-        found["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS, "Choose a day of the week.")
+        found["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS, _("Choose a day of the week."))
         return Repetition(**found)
     if cleaned.get("short") not in ("", "last", "skip"):
-        raise InvalidRule("short", "Choose what a month without that day does: “last” (its last day) or “skip”.")
+        raise InvalidRule("short", _("Choose what a month without that day does: “last” (its last day) or “skip”."))
     if cleaned.get("day") == "last":
         return Repetition(**found, day=-1)
     day = fields.whole_number(
-        number(cleaned.get("day", "")), "day", 1, 31, "Choose a day of the month from 1 to 31, or “last”."
+        number(cleaned.get("day", "")), "day", 1, 31, _("Choose a day of the month from 1 to 31, or “last”.")
     )
     return Repetition(**found, day=day, short=cleaned.get("short") or "last")
 
 
-def _chosen(cleaned: dict[str, Any], name: str, choices: list[tuple[str, str]], example: str) -> int:
+def _chosen(cleaned: dict[str, Any], name: str, choices: Sequence[tuple[str, StrOrPromise]], example: str) -> int:
     value = cleaned.get(name) or ("" if name == "nth" else choices[0][0])
     if value not in dict(choices):
-        raise InvalidRule(name, f"“{value[:40]}” cannot be used here. {example}")
+        raise InvalidRule(
+            name, _("“%(value)s” cannot be used here. %(example)s") % {"value": value[:40], "example": example}
+        )
     return int(value or 0)

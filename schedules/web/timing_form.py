@@ -5,32 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from schedules import rules
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text
-from schedules.rules.rule import Rule
+from schedules.rules.once import Once
 from schedules.slots import Slots, left, settled
 from schedules.web import repeat_form
 from schedules.web.dates_field import DatesField
 from schedules.web.repeat_form import RepeatForm, number
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 KINDS = [
-    ("once", "Once"),
-    ("interval", "Every…"),
-    ("daily", "Daily"),
-    ("weekly", "Weekly"),
-    ("monthly", "Monthly"),
-    ("yearly", "Yearly"),
-    ("cron", "Cron"),
-    ("rrule", "Advanced"),
+    ("once", gettext_lazy("Once")),
+    ("interval", gettext_lazy("Every…")),
+    ("daily", gettext_lazy("Daily")),
+    ("weekly", gettext_lazy("Weekly")),
+    ("monthly", gettext_lazy("Monthly")),
+    ("yearly", gettext_lazy("Yearly")),
+    ("cron", gettext_lazy("Cron")),
+    ("rrule", gettext_lazy("Advanced")),
 ]
-_UNITS = [("minutes", "minutes"), ("hours", "hours"), ("days", "days")]
+_UNITS = [("minutes", gettext_lazy("minutes")), ("hours", gettext_lazy("hours")), ("days", gettext_lazy("days"))]
 
 # Rule parameters with another name on the form.
 _FIELD = {"timezone": "time_zone", "starts": "starts_at", "ends": "ends_at"}
@@ -39,12 +44,12 @@ _MOMENTS = ("anchor", "starts_at", "ends_at")
 _MAX_COUNT = 1_000_000
 # Messages for fields that are pickers; the rules have messages for the others.
 _MISSING = {
-    "once": ("at", "Choose a date and a time."),
-    "weekly": ("days", "Choose at least one day, such as Monday."),
+    "once": ("at", gettext_lazy("Choose a date and a time.")),
+    "weekly": ("days", gettext_lazy("Choose at least one day, such as Monday.")),
 }
 
 
-def _moment(label: str, help_text: str = "") -> forms.CharField:
+def _moment(label: StrOrPromise, help_text: StrOrPromise = "") -> forms.CharField:
     widget = forms.DateTimeInput(attrs={"type": "datetime-local", "autocomplete": "off"})
     return forms.CharField(label=label, required=False, widget=widget, help_text=help_text)
 
@@ -56,40 +61,44 @@ class TimingForm(RepeatForm):
     """
 
     kind = forms.ChoiceField(
-        label="When",
+        label=gettext_lazy("When"),
         choices=KINDS,
         initial="once",
         widget=forms.RadioSelect,
         error_messages={
-            "required": "Choose one timing: Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced.",
+            "required": gettext_lazy(
+                "Choose one timing: Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
+            ),
             "invalid_choice": (
-                "There is no such timing. Choose Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
+                gettext_lazy(
+                    "There is no such timing. Choose Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
+                )
             ),
         },
     )
-    at = _moment("Date and time")
+    at = _moment(gettext_lazy("Date and time"))
     every = forms.CharField(
-        label="Every",
+        label=gettext_lazy("Every"),
         required=False,
         initial="1",
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
     )
     unit = forms.CharField(
-        label="Unit",
+        label=gettext_lazy("Unit"),
         required=False,
         initial="hours",
         widget=forms.Select(choices=_UNITS),
-        help_text="For weeks, months or years: Weekly, Monthly or Yearly.",
+        help_text=gettext_lazy("For weeks, months or years: Weekly, Monthly or Yearly."),
     )
-    anchor = _moment("Counting from", "Empty: from now.")
+    anchor = _moment(gettext_lazy("Counting from"), gettext_lazy("Empty: from now."))
     expression = forms.CharField(
-        label="Cron expression",
+        label=gettext_lazy("Cron expression"),
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "0 9 * * mon-fri", "autocomplete": "off", "spellcheck": "false"}),
-        help_text="Minute, hour, day of month, month, day of week.",
+        help_text=gettext_lazy("Minute, hour, day of month, month, day of week."),
     )
     rule = forms.CharField(
-        label="Calendar rule",
+        label=gettext_lazy("Calendar rule"),
         required=False,
         widget=forms.Textarea(
             attrs={
@@ -98,32 +107,32 @@ class TimingForm(RepeatForm):
                 "spellcheck": "false",
             }
         ),
-        help_text="RRULE as calendars write it (RFC 5545). Without DTSTART it counts from now.",
+        help_text=gettext_lazy("RRULE as calendars write it (RFC 5545). Without DTSTART it counts from now."),
     )
     time_zone = forms.CharField(
-        label="Time zone",
+        label=gettext_lazy("Time zone"),
         required=False,
         widget=forms.TextInput(attrs={"list": "zones", "data-guess-zone": True, "autocomplete": "off"}),
     )
-    starts_at = _moment("Not before")
-    ends_at = _moment("Not after")
+    starts_at = _moment(gettext_lazy("Not before"))
+    ends_at = _moment(gettext_lazy("Not after"))
     excluded = DatesField(
-        label="Not on",
+        label=gettext_lazy("Not on"),
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "2026-12-25, 2027-01-01", "autocomplete": "off"}),
-        help_text="Dates on which nothing is sent, separated by commas.",
+        help_text=gettext_lazy("Dates on which nothing is sent, separated by commas."),
     )
     max_count = forms.IntegerField(
-        label="At most",
+        label=gettext_lazy("At most"),
         required=False,
         min_value=1,
         max_value=_MAX_COUNT,
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        help_text="How often it rings in total.",
+        help_text=gettext_lazy("How often it rings in total."),
         error_messages={
-            "invalid": "Enter a whole number, such as 10, or leave this empty.",
-            "min_value": "Enter 1 or more, or leave this empty.",
-            "max_value": "At most %(limit_value)d times. Leave this empty for no limit.",
+            "invalid": gettext_lazy("Enter a whole number, such as 10, or leave this empty."),
+            "min_value": gettext_lazy("Enter 1 or more, or leave this empty."),
+            "max_value": gettext_lazy("At most %(limit_value)d times. Leave this empty for no limit."),
         },
     )
 
@@ -140,7 +149,7 @@ class TimingForm(RepeatForm):
         zone = self._zone()
         cleaned |= {name: self._instant(name, zone) for name in _MOMENTS}
         if "kind" in cleaned and len(self._kinds()) > 1:
-            self._refuse("kind", "Choose exactly one timing. Create a second reminder for the other.")
+            self._refuse("kind", _("Choose exactly one timing. Create a second reminder for the other."))
         if "kind" in cleaned:
             timetable = self._read(cleaned, zone)
             if not self.errors.keys() & TimingForm.base_fields.keys():
@@ -160,14 +169,15 @@ class TimingForm(RepeatForm):
             coming = replace(coming, snoozed_until=schedule.snoozed_until, settled=taken)
         return coming.upcoming(self.now, count, self.work)
 
-    def describe(self, rule: Rule) -> str:
-        """The rule in words."""
-        return rule.describe()
+    @property
+    def on_readers_clocks(self) -> bool:
+        """Whether its times are those of each reader's clock."""
+        return False
 
     @property
     def described(self) -> str:
         """The rule of a valid form, in words."""
-        return "" if self.timetable is None else self.describe(self.timetable.rule)
+        return "" if self.timetable is None else self.timetable.rule.describe(self.on_readers_clocks)
 
     def _kinds(self) -> set[str]:
         return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
@@ -179,7 +189,7 @@ class TimingForm(RepeatForm):
             name = "rule"  # @daily and the like
         self._refuse(name if name in self.fields else "kind", str(error))
 
-    def _refuse(self, name: str, message: str) -> None:
+    def _refuse(self, name: str, message: StrOrPromise) -> None:
         """Add an error to the field, unless it already has one: the first is the cause."""
         if name not in self.errors:
             self.add_error(name, message)
@@ -247,20 +257,22 @@ class TimingForm(RepeatForm):
         most = self.cleaned_data.get("max_count")
         if most is not None and most <= self.fired:
             self._refuse(
-                "max_count", f"It was already sent {self.fired} times. Enter more than that, or leave this empty."
+                "max_count",
+                _("It was already sent %(count)s times. Enter more than that, or leave this empty.")
+                % {"count": self.fired},
             )
         elif (first := timetable.next_after(self.now, self.work)) is not None:
             timetable.next_after(first, self.work)  # refuse here a rule that would break when it fires
         elif timetable.without_exclusions().next_after(self.now, self.work) is not None:
-            self._refuse("excluded", "All remaining times are on these dates. Remove some of them.")
+            self._refuse("excluded", _("All remaining times are on these dates. Remove some of them."))
         elif timetable.rule.next_after(self.now, self.work) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
-            self._refuse(at_fault, "Nothing is sent in this window. Choose an earlier start or a later end.")
-        elif timetable.rule.kind == "once":
-            when = self.describe(timetable.rule).removeprefix("Once, on ")
-            self._refuse("at", f"{when}, has passed. Choose a later time.")
+            self._refuse(at_fault, _("Nothing is sent in this window. Choose an earlier start or a later end."))
+        elif isinstance(timetable.rule, Once):
+            moment = timetable.rule.moment(self.on_readers_clocks)
+            self._refuse("at", _("%(moment)s, has passed. Choose a later time.") % {"moment": moment})
         else:
-            self._refuse("rule", "This rule has ended. Choose a later end, or none.")
+            self._refuse("rule", _("This rule has ended. Choose a later end, or none."))
 
 
 def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:

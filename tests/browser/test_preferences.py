@@ -103,6 +103,6 @@ def test_shortcuts_are_turned_off_in_the_settings_and_their_list_stays(page: Pag
     page.keyboard.press("?")
     page.keyboard.press("n")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    expect(page).to_have_url(re.compile("/settings/$"))
+    expect(page).to_have_url(re.compile("/settings/"))
     page.get_by_role("button", name="Keyboard shortcuts").click()
     expect(page.get_by_text("They are turned off.")).to_be_visible()

@@ -19,7 +19,7 @@ from events.models import InboundAddress, InboundRequest, Rule, Subscription, To
 from jobs.models import Batch
 from people import tokens
 from people.models import User
-from schedules.models import Schedule
+from schedules.models import Holiday, Schedule
 from tests.make import NOON, happen, make_channel, make_connection, make_delivery, make_rule, make_schedule
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -90,6 +90,7 @@ def values_of(owner: User) -> dict[str, object]:
         "correlation_id": event.correlation_id,
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
+        "holiday_id": Holiday.objects.create(user=owner, first="2999-08-03", last="2999-08-17").id,
         "rule_id": make_rule(owner, channels=[inbox]).id,
         "queue_id": make_channel(owner, "queue").id,
         "channel_id": inbox.id,
@@ -157,6 +158,8 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "replace_schedule": whole,
         "change_schedule": {"channels": whole["channels"]},
         "look_now_at": {"job": {"kind": "sample"}},
+        "change_schedules": {"ids": [str(schedule.id)], "action": "pause"},
+        "create_holiday": {"first": "2999-08-03", "last": "2999-08-17"},
         "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,

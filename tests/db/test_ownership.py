@@ -22,6 +22,7 @@ OPEN = {
     "health-queues": "monitors look here",
     "api-reference": "how to use the API; it shows nothing of anybody",
     "notifications:service-worker": "a script of the pages",
+    "notifications:offline": "the page for when there is no network",
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",

@@ -14,11 +14,11 @@ from tests.make import make_channel, make_rule, make_schedule
 # Beside its own: the session and the person; the numbers of unread messages and of reminders that need
 # attention; the beat's last sign of life.
 PAGES = {
-    "/reminders/": 9,
-    "/reminders/?q=plants&state=active": 9,
-    "/reminders/new/": 7,
-    "/reminders/{schedule}/": 16,
-    "/reminders/{schedule}/explain/": 16,
+    "/reminders/": 11,
+    "/reminders/?q=plants&state=active": 11,
+    "/reminders/new/": 8,
+    "/reminders/{schedule}/": 17,
+    "/reminders/{schedule}/explain/": 17,
     "/rules/": 8,
     "/rules/new/": 7,
     "/rules/{rule}/": 9,
@@ -26,6 +26,7 @@ PAGES = {
     "/connections/": 6,
     "/history/": 7,
     "/history/?q=plants&state=delivered": 7,
+    "/holidays/": 9,
     "/inbox/": 6,
     "/inbox/?q=plants": 6,
 }

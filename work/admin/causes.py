@@ -15,6 +15,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
@@ -27,7 +29,12 @@ from work.models import Intervention
 
 _NEWEST = 20
 _INTERVENTIONS = 10
-_AGES = {"": "none", "1": "a day", "7": "a week", "30": "a month"}
+_AGES = {
+    "": pgettext_lazy("age", "none"),
+    "1": pgettext_lazy("age", "a day"),
+    "7": pgettext_lazy("age", "a week"),
+    "30": pgettext_lazy("age", "a month"),
+}
 
 View = Callable[..., HttpResponse]
 
@@ -36,15 +43,15 @@ class Rate(forms.Form):
     """How fast to replay, and the maximum age."""
 
     per_minute = forms.IntegerField(
-        label="Dead letters per minute",
+        label=gettext_lazy("Dead letters per minute"),
         min_value=1,
         max_value=100_000,
         initial=60,
         widget=UnfoldAdminIntegerFieldWidget,
-        error_messages={"required": "Enter how many per minute the service can handle."},
+        error_messages={"required": gettext_lazy("Enter how many per minute the service can handle.")},
     )
     max_age = forms.TypedChoiceField(
-        label="Skip if older than",
+        label=gettext_lazy("Skip if older than"),
         choices=list(_AGES.items()),
         required=False,
         coerce=lambda days: timedelta(days=int(days)),
@@ -84,10 +91,10 @@ def _page(admin: Any, request: HttpRequest, template: str, title: str, **context
 def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
     page = f"{admin.kind.dead_letters}_cause"
     table = {
-        "headers": ["Reason", "Count", admin.kind.handler_name.capitalize(), "State", "First", "Last"],
+        "headers": [_("Reason"), _("Count"), admin.kind.handler_name.capitalize(), _("State"), _("First"), _("Last")],
         "rows": [
             [
-                columns.to_page(page, columns.short(group.example.reason or "No reason"), cause=group.cause),
+                columns.to_page(page, columns.short(group.example.reason or _("No reason")), cause=group.cause),
                 f"{group.count:,}",
                 admin.handler_label(group.handler),
                 group.example.state,
@@ -97,7 +104,7 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
             for group in dead_letters.groups(Which(admin.kind))
         ],
     }
-    return _page(admin, request, "causes", "Dead letters by cause", table=table)
+    return _page(admin, request, "causes", _("Dead letters by cause"), table=table)
 
 
 def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
@@ -130,9 +137,9 @@ def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[..., Done],
     rows = rights.rows_within(request, which.rows())
     done = intervene(request, admin.kind, partial(act, rows, str(which), cause=cause), log_message)
     if done.stale:
-        admin.message_user(request, f"{done.stale:,} stale, skipped.", messages.WARNING)
+        admin.message_user(request, _("%(stale)s stale, skipped.") % {"stale": f"{done.stale:,}"}, messages.WARNING)
     if done.intervention is None:
-        admin.message_user(request, "Nothing changed. No dead letter of this cause is left.", messages.WARNING)
+        admin.message_user(request, _("Nothing changed. No dead letter of this cause is left."), messages.WARNING)
         if which.rows().exists():
             return redirect(f"{admin.kind.dead_letters}_cause", cause)
         return redirect(f"{admin.kind.dead_letters}_causes")
@@ -145,7 +152,7 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
     if not found:
         if not interventions:
             raise Http404("There is no such cause.")
-        admin.message_user(request, "No dead letter of this cause is left.", messages.INFO)
+        admin.message_user(request, _("No dead letter of this cause is left."), messages.INFO)
         return redirect(f"{admin.kind.dead_letters}_causes")
     [group] = found
     reason.fields["reason"].widget.attrs.pop("autofocus", None)  # not the first field of this page
@@ -153,13 +160,15 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         admin,
         request,
         "cause",
-        group.example.reason or "No reason",
+        group.example.reason or _("No reason"),
         group=group,
         handler=admin.handler_label(group.handler),
         first=columns.instant(group.first),
         last=columns.instant(group.last),
         newest=_newest(admin, request, group),
-        every=columns.to_list(admin.opts.label_lower, f"All {group.count:,} in the list", cause=cause),
+        every=columns.to_list(
+            admin.opts.label_lower, _("All %(count)s in the list") % {"count": f"{group.count:,}"}, cause=cause
+        ),
         interventions=_interventions(interventions),
         rate=rate,
         reason=reason,
@@ -181,7 +190,7 @@ def _newest(admin: Any, request: HttpRequest, group: Group) -> dict[str, Any]:
 
 def _interventions(rows: Any) -> dict[str, Any]:
     return {
-        "headers": ["When", "Who", "What"],
+        "headers": [_("When"), _("Who"), _("What")],
         "rows": [
             [
                 columns.instant(row.at),

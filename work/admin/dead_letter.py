@@ -11,6 +11,8 @@ from django.contrib.admin import helpers
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from unfold.decorators import action as button
 
 from common.admin import confirm
@@ -40,13 +42,13 @@ class DeadLetterAdmin(WorkAdmin):
     list_filter: tuple[type, ...] = (DiedWithin,)
     ordering = ("-settled_at",)
     link_lookups: ClassVar[tuple[str, ...]] = ("cause",)
-    empty_text = "No dead letters."
+    empty_text = gettext_lazy("No dead letters.")
     actions: ClassVar[tuple[str, ...]] = ("replay", "discard", "mark_fixed")
     actions_detail: ClassVar[tuple[str, ...]] = ("replay_one", "discard_one", "mark_fixed_one")
 
     def state_filter(self, words: Words) -> type:
         # Without a row limit: dead letters have their own index.
-        return newest_filter("state", lambda: [labelled(state) for state in DEAD_LETTERS], DEAD_LETTERS)
+        return newest_filter(gettext_lazy("state"), lambda: [labelled(state) for state in DEAD_LETTERS], DEAD_LETTERS)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).filter(state__in=DEAD_LETTERS)
@@ -60,29 +62,29 @@ class DeadLetterAdmin(WorkAdmin):
         """What its operator is asked about."""
         return f"{self.kind.model._meta.verbose_name} {letter}"
 
-    @admin.action(description="Replay", permissions=["act"])
+    @admin.action(description=gettext_lazy("Replay"), permissions=["act"])
     def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Replay selected rows even if they are stale; skip stale ones if all rows of a filter are selected."""
         skip = dead_letters.stale() if _all_selected(request) else None
         self.act(request, queryset, partial(dead_letters.replay, queryset, skip=skip), "Replayed.", "will be replayed")
 
-    @admin.action(description="Discard…", permissions=["act"])
+    @admin.action(description=gettext_lazy("Discard…"), permissions=["act"])
     def discard(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         return self._end(request, queryset, "discard", Intervention.What.DISCARDED)
 
-    @admin.action(description="Mark as fixed…", permissions=["act"])
+    @admin.action(description=gettext_lazy("Mark as fixed…"), permissions=["act"])
     def mark_fixed(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         return self._end(request, queryset, "mark_fixed", Intervention.What.FIXED)
 
-    @button(description="Replay…", url_path="replay", icon="replay", permissions=["act"])  # type: ignore[untyped-decorator]
+    @button(description=gettext_lazy("Replay…"), url_path="replay", icon="replay", permissions=["act"])  # type: ignore[untyped-decorator]
     def replay_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self.ask_one(request, object_id, "replay")
 
-    @button(description="Discard…", url_path="discard", icon="delete", permissions=["act"])  # type: ignore[untyped-decorator]
+    @button(description=gettext_lazy("Discard…"), url_path="discard", icon="delete", permissions=["act"])  # type: ignore[untyped-decorator]
     def discard_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self.ask_one(request, object_id, "discard")
 
-    @button(description="Mark as fixed…", url_path="fixed", icon="check", permissions=["act"])  # type: ignore[untyped-decorator]
+    @button(description=gettext_lazy("Mark as fixed…"), url_path="fixed", icon="check", permissions=["act"])  # type: ignore[untyped-decorator]
     def mark_fixed_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self.ask_one(request, object_id, "mark_fixed")
 
@@ -91,19 +93,31 @@ class DeadLetterAdmin(WorkAdmin):
         if (letter := self.get_object(request, object_id)) is None:
             return redirect(f"{self.kind.dead_letters}_change", object_id)
         form = None if action not in ("discard", "mark_fixed") else confirm.Reason()
-        return self._ask(request, action, 1, f"{self.describe(letter)} is", form, object_id)
+        return self._ask(request, action, 1, _("%(letter)s is") % {"letter": self.describe(letter)}, form, object_id)
 
     def question(self, action: str, letters: str, count: int) -> dict[str, str]:
         """The words of the page that asks before `action`: its title, text and button. `letters` ends in a verb."""
         match action:
             case "replay":
-                text = f"{letters} replayed under the same idempotency key. What already happened may happen twice."
-                return {"title": "Replay a dead letter", "text": text, "button": "Replay"}
+                text = _(
+                    "%(letters)s replayed under the same idempotency key. What already happened may happen twice."
+                ) % {"letters": letters}
+                return {"title": _("Replay a dead letter"), "text": text, "button": _("Replay")}
             case "discard":
-                text = f"{letters} cancelled with this reason. Nothing more is done."
-                return {"title": "Discard dead letters", "text": text, "button": f"Discard {count:,}"}
-        text = f"{letters} cancelled, with a note of how it was dealt with. Nothing more is done."
-        return {"title": "Mark dead letters as fixed", "text": text, "button": f"Mark {count:,} as fixed"}
+                text = _("%(letters)s cancelled with this reason. Nothing more is done.") % {"letters": letters}
+                return {
+                    "title": _("Discard dead letters"),
+                    "text": text,
+                    "button": _("Discard %(count)s") % {"count": f"{count:,}"},
+                }
+        text = _("%(letters)s cancelled, with a note of how it was dealt with. Nothing more is done.") % {
+            "letters": letters
+        }
+        return {
+            "title": _("Mark dead letters as fixed"),
+            "text": text,
+            "button": _("Mark %(count)s as fixed") % {"count": f"{count:,}"},
+        }
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Redirect to the row if it is no longer a dead letter."""
@@ -127,9 +141,15 @@ class DeadLetterAdmin(WorkAdmin):
         changed = len(done.changed)
         words = [f"{changed:,} {told}."]
         if done.stale:
-            words.append(f"{done.stale:,} {'is' if done.stale == 1 else 'are'} stale and skipped.")
+            words.append(
+                ngettext("%(count)s is stale and skipped.", "%(count)s are stale and skipped.", done.stale)
+                % {"count": f"{done.stale:,}"}
+            )
         if missed := count - changed - done.stale:
-            words.append(f"{missed:,} had changed and {'was' if missed == 1 else 'were'} skipped.")
+            words.append(
+                ngettext("%(count)s had changed and was skipped.", "%(count)s had changed and were skipped.", missed)
+                % {"count": f"{missed:,}"}
+            )
         self.message_user(request, " ".join(words), messages.SUCCESS if changed else messages.WARNING)
 
     def _end(
@@ -138,7 +158,9 @@ class DeadLetterAdmin(WorkAdmin):
         form = confirm.form(request)
         if not form.is_valid():
             count = rows.count()
-            letters = "1 dead letter is" if count == 1 else f"{count:,} dead letters are"
+            letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {
+                "count": f"{count:,}"
+            }
             return self._ask(request, action, count, letters, form)
         reason = form.cleaned_data["reason"]
         act = partial(dead_letters.discard, rows, reason=reason, what=what)

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns
@@ -24,7 +25,7 @@ def screen(request: HttpRequest) -> HttpResponse:
     if not may_see(request):
         raise PermissionDenied
     context = admin.site.each_context(request) | {
-        "title": "Health",
+        "title": _("Health"),
         "kinds": [(kind.model._meta.verbose_name_plural, kind.queue, _tables(kind)) for kind in KINDS.values()],
         "most": f"{health.MOST:,}",
     }
@@ -48,9 +49,15 @@ def _tables(kind: Kind[Any]) -> list[tuple[str, dict[str, Any]]]:
     minutes = [[columns.instant(row.minute), f"{row.recorded:,}", f"{row.ended:,}"] for row in health.minutes(kind)]
     return [
         (
-            "Recorded and ended in the past hour",
+            _("Recorded and ended in the past hour"),
             {"headers": [handler, "Source", "Ended", kind.words.done.capitalize()], "rows": processed},
         ),
-        ("Dead letters of the past 24 hours", {"headers": [handler, "Cause", "Count", "Last"], "rows": died}),
-        ("Each of the past 30 minutes", {"headers": ["Minute", "Recorded", "Ended since"], "rows": minutes}),
+        (
+            _("Dead letters of the past 24 hours"),
+            {"headers": [handler, _("Cause"), _("Count"), _("Last")], "rows": died},
+        ),
+        (
+            _("Each of the past 30 minutes"),
+            {"headers": [_("Minute"), _("Recorded"), _("Ended since")], "rows": minutes},
+        ),
     ]

@@ -12,9 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
+from common.state_words import state_word
 from people.models import User
 from work import dead_letters
 from work.dead_letters import Done, Who
@@ -43,7 +46,7 @@ class InterventionAdmin(ReadOnlyAdmin):
         "speed",
         "reason",
     )
-    empty_text = "No dead letter was replayed or discarded yet."
+    empty_text = gettext_lazy("No dead letter was replayed or discarded yet.")
 
     def search(self, rows: Any, term: str) -> Any:
         return rows.none()
@@ -51,40 +54,42 @@ class InterventionAdmin(ReadOnlyAdmin):
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         row = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
         if row is not None and row.kind not in KINDS:
-            self.message_user(request, f"There is no “{row.kind}” any more.", messages.WARNING)
+            self.message_user(request, _("There is no “%(kind)s” any more.") % {"kind": row.kind}, messages.WARNING)
             return redirect("admin:work_intervention_changelist")
         page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
         if row is not None and _is_open(row, dead_letters.progress(row)):
             page["Refresh"] = str(_RELOAD)
         return page
 
-    when = columns.instant_column("when", "at")
+    when = columns.instant_column(gettext_lazy("when"), "at")
 
-    @admin.display(description="cause")
+    @admin.display(description=gettext_lazy("cause"))
     def of_cause(self, row: Intervention) -> SafeString:
         if not row.cause:
             return SafeString(columns.NONE)
-        return columns.to_page(f"{KINDS[row.kind].dead_letters}_cause", "cause", cause=row.cause)
+        return columns.to_page(f"{KINDS[row.kind].dead_letters}_cause", _("cause"), cause=row.cause)
 
-    @admin.display(description="rate")
+    @admin.display(description=gettext_lazy("rate"))
     def speed(self, row: Intervention) -> str:
-        return f"{row.per_minute:,} a minute" if row.per_minute else columns.NONE
+        return _("%(count)s a minute") % {"count": f"{row.per_minute:,}"} if row.per_minute else columns.NONE
 
-    @admin.display(description="now")
+    @admin.display(description=gettext_lazy("now"))
     def progress(self, row: Intervention) -> str:
         words, counts = KINDS[row.kind].words, dead_letters.progress(row)
         states = {
-            "waiting": ["pending"],
-            words.working: [words.working],
-            words.done: [words.done],
-            "failed again": DEAD_LETTERS,
-            "cancelled or expired": ["cancelled", "expired"],
+            state_word("pending"): ["pending"],
+            state_word(words.working): [words.working],
+            state_word(words.done): [words.done],
+            _("failed again"): DEAD_LETTERS,
+            _("cancelled or expired"): ["cancelled", "expired"],
         }
         parts = {name: sum(counts.get(state, 0) for state in found) for name, found in states.items()}
-        said = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
-        return f"{said}." + (f" This page reloads every {_RELOAD} s." if _is_open(row, counts) else "")
+        said = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count) + "."
+        if not _is_open(row, counts):
+            return said
+        return _("%(counts)s This page reloads every %(seconds)s s.") % {"counts": said, "seconds": _RELOAD}
 
-    @admin.display(description="its work")
+    @admin.display(description=gettext_lazy("its work"))
     def letters(self, row: Intervention) -> SafeString:
         """Failed work first."""
         model = KINDS[row.kind].model._meta.label_lower

@@ -12,6 +12,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
@@ -22,15 +24,15 @@ from work.models import Attempt, Intervention, Words
 
 
 class AttemptInline(ReadOnlyInline):
-    verbose_name_plural = "attempts, including earlier replays"
+    verbose_name_plural = gettext_lazy("attempts, including earlier replays")
     fields = ("replay", "number", "started", "took", "outcome", "reason", "worker")
     readonly_fields = ("started", "took", "reason")
     ordering = ("id",)
     hide_title = True
 
-    started = columns.instant_column("started", "started_at")
+    started = columns.instant_column(gettext_lazy("started"), "started_at")
 
-    @admin.display(description="took")
+    @admin.display(description=gettext_lazy("took"))
     def took(self, attempt: Attempt) -> str:
         if attempt.finished_at is None:
             return columns.NONE
@@ -40,7 +42,7 @@ class AttemptInline(ReadOnlyInline):
 def state_label(words: Words) -> Callable[[Any, Any], Any]:
     """The column of a state, coloured."""
     colours = {"pending": "info", words.working: "info", words.done: "success", "dead": "danger", "unknown": "warning"}
-    return columns.badge("state", colours)(columns.column("state", "state", labelled))
+    return columns.badge(gettext_lazy("state"), colours)(columns.column(gettext_lazy("state"), "state", labelled))
 
 
 class WorkAdmin(ReadOnlyAdmin):
@@ -52,7 +54,7 @@ class WorkAdmin(ReadOnlyAdmin):
     list_filter: tuple[type, ...] = (Period,)
     ordering = ("-id",)
     search_fields = ("id",)
-    search_help_text = "An idempotency key."
+    search_help_text = gettext_lazy("An idempotency key.")
     state_label: Any
 
     def __init__(self, model: type[Model], site: AdminSite) -> None:
@@ -63,29 +65,29 @@ class WorkAdmin(ReadOnlyAdmin):
 
     def state_filter(self, words: Words) -> type:
         indexed = ("pending", words.working, "dead", "unknown")
-        return newest_filter("state", lambda: [labelled(state) for state in words.states], indexed)
+        return newest_filter(gettext_lazy("state"), lambda: [labelled(state) for state in words.states], indexed)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (
             (None, {"fields": (("state_label", "reason"), *self.about, "cause", "interventions")}),
-            ("Counts", {"fields": (("tries", "replays"), ("released", "wakes"))}),
-            ("Instants", {"fields": (("created", "available"), ("settled", "expires"), ("leased",))}),
-            ("Idempotency key", {"fields": ("id",)}),
+            (_("Counts"), {"fields": (("tries", "replays"), ("released", "wakes"))}),
+            (_("Instants"), {"fields": (("created", "available"), ("settled", "expires"), ("leased",))}),
+            (_("Idempotency key"), {"fields": ("id",)}),
         )
 
     def handler_label(self, handler: str) -> str:
         """What people call the code that runs it."""
         return handler
 
-    key = columns.column("idempotency key", "pk", columns.key)
-    why = columns.column("reason", "reason", columns.short)
-    created = columns.instant_column("recorded", "created_at")
-    available = columns.instant_column("available", "available_at")
-    expires = columns.instant_column("stale after", "expires_at")
-    settled = columns.instant_column("settled", "settled_at")
-    leased = columns.instant_column("leased until", "lease_until")
+    key = columns.column(gettext_lazy("idempotency key"), "pk", columns.key)
+    why = columns.column(gettext_lazy("reason"), "reason", columns.short)
+    created = columns.instant_column(gettext_lazy("recorded"), "created_at")
+    available = columns.instant_column(gettext_lazy("available"), "available_at")
+    expires = columns.instant_column(gettext_lazy("stale after"), "expires_at")
+    settled = columns.instant_column(gettext_lazy("settled"), "settled_at")
+    leased = columns.instant_column(gettext_lazy("leased until"), "lease_until")
 
-    @admin.display(description="interventions")
+    @admin.display(description=gettext_lazy("interventions"))
     def interventions(self, row: Any) -> SafeString:
         found = Intervention.objects.filter(items__work_id=row.pk)
         links = ((columns.to_row("work.intervention", one.pk, columns.instant(one.at)), one) for one in found)

@@ -6,6 +6,7 @@ import pgtrigger
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from common.triggers import changed, refuse
 
@@ -19,17 +20,17 @@ class Intervention(models.Model):
     """
 
     class What(models.TextChoices):
-        REPLAYED = "replayed", "replayed"
-        TESTED = "tested", "replayed one to test"
-        DISCARDED = "discarded", "discarded"
-        AS_NEW = "as-new", "sent as new"
-        FIXED = "fixed", "marked as fixed"
+        REPLAYED = "replayed", _("replayed")
+        TESTED = "tested", _("replayed one to test")
+        DISCARDED = "discarded", _("discarded")
+        AS_NEW = "as-new", _("sent as new")
+        FIXED = "fixed", _("marked as fixed")
 
     at = models.DateTimeField(db_default=Now(), editable=False)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     who = models.CharField(max_length=254)
     what = models.CharField(max_length=9, choices=What.choices)
-    kind = models.CharField("kind of work", max_length=64)
+    kind = models.CharField(_("kind of work"), max_length=64)
     which = models.CharField(max_length=500)
     cause = models.CharField(max_length=64, blank=True)
     count = models.PositiveIntegerField()

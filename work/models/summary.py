@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 
 class Summary(models.Model):
@@ -16,7 +17,7 @@ class Summary(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        verbose_name_plural = "summaries"
+        verbose_name_plural = _("summaries")
         constraints = [models.UniqueConstraint(fields=["day", "reader"], name="summary_once_a_day")]
 
     def __str__(self) -> str:

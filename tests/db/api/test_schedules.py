@@ -264,7 +264,7 @@ def test_a_page_of_long_items_is_short_and_leads_to_the_rest(api: Api, ada: User
 
 def test_the_records_are_paged_by_their_slots(api: Api, made: Schedule) -> None:
     for day in range(5):
-        fire.fire_due(made.next_fire_at + timedelta(days=day), made.id)  # type: ignore[operator]
+        fire.fire_due(made.next_fire_at + timedelta(days=day), [made.id])  # type: ignore[operator]
     slots = [one["slot"] for one in api.get(f"/schedules/{made.id}/occurrences").json()["items"]]
     assert slots == sorted(slots, reverse=True)
     for kind in ("occurrences", "explain"):

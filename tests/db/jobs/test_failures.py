@@ -124,7 +124,7 @@ def test_a_look_that_becomes_stale_because_its_reminder_was_stopped_is_not_told(
     job = fired({"value": "later"})
     claimed = claim.claim(JOB, job.id, "worker")
     assert claimed is not None
-    reminders.withdraw(job.origin_id or uuid4(), NO_REASON)
+    reminders.withdraw([job.origin_id or uuid4()], NO_REASON)
     with suppress(TryAgain):
         runner.finish(JOB, claimed, Retryable(NO_REASON))
     Job.objects.update(expires_at=NINE)  # within one transaction the clock stands still

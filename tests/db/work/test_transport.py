@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -151,3 +152,31 @@ def test_a_call_counts_as_busy_until_it_is_slow(tasks: list[Any], monkeypatch: p
         monkeypatch.setattr(time, "monotonic", lambda: now + 2 * load.SLOW)
         assert load.busy() == 2
     assert load.busy() == 3
+
+
+def test_a_worker_without_room_for_a_queue_leaves_it_to_others_and_takes_from_the_rest(
+    broker: redis.Redis, make_taker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, right = publish(LEFT, 5), publish(RIGHT, 3)
+    taker = make_taker(prefetch=100)
+
+    def texts() -> list[str]:
+        return [message.payload for message in taker.taken]
+
+    class Held:
+        def __len__(self) -> int:
+            return len(taker.taken)
+
+        def __iter__(self) -> Iterator[Any]:
+            return iter(SimpleNamespace(name=text.split()[0]) for text in texts())
+
+    monkeypatch.setattr(load.state, "reserved_requests", Held())
+    monkeypatch.setattr(load, "_limits", {"left": ("left", 2)})
+    while len(taker.taken) < 5:
+        taker.fetch()
+    assert sorted(texts()) == sorted([*left[:2], *right])
+    assert waiting(broker, LEFT) == 3
+    monkeypatch.setattr(load, "_limits", {"left": ("left", 5)})
+    while len(taker.taken) < 8:
+        taker.fetch()
+    assert waiting(broker, LEFT) == 0

@@ -113,9 +113,9 @@ def test_looks_take_one_statement_for_any_number_of_slots_and_reminders(
         for day in range(count):
             fire.fire_due(NINE + timedelta(days=day))
         schedule = Schedule.objects.first()
-        with django_assert_num_queries(10):
+        with django_assert_num_queries(12):
             browser.get("/reminders/")
-        with django_assert_num_queries(15):
+        with django_assert_num_queries(16):
             browser.get(f"/reminders/{schedule.id}/explain/")
     assert Occurrence.objects.count() == Job.objects.count() == 30
 

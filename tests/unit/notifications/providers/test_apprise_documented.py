@@ -22,7 +22,7 @@ KEY, WRONG = "a" * 32, "b" * 32
 class Documented:
     """`url` holds KEY where the secret is; with WRONG in its place the service answers `refused`.
 
-    `texts`: what must be in the body. `limited`: the answer to too many requests, which asks to wait for `wait` seconds.
+    `texts`: what must be in the body. `limited`: the answer to too many requests, which asks to wait `wait` seconds.
     """
 
     source: str

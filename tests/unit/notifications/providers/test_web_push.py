@@ -49,7 +49,21 @@ SENT = (
         "Urgency": "high",
         "Topic": KEY.hex,
     },
-    {"tag": KEY.hex, "title": "Water the plants", "body": "The ferns too. ☂", "open": "", "answer": "", "stop": ""},
+    {
+        "tag": KEY.hex,
+        "title": "Water the plants",
+        "body": "The ferns too. ☂",
+        "open": "",
+        "answer": "",
+        "stop": "",
+        "said": {
+            "done": "Done",
+            "snooze": "Snooze 10 minutes",
+            "stop": "Stop these messages",
+            "failed": "Not saved",
+            "again": "Open “#” and try again.",
+        },
+    },
 )
 MEANINGS = [
     ({"path": ENDED}, None, Rejected(Reason(Code.SUBSCRIPTION_ENDED), gone=True)),
@@ -140,7 +154,7 @@ def test_links_are_paths_and_the_longest_message_fits(receiver: HTTPReceiver) ->
 def test_a_message_is_closed_by_its_own_tag_and_replaces_one_that_has_not_arrived(receiver: HTTPReceiver) -> None:
     assert WEB_PUSH.close(KEY, destination(receiver.origin)) == Delivered()  # type: ignore[attr-defined]
     [request] = receiver.requests
-    assert (read(request), request.headers["Topic"]) == ({"tag": KEY.hex, "closed": True}, KEY.hex)
+    assert (read(request), request.headers["Topic"]) == ({"tag": KEY.hex, "closed": "Done"}, KEY.hex)
 
 
 def test_nobody_else_can_read_a_message(receiver: HTTPReceiver) -> None:

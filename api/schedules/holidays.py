@@ -1,0 +1,94 @@
+"""Holidays: times in which one's schedules send nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.utils import timezone
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api import paging
+from api.access import ApiRequest, Bearer
+from api.answers import answer
+from api.fields import Body, Instant, Texts, limits, written
+from api.idempotency import transaction_of
+from api.problems import FieldError, invalid, not_found
+from people.user_lock import lock_in_transaction
+from schedules.models import Holiday
+from schedules.web import holidays
+from schedules.web.holidays import HolidayForm
+
+router = Router(tags=["holidays"], auth=Bearer("schedules"))
+
+_EXAMPLE: Any = {"first": "2026-08-03", "last": "2026-08-17", "tags": ["home"], "note": "Italy"}
+
+
+class HolidayBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    first: str = Field(description="The first day, on the clock of your time zone.")
+    last: str = Field(description="The last day.")
+    tags: Texts = Field([], description="Only schedules with one of these tags; empty: all.")
+    urgent_rings: bool = Field(True, description="Urgent schedules fire all the same.")
+    note: str = Field("", json_schema_extra=limits(HolidayForm.base_fields["note"]))
+
+
+class HolidayDocument(BaseModel):
+    id: UUID
+    first: str
+    last: str
+    tags: list[str]
+    urgent_rings: bool
+    note: str
+    ended_at: Instant | None = Field(description="When you ended it early.")
+
+
+@router.get("", response=paging.Page[HolidayDocument], summary="List holidays")
+def list_holidays(request: ApiRequest, cursor: str | None = None) -> HttpResponse:
+    """Newest first."""
+    mine = Holiday.objects.filter(user=request.auth.user)
+    return paging.answer_page(mine, request, cursor, paging.SIZE, _document)
+
+
+@router.post("", response={201: HolidayDocument}, summary="Plan a holiday")
+def create_holiday(request: ApiRequest, body: HolidayBody) -> HttpResponse:
+    """Slots from `first` to `last` are skipped, with the reason `holiday`. Announcements still arrive."""
+    user = request.auth.user
+    with transaction_of(request):
+        lock_in_transaction(user)
+        form = HolidayForm(body.model_dump(), user=user, today=timezone.localdate(timezone=user.zone))
+        if not form.is_valid():
+            raise invalid(
+                *(
+                    FieldError(name.replace("__all__", "(body)"), str(error))
+                    for name, errors in form.errors.items()
+                    for error in errors
+                )
+            )
+        if holidays.too_many(user):
+            raise invalid(FieldError("(body)", holidays.refused()))
+        return answer(_document(form.save()), 201)
+
+
+@router.delete("/{uuid:holiday_id}", response={204: None}, summary="Delete a holiday")
+def delete_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
+    """Schedules fire again from now on."""
+    deleted, _ = Holiday.objects.filter(user=request.auth.user, id=holiday_id).delete()
+    if not deleted:
+        raise not_found()
+    return HttpResponse(status=204)
+
+
+def _document(holiday: Holiday) -> dict[str, Any]:
+    return {
+        "id": str(holiday.id),
+        "first": holiday.first.isoformat(),
+        "last": holiday.last.isoformat(),
+        "tags": holiday.tags,
+        "urgent_rings": holiday.urgent_rings,
+        "note": holiday.note,
+        "ended_at": written(holiday.ended_at),
+    }

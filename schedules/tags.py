@@ -1,0 +1,45 @@
+"""Tags of reminders: a person's own words, compared without regard to upper and lower case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import F, Func, Q
+
+from people.models import User
+from schedules.models import Schedule
+
+MOST = 10
+LONGEST = 30
+
+
+def key(tag: str) -> str:
+    """Equal for two spellings of one tag."""
+    return tag.casefold()
+
+
+def without_repeats(tags: Iterable[str]) -> list[str]:
+    """Each tag once, in its first spelling, without superfluous blanks."""
+    found: dict[str, str] = {}
+    for tag in tags:
+        if trimmed := " ".join(tag.split()):
+            found.setdefault(key(trimmed), trimmed)
+    return list(found.values())
+
+
+def spellings(user: User) -> list[str]:
+    """Every spelling of every tag of a person's reminders, in order."""
+    tagged = Schedule.objects.for_user(user).exclude(tags=[])
+    found = tagged.annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True).distinct()
+    return sorted(found, key=lambda tag: (key(tag), tag))
+
+
+def own(spelled: Iterable[str]) -> list[str]:
+    """One spelling of each tag."""
+    return without_repeats(spelled)
+
+
+def has(tag: str, spelled: Iterable[str]) -> Q:
+    """The schedules with a tag; `spelled` are all spellings of their person."""
+    same = [one for one in spelled if key(one) == key(tag)]
+    return Q(tags__overlap=same) if same else Q(pk__in=[])

@@ -1,0 +1,235 @@
+"""What a person does to many reminders of the list at once, and its undoing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from people.requests import PersonRequest
+from people.user_lock import with_user_lock
+from schedules import bulk, editing, words
+from schedules.bulk import Action
+from schedules.firing import fire
+from schedules.models import Schedule
+from schedules.web.list_filter import ListFilter
+from schedules.web.tags_field import OneTagField
+
+
+class BulkForm(forms.Form):
+    """`all`: every reminder that the list's filter finds, on all pages, instead of those chosen."""
+
+    do = forms.ChoiceField(choices=[(one.value, one.value) for one in Action])
+    all = forms.BooleanField(required=False)
+    tag = OneTagField(required=False)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("do") in {Action.TAG, Action.UNTAG} and "tag" not in self.errors and not cleaned.get("tag"):
+            self.add_error("tag", _("Type the tag first."))
+        return cleaned
+
+
+@login_required
+@require_POST
+@with_user_lock
+def act(request: PersonRequest) -> HttpResponse:
+    back = redirect(f"{reverse('schedules:list')}?{_kept(request.GET).urlencode()}")
+    form = BulkForm(request.POST)
+    if not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, _("Nothing was done: %(error)s") % {"error": " ".join(map(str, errors))})
+        return back
+    action, tag = Action(form.cleaned_data["do"]), form.cleaned_data["tag"]
+    mine = Schedule.objects.for_user(request.user)
+    if form.cleaned_data["all"]:
+        chosen = list(ListFilter.read(request.user, request.GET).found().values_list("id", flat=True))
+    else:
+        chosen = list(_ids(request.POST.getlist("chosen")))
+    done = bulk.apply(mine.filter(id__in=chosen), action, fire.read_clock().now, request.user, tag)
+    if done.left_out:
+        messages.warning(request, " ".join(_left_out(done.left_out)))
+    if not done.changed:
+        if not done.left_out:
+            messages.error(request, _("Nothing was done: choose reminders first."))
+        return back
+    query = _kept(request.GET)
+    query.update(_undo_query(action, done.at, tag))
+    return redirect(f"{reverse('schedules:list')}?{query.urlencode()}")
+
+
+@login_required
+@require_POST
+@with_user_lock
+def undo(request: PersonRequest) -> HttpResponse:
+    back = redirect(f"{reverse('schedules:list')}?{_kept(request.GET).urlencode()}")
+    found = Undo.read(request.POST)
+    if found is None:
+        messages.error(request, _("Nothing was undone: this page is too old."))
+        return back
+    if found.action == Action.DELETE and editing.room(request.user) < found.count(request):
+        messages.error(request, words.limit_reached())
+        return back
+    count = bulk.undo(request.user, found.action, found.at, fire.read_clock().now, found.tag)
+    if count:
+        said = ngettext("Undone for %(count)d reminder.", "Undone for %(count)d reminders.", count)
+        messages.success(request, said % {"count": count})
+    else:
+        messages.info(request, _("Nothing was undone: these reminders have changed since."))
+    return back
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The action that a list offers to undo, from its address or from the button."""
+
+    action: Action
+    at: datetime
+    tag: str
+
+    @classmethod
+    def read(cls, typed: QueryDict) -> Undo | None:
+        """None for none, and for one that is unreadable."""
+        try:
+            at = datetime.fromisoformat(typed.get("at", ""))
+            found = cls(Action(typed.get("did", "")), at, typed.get("tag_done", "")[:30].replace("\0", ""))
+        except ValueError:
+            return None
+        return found if at.tzinfo is not None and 2000 <= at.year < 9000 else None
+
+    def count(self, request: PersonRequest) -> int:
+        return bulk.changed_by(request.user, self.action, self.at).count()
+
+    def said(self, count: int) -> str:
+        """What was done to so many reminders."""
+        match self.action:
+            case Action.PAUSE:
+                said = ngettext("%(count)d reminder is paused.", "%(count)d reminders are paused.", count)
+            case Action.RESUME:
+                said = ngettext("%(count)d reminder is resumed.", "%(count)d reminders are resumed.", count)
+            case Action.ARCHIVE:
+                said = ngettext("%(count)d reminder is archived.", "%(count)d reminders are archived.", count)
+            case Action.UNARCHIVE:
+                said = ngettext(
+                    "%(count)d reminder is back from the archive.",
+                    "%(count)d reminders are back from the archive.",
+                    count,
+                )
+            case Action.DELETE:
+                said = ngettext("%(count)d reminder is deleted.", "%(count)d reminders are deleted.", count)
+            case Action.TAG:
+                said = ngettext(
+                    "%(count)d reminder has the tag “%(tag)s” now.",
+                    "%(count)d reminders have the tag “%(tag)s” now.",
+                    count,
+                )
+            case Action.UNTAG:
+                said = ngettext(
+                    "%(count)d reminder has lost the tag “%(tag)s”.",
+                    "%(count)d reminders have lost the tag “%(tag)s”.",
+                    count,
+                )
+        return said % {"count": count, "tag": self.tag}
+
+
+def offered(request: PersonRequest) -> dict[str, Any]:
+    """The context of the list: what was just done, and how to undo it; empty where nothing was."""
+    found = Undo.read(request.GET)
+    count = 0 if found is None else found.count(request)
+    if found is None or not count:
+        return {}
+    return {"undo": found, "undo_said": found.said(count)}
+
+
+def list_with_undo(action: Action, at: datetime) -> str:
+    """The address of the list that offers to undo an action on one reminder."""
+    query = QueryDict(mutable=True)
+    query.update(_undo_query(action, at, ""))
+    return f"{reverse('schedules:list')}?{query.urlencode()}"
+
+
+def _undo_query(action: Action, at: datetime, tag: str) -> dict[str, str]:
+    return {"did": action.value, "at": at.isoformat()} | ({"tag_done": tag} if tag else {})
+
+
+def _kept(typed: QueryDict) -> QueryDict:
+    """The filter and the order, without the page and what was done before."""
+    kept = typed.copy()
+    for name in ("page", "did", "at", "tag_done", "deleted"):
+        kept.pop(name, None)
+    return kept
+
+
+def _ids(given: list[str]) -> Iterator[UUID]:
+    for one in given:
+        try:
+            yield UUID(one)
+        except ValueError:
+            continue
+
+
+def _left_out(counts: Counter[bulk.Obstacle]) -> Iterator[str]:
+    for obstacle, count in counts.items():
+        match obstacle:
+            case bulk.Obstacle.ACTIVE:
+                said = ngettext(
+                    "%(count)d was left out, because it is active.",
+                    "%(count)d were left out, because they are active.",
+                    count,
+                )
+            case bulk.Obstacle.PAUSED:
+                said = ngettext(
+                    "%(count)d was left out, because it is paused.",
+                    "%(count)d were left out, because they are paused.",
+                    count,
+                )
+            case bulk.Obstacle.FINISHED:
+                said = ngettext(
+                    "%(count)d was left out, because it is finished.",
+                    "%(count)d were left out, because they are finished.",
+                    count,
+                )
+            case bulk.Obstacle.BROKEN:
+                said = ngettext(
+                    "%(count)d was left out, because its rule is invalid.",
+                    "%(count)d were left out, because their rules are invalid.",
+                    count,
+                )
+            case bulk.Obstacle.ARCHIVED:
+                said = ngettext(
+                    "%(count)d was left out, because it is archived.",
+                    "%(count)d were left out, because they are archived.",
+                    count,
+                )
+            case bulk.Obstacle.TAGGED:
+                said = ngettext(
+                    "%(count)d was left out, because it has this tag already.",
+                    "%(count)d were left out, because they have this tag already.",
+                    count,
+                )
+            case bulk.Obstacle.UNTAGGED:
+                said = ngettext(
+                    "%(count)d was left out, because it does not have this tag.",
+                    "%(count)d were left out, because they do not have this tag.",
+                    count,
+                )
+            case bulk.Obstacle.TOO_MANY_TAGS:
+                said = ngettext(
+                    "%(count)d was left out, because it has as many tags as fit.",
+                    "%(count)d were left out, because they have as many tags as fit.",
+                    count,
+                )
+        yield said % {"count": count}

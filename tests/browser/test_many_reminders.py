@@ -1,0 +1,64 @@
+"""Many reminders in a real browser: chosen, tagged, archived and undone; and a holiday that keeps them silent."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.installation import Installation
+from tests.browser.conftest import accessible, fits
+from tests.browser.test_channels import sign_up
+
+pytestmark = pytest.mark.browser
+
+
+def make_reminder(page: Page, site: Installation, title: str, tags: str) -> None:
+    page.goto(f"{site.url}/reminders/new/")
+    page.get_by_label("Title").fill(title)
+    page.get_by_label("Tags").fill(tags)
+    page.get_by_role("button", name="Create reminder").click()
+    expect(page.get_by_role("status")).to_contain_text(f"“{title}” is created.")
+
+
+@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
+def test_many_at_once(page: Page, site: Installation) -> None:
+    sign_up(page, site, "many@example.org")
+    make_reminder(page, site, "Plants", "Home")
+    make_reminder(page, site, "Rent", "home, money")
+    page.goto(f"{site.url}/reminders/")
+    pause = page.get_by_role("form", name="Chosen reminders").get_by_role("button", name="Pause")
+    expect(pause).to_be_hidden()
+    page.get_by_label("Choose Rent").check()
+    expect(page.get_by_text("Chosen: 1")).to_be_visible()
+    accessible(page)
+    fits(page)
+    page.get_by_label("Select all on this page").check()
+    expect(page.get_by_text("Chosen: 2")).to_be_visible()
+    pause.click()
+    expect(page.get_by_role("status")).to_contain_text("2 reminders are paused.")
+    page.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status")).to_contain_text("Undone for 2 reminders.")
+
+    page.get_by_label("Choose Plants").check()
+    page.get_by_label("Tag", exact=True).last.fill("garden")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("1 reminder has the tag “garden” now.")
+    page.get_by_role("main").get_by_role("link", name="garden").click()
+    expect(page.get_by_role("heading", name="Rent")).to_have_count(0)
+
+    first = datetime.now(ZoneInfo("Europe/Berlin")).date()
+    last = first + timedelta(days=14)
+    page.goto(f"{site.url}/holidays/")
+    page.get_by_label("Nothing from").fill(first.isoformat())
+    page.get_by_label("To and including").fill(last.isoformat())
+    page.get_by_label("Only reminders with these tags").fill("garden")
+    page.get_by_role("button", name="Save the holiday").click()
+    expect(page.get_by_text("on now")).to_be_visible()
+    accessible(page)
+    fits(page)
+    page.goto(f"{site.url}/reminders/?q=plants")
+    expect(page.get_by_text("Nothing is sent: holiday from")).to_be_visible()
+    fits(page)
