@@ -128,6 +128,7 @@ def _check_key(check: Callable[[], Any], answer: Any) -> Any:
 
 
 class AddKeyForm(AddWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
+    cleaned_data: dict[str, Any]
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=MAX_NAME,
