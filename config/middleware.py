@@ -85,10 +85,14 @@ class PrivatePages:
 
 
 class Compression(GZipMiddleware):
-    """Compress what has no ETag: a compressed answer's is weak, and `If-Match` would never fit it."""
+    """Compress pages. Not streams, which are zips, nor what has an ETag: compressed, `If-Match` would never fit it."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        return response if response.has_header("ETag") else super().process_response(request, response)
+        return (
+            response
+            if response.has_header("ETag") or response.streaming
+            else super().process_response(request, response)
+        )
 
 
 class ContentSecurityPolicy:

@@ -23,6 +23,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from notifications.models import Channel, Delivery
 from notifications.reasons import Code
+from people.models import User
 from people.requests import PersonRequest
 from schedules import editing, words
 from schedules.agenda import moving
@@ -48,8 +49,8 @@ class Row:
     entry: Entry
     state: str
     channels: list[Channel]
-    held: str
     holiday: str
+    held: str
     is_snoozed: bool
     is_movable: bool
 
@@ -142,7 +143,7 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
     for entry in sorted([*sent(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
-    rows = _rows([entry for entries in shown.values() for entry in entries], now, Holidays.of(user, now))
+    rows = _rows([entry for entries in shown.values() for entry in entries], user, now)
     context = {
         "view": view,
         "chosen": chosen,
@@ -187,11 +188,12 @@ def _order(entry: Entry) -> tuple[bool, datetime]:
     return entry.count > 1, entry.at
 
 
-def _rows(entries: list[Entry], now: datetime, holidays: Holidays) -> dict[int, Row]:
-    """By the identity of the entry. Two statements."""
+def _rows(entries: list[Entry], user: User, now: datetime) -> dict[int, Row]:
+    """By the identity of the entry. Three statements."""
     schedules = {entry.schedule.id: entry.schedule for entry in entries if entry.schedule is not None}
     prefetch_related_objects(list(schedules.values()), "channels")
     arrived = _arrived(entry.notification_id for entry in entries if entry.state == "fired" and entry.notification_id)
+    holidays = Holidays.of(user, now)
     return {id(entry): _row(entry, now, arrived, holidays) for entry in entries}
 
 
@@ -202,14 +204,14 @@ def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) ->
         return Row(entry, state, [], "", "", False, False)
     is_coming = not entry.state
     holiday = holidays.of_slot(schedule, entry.at) if is_coming else None
-    rings = is_coming and entry.count == 1 and holiday is None
+    rings = is_coming and holiday is None and entry.count == 1
     wait = QuietHours.of(schedule).wait(entry.at) if rings else None
     return Row(
         entry,
         entry.state,
         schedule.ordered_channels(),
-        "" if wait is None else wait.shown,
         "" if holiday is None else words.holiday(holiday.first, holiday.last),
+        "" if wait is None else wait.shown,
         is_coming and entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
         is_coming and moving.is_movable(schedule),
     )
@@ -227,9 +229,15 @@ def _moved(request: PersonRequest, today: date) -> dict[str, object]:
         moved_id = UUID(request.GET.get("moved", ""))
     except ValueError:
         return {}
-    moved = Schedule.objects.for_user(request.user).filter(id=moved_id, next_fire_at__isnull=False).first()
+    moved = Schedule.objects.for_user(request.user).filter(id=moved_id).first()
+    if moved is None or moved.next_fire_at is None:
+        return {}
     back_to = _date(request.GET.get("from", ""))
-    return {"moved": moved, "back_to": back_to if back_to is not None and back_to >= today else None}
+    return {
+        "moved": moved,
+        "moved_to": civil.local(request.user.zone, moved.next_fire_at),
+        "back_to": back_to if back_to is not None and back_to >= today else None,
+    }
 
 
 def _bounds(view: str, chosen: date) -> tuple[date, date]:

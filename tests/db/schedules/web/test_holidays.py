@@ -94,10 +94,3 @@ def test_list_page_and_preview_say_that_the_next_slot_is_in_it(browser: Client, 
     assert said in browser.post("/reminders/preview/", timing | {"tags": "Home"}).content.decode()
     assert said not in browser.post("/reminders/preview/", timing).content.decode()
     assert said not in browser.post("/reminders/preview/", timing | {"tags": "home", "urgent": "on"}).content.decode()
-
-
-def test_the_agenda_says_it_too(browser: Client, ada: User) -> None:
-    make_schedule(ada, now=timezone.now(), rule={"time": "09:00"})
-    assert "Nothing is sent: holiday" not in browser.get("/reminders/week/").content.decode()
-    Holiday.objects.create(user=ada, first=TODAY, last=date(2999, 1, 1))
-    assert "Nothing is sent: holiday" in browser.get("/reminders/week/").content.decode()
