@@ -204,6 +204,10 @@ class Migration(migrations.Migration):
             model_name='schedule',
             trigger=pgtrigger.compiler.Trigger(name='schedule_records_end', sql=pgtrigger.compiler.UpsertTriggerSql(condition="WHEN (OLD.state <> NEW.state AND NEW.state IN ('finished', 'broken'))", func='\n        INSERT INTO notifications_change (xact, id, user_id, type, at, data)\n        SELECT pg_current_xact_id()::text::bigint, (overlay(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 4096000)::bigint), 15, \'0\') PLACING \'7\' FROM 13 FOR 0) || substring(gen_random_uuid()::text FROM 20))::uuid, NEW.user_id, \'schedule.\' || NEW.state, now(), jsonb_build_object(\'schedule_id\', NEW.id)\n          FROM (SELECT) one\n         WHERE true AND (\n        EXISTS (SELECT FROM people_apitoken t WHERE t.user_id = NEW.user_id\n                   AND coalesce(least(t.revoked_at, t.expires_at), \'infinity\') > now() - interval \'7 days\')\n     OR EXISTS (SELECT FROM notifications_follower f WHERE f.user_id = NEW.user_id)\n     OR EXISTS (SELECT FROM notifications_channel w\n                 WHERE w.user_id = NEW.user_id AND w.provider = \'status\' AND w.removed_at IS NULL)\n     OR EXISTS (SELECT FROM notifications_channel w\n                 WHERE w.address @> \'{"everybody": true}\' AND w.provider = \'status\' AND w.removed_at IS NULL)\n    );\n        RETURN NULL;\n        ', hash='e9990f3a18f62dfb8e678dbd727136a55914642e', operation='UPDATE OF "state"', pgid='pgtrigger_schedule_records_end_1d432', table='schedules_schedule', when='AFTER')),
         ),
+        migrations.AddIndex(
+            model_name='occurrence',
+            index=models.Index(condition=models.Q(('outcome', 'skipped')), fields=['schedule', 'scheduled_for'], name='occurrence_skipped'),
+        ),
         migrations.AddConstraint(
             model_name='occurrence',
             constraint=models.UniqueConstraint(fields=('schedule', 'scheduled_for'), name='occurrence_once_per_slot'),
