@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 from allauth.account.decorators import secure_admin_login
@@ -19,12 +19,15 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from common import served_queues
+from config import dashboard
 from jobs.admin import kinds as job_kinds
 from people import second_factor
 from people.models import User
 from schedules.admin import upcoming
 from work.admin import health
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 # (title, model, icon)
 _PAGES = [
@@ -86,9 +89,8 @@ def protect(site: AdminSite) -> None:
         if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:
             request.session[_OFFERED] = True
             messages.info(request, _offer_text())
-        if has_permission(request) and (missing := served_queues.unserved()):
-            messages.error(request, served_queues.warning(missing))
-        return stock_index(request, extra_context)
+        board = dashboard.context(request) if has_permission(request) else {}
+        return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
 
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
 
@@ -139,18 +141,30 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
+        {"items": [*_ways(), *(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
 
-def _item(title: str, model: str, icon: str) -> dict[str, Any]:
+def _item(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
     return {
         "title": title,
         "icon": icon,
         "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
         "permission": _may_see(model),
     }
+
+
+def _ways() -> list[dict[str, Any]]:
+    return [
+        {"title": _("Dashboard"), "icon": "dashboard", "link": reverse("admin:index")},
+        {"title": _("View site"), "icon": "arrow_back", "link": reverse("people:home"), "active": _never},
+    ]
+
+
+def _never(request: HttpRequest) -> bool:
+    """Its address is the beginning of every other."""
+    return False
 
 
 def _health() -> dict[str, Any]:
