@@ -29,10 +29,11 @@ class DeadLetter(Delivery):
     class Meta:
         proxy = True
         verbose_name = gettext_lazy("dead letter")
+        verbose_name_plural = gettext_lazy("dead letters")
 
 
 _PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
-DeadProvider = newest_filter(gettext_lazy("provider"), _PROVIDERS.items, tuple(_PROVIDERS))
+DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
 
 
 @admin.register(DeadLetter)
@@ -83,7 +84,8 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         """Tests, and those whose channel cannot be used, are left alone."""
         if not confirm.is_confirmed(request):
             return self.ask_all(request, queryset, "send_as_new")
-        self.act(request, queryset, partial(dead_letters.send_as_new, queryset), "Sent as new.", "sent as new")
+        act = partial(dead_letters.send_as_new, queryset)
+        self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))
         return None
 
     @button(description=gettext_lazy("Send as new…"), url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
