@@ -25,6 +25,16 @@ def weekday(when: date) -> str:
     return formats.date_format(when, pgettext("date pattern", "l j F Y"))
 
 
+def named_day(when: date) -> str:
+    """ "Friday 20 November"."""
+    return formats.date_format(when, pgettext("date pattern", "l j F"))
+
+
+def month(when: date) -> str:
+    """ "November 2026"."""
+    return formats.date_format(when, "YEAR_MONTH_FORMAT")
+
+
 def short_day(when: date, year: bool = False) -> str:
     """ "Fri 20 Nov"; with the year, "Fri 20 Nov 2026"."""
     pattern = pgettext("date pattern", "D j M Y") if year else pgettext("date pattern", "D j M")

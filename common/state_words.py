@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.utils.functional import lazy
 from django.utils.translation import pgettext_lazy
 
 _WORDS = {
@@ -45,13 +46,16 @@ _WORDS = {
     "dropped": pgettext_lazy("state", "dropped"),
     "open": pgettext_lazy("state", "open"),
     "full": pgettext_lazy("state", "full"),
-    "partial": pgettext_lazy("state", "partial"),
+    "partial": pgettext_lazy("state", "failed in part"),
 }
 
 
 def state_word(state: str) -> str:
     """The word for a state; the code itself for one that is not known."""
     return str(_WORDS.get(state, state))
+
+
+lazy_state_word = lazy(state_word, str)
 
 
 def labelled(state: str) -> tuple[str, str]:

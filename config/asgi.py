@@ -27,8 +27,8 @@ _THREADS = 64  # more than connections to the database: a few requests also wait
 class Handler(ASGIHandler):
     """Runs each request whole in one thread, which later ones use again.
 
-    Django starts a thread for each request and changes between it and the event loop three times. There are no
-    streaming responses.
+    Django starts a thread for each request and changes between it and the event loop three times. A response that
+    streams has read the database before.
     """
 
     request_class = UTF8Request

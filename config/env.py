@@ -45,6 +45,16 @@ def integer(name: str, default: int) -> int:
         raise Misconfigured(name, f"is “{value}”, which is not a whole number", str(default)) from None
 
 
+_MOST_DAYS = 3_650
+
+
+def days(name: str, default: int) -> int:
+    found = integer(name, default)
+    if not 1 <= found <= _MOST_DAYS:
+        raise Misconfigured(name, f"is {found}, but must be from 1 to {_MOST_DAYS}", str(default))
+    return found
+
+
 def listing(name: str, default: list[str]) -> list[str]:
     """Comma-separated values, without blanks and empty ones."""
     return _split_list(text(name, ",".join(default)))

@@ -69,22 +69,30 @@ class UTF8Only:
 
 
 class PrivatePages:
-    """Forbid browsers and proxies to store pages. Static files are answered before."""
+    """Forbid browsers and proxies to store pages. Static files are answered before.
+
+    A calendar's file may be kept by the program that reads it, which asks with its ETag.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        patch_cache_control(response, private=True, no_store=True)
+        if response.get("Cache-Control") != "private":
+            patch_cache_control(response, private=True, no_store=True)
         return response
 
 
 class Compression(GZipMiddleware):
-    """Compress what has no ETag: a compressed answer's is weak, and `If-Match` would never fit it."""
+    """Compress pages. Not streams, which are zips, nor what has an ETag: compressed, `If-Match` would never fit it."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        return response if response.has_header("ETag") else super().process_response(request, response)
+        return (
+            response
+            if response.has_header("ETag") or response.streaming
+            else super().process_response(request, response)
+        )
 
 
 class ContentSecurityPolicy:

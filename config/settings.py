@@ -237,6 +237,7 @@ SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # wit
 
 # --- Retention -------------------------------------------------------------------------------------------------------
 EVENTS_KEPT_DAYS = env.integer("EVENTS_KEPT_DAYS", 7)
+JOBS_KEPT_DAYS = env.days("JOBS_KEPT_DAYS", 90)
 
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
@@ -336,8 +337,13 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 2.0,
         "options": {"expire_seconds": 10},
     },
-    "prune-results": {
+    "prune-jobs": {
         "task": "jobs.prune",
+        "schedule": 3600.0,
+        "options": {"expire_seconds": 3600},
+    },
+    "prune-memories": {
+        "task": "schedules.prune",
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
     },
@@ -351,6 +357,12 @@ CELERY_BEAT_SCHEDULE = {
         "task": "api.forget_answers",
         "schedule": 3600.0,
         "options": {"expire_seconds": 3600},
+    },
+    # Delete the accounts whose people have asked for it.
+    "delete-accounts": {
+        "task": "people.delete_accounts",
+        "schedule": 30.0,
+        "options": {"expire_seconds": 30},
     },
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": {

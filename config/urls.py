@@ -28,6 +28,7 @@ urlpatterns = [
     path("healthz/queues", queues, name="health-queues"),
     path("api/v1/", api.urls),
     path("", include("people.urls")),
+    path("", include("api.transfer.urls")),
     path("", include("notifications.web.urls")),
     path("", include("jobs.web.urls")),
     path("", include("schedules.web.urls")),

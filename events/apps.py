@@ -29,7 +29,10 @@ class EventsConfig(AppConfig):
             digest_kind,  # noqa: F401
             job_kinds,
             kind,  # noqa: F401
+            subscriptions,
         )
         from jobs import kinds
+        from people import account_deletion
 
         kinds.PACKAGES.append(job_kinds.__name__)
+        account_deletion.FIRST.append(subscriptions.forget_account)

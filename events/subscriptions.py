@@ -140,6 +140,12 @@ def remove(topic: Topic, subscription_id: UUID) -> bool:
     return True
 
 
+@transaction.atomic
+def forget_account(user_id: int) -> None:
+    """Before an account is deleted: addresses that owners of topics have added stay in their lists, as of nobody."""
+    Subscription.objects.filter(user=user_id).exclude(address="").update(user=None, channel_ids=[])
+
+
 def _inbox(user: User) -> Channel | None:
     """Made where they have removed it; None where they have as many channels as one may have."""
     with suppress(changes.Refused, changes.SecondInbox):

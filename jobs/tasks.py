@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from celery import shared_task
-from django.utils import timezone
 
-from jobs import batches
+from jobs import batches, retention
 from jobs.batch_kind import BATCH
 from jobs.kind import JOB
-from jobs.kinds.base import LONGEST_FRESH
-from jobs.models import Result
 from work.tasks import task_of
 
 look = task_of(JOB)
@@ -27,5 +22,4 @@ def count() -> None:
 
 @shared_task(name="jobs.prune", ignore_result=True)
 def prune() -> int:
-    """Delete answers that are too old for any question."""
-    return Result.objects.filter(fetched_at__lt=timezone.now() - timedelta(seconds=LONGEST_FRESH)).delete()[0]
+    return retention.prune()

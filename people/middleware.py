@@ -44,7 +44,7 @@ class ReadersZoneAndLanguage:
 
 
 class FactorFirst:
-    """Require the second factor for its own pages and for new tokens, which need no factor later.
+    """Require the second factor for its own pages, for an account's data, and for new tokens, which need none later.
 
     A session from before the set-up knows only the password.
     """
@@ -56,7 +56,7 @@ class FactorFirst:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        guarded = request.path.startswith(_path("mfa_index")) or request.path == _path("people:token-new")
+        guarded = request.path.startswith(_path("mfa_index")) or request.path in _guarded()
         if not guarded or request.path in map(_path, _SHOWN_AT):
             return None
         if not request.user.is_authenticated:
@@ -68,6 +68,11 @@ class FactorFirst:
         if not second_factor.is_set_up(request.user) or second_factor.was_shown(request, request.user):
             return None
         return redirect(f"{second_factor.where_to_show(request.user)}?{urlencode({'next': request.path})}")
+
+
+@cache
+def _guarded() -> set[str]:
+    return {reverse(f"people:{name}") for name in ("token-new", "account-download", "account-delete")}
 
 
 @cache

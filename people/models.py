@@ -75,20 +75,24 @@ class User(AbstractUser):
 
     `language` is one of LANGUAGES. Empty: on pages what the browser asks for, elsewhere the installation's.
 
-    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`.
+    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`. Once its person has asked for its
+    deletion, the account is not active any more, and a task deletes it; see `account_deletion`.
     """
 
     username = None  # type: ignore[assignment]  # people sign in with their email address
     first_name = None  # type: ignore[assignment]  # `name` instead
     last_name = None  # type: ignore[assignment]
-    email = models.EmailField("email address", unique=True, validators=[validate_printable])
-    name = models.CharField(max_length=150, blank=True)
-    time_zone = models.CharField(max_length=64, blank=True, validators=[zones.validate])
-    language = models.CharField(max_length=10, blank=True, db_default="", default="", choices=settings.LANGUAGES)
+    email = models.EmailField(gettext_lazy("email address"), unique=True, validators=[validate_printable])
+    name = models.CharField(gettext_lazy("name"), max_length=150, blank=True)
+    time_zone = models.CharField(gettext_lazy("time zone"), max_length=64, blank=True, validators=[zones.validate])
+    language = models.CharField(
+        gettext_lazy("language"), max_length=10, blank=True, db_default="", default="", choices=settings.LANGUAGES
+    )
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
     theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
     keyboard_shortcuts = models.BooleanField(default=True)
+    deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -96,6 +100,10 @@ class User(AbstractUser):
     objects: ClassVar[PersonManager] = PersonManager()  # type: ignore[assignment]  # narrower than AbstractUser's
 
     class Meta(AbstractUser.Meta):
+        indexes = [
+            # the accounts to delete, every half minute
+            models.Index(fields=["id"], condition=Q(deletion_asked_at__isnull=False), name="people_user_to_delete")
+        ]
         constraints = [
             models.UniqueConstraint(
                 Lower("email"),
@@ -110,7 +118,9 @@ class User(AbstractUser):
                 condition=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max), name="people_user_quiet_until"
             ),
             models.CheckConstraint(
-                condition=Q(date_joined__range=READABLE) & (Q(last_login=None) | Q(last_login__range=READABLE)),
+                condition=Q(date_joined__range=READABLE)
+                & (Q(last_login=None) | Q(last_login__range=READABLE))
+                & (Q(deletion_asked_at=None) | Q(deletion_asked_at__range=READABLE)),
                 name="people_user_readable_instants",
             ),
         ]
@@ -171,13 +181,30 @@ class ApiToken(models.Model):
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
 
+class CalendarFeed(models.Model):
+    """The secret address at which calendars read a person's reminders. See `schedules.agenda.feed`.
+
+    `hashed` finds it by the secret part of its address (`token`), which `sealed_secrets` holds to show it again.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="calendar_feed")
+    hashed = models.CharField(max_length=64, unique=True, editable=False)
+    sealed_secrets = models.TextField(editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    def __str__(self) -> str:
+        return f"Calendar of {self.user_id}"
+
+
 class RefusedMailbox(models.Model):
     """A mailbox whose reader wants no more email from accounts that have not confirmed it. See `mailboxes`."""
 
-    mailbox = models.CharField(max_length=320, primary_key=True)
+    mailbox = models.CharField(gettext_lazy("mailbox"), max_length=320, primary_key=True)
     refused_at = models.DateTimeField(db_default=Now())
 
     class Meta:
+        verbose_name = gettext_lazy("refused mailbox")
         verbose_name_plural = gettext_lazy("refused mailboxes")
 
     def __str__(self) -> str:

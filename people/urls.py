@@ -1,6 +1,6 @@
 from django.urls import path
 
-from people import token_views, views
+from people import account_views, token_views, views
 
 app_name = "people"
 urlpatterns = [
@@ -8,6 +8,8 @@ urlpatterns = [
     path("address/refuse/<str:key>/", views.refuse_address, name="refuse-address"),
     path("theme/", views.choose_theme, name="theme"),
     path("settings/", views.own_settings, name="settings"),
+    path("settings/download/", account_views.download, name="account-download"),
+    path("settings/delete/", account_views.delete, name="account-delete"),
     path("settings/tokens/new/", token_views.create, name="token-new"),
     path("settings/tokens/<uuid:token_id>/revoke/", token_views.revoke, name="token-revoke"),
 ]

@@ -1,4 +1,4 @@
-"""Tasks that fire schedules under the stock scheduler. Beside our own beat, they find nothing to do."""
+"""Tasks: two fire schedules under the stock scheduler and find nothing to do beside our own beat; one prunes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from schedules import mirror
+from schedules import mirror, retention
 from schedules.firing import fire
 
 
@@ -22,3 +22,8 @@ def sweep() -> None:
     now = fire.read_clock().now
     while fire.fire_due(now):
         pass
+
+
+@shared_task(name="schedules.prune", ignore_result=True)
+def prune() -> int:
+    return retention.prune()

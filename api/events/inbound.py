@@ -113,14 +113,14 @@ class InboundRequests(BaseModel):
 def list_inbound(request: ApiRequest) -> HttpResponse:
     """Newest first: at most 20."""
     found = InboundAddress.objects.for_user(request.auth.user)
-    return answer({"items": [_document(one) for one in found]})
+    return answer({"items": [document(one) for one in found]})
 
 
 @router.post("", response={201: NewInboundDocument}, summary="Make an inbound address")
 def create_inbound(request: ApiRequest, body: InboundBody) -> HttpResponse:
     """What is posted to its `url` becomes events of yours."""
     try:
-        made = addresses.create(request.auth.user, _form(body, None))
+        made = addresses.create(request.auth.user, form_of(body, None))
     except addresses.TooMany as refusal:
         raise conflict(str(refusal)) from None
     return _with_url(made, 201)
@@ -129,15 +129,15 @@ def create_inbound(request: ApiRequest, body: InboundBody) -> HttpResponse:
 @router.get("/{uuid:address_id}", response=InboundDocument, summary="Read an inbound address")
 def read_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
     """Without its secrets. Its page shows its URL."""
-    return answer(_document(_own(request, address_id)))
+    return answer(document(_own(request, address_id)))
 
 
 @router.put("/{uuid:address_id}", response=InboundDocument, summary="Replace an inbound address")
 def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundBody) -> HttpResponse:
     """Its `url` stays, and its secret where the body has none."""
     address = _own(request, address_id)
-    addresses.change(address, _form(body, address))
-    return answer(_document(address))
+    addresses.change(address, form_of(body, address))
+    return answer(document(address))
 
 
 @router.delete("/{uuid:address_id}", response={204: None}, summary="Remove an inbound address")
@@ -182,7 +182,7 @@ def _own(request: ApiRequest, address_id: UUID) -> InboundAddress:
     return found
 
 
-def _form(body: InboundBody, address: InboundAddress | None) -> InboundForm:
+def form_of(body: InboundBody, address: InboundAddress | None) -> InboundForm:
     """The page's form of a body. Raises a 422 problem."""
     given = body.model_dump(include={"label", "scheme", "secret", "enabled"})
     given |= {f"signature_{name}": value for name, value in body.signature.model_dump().items()}
@@ -198,7 +198,7 @@ def _field(name: str) -> str:
     return name.replace("signature_", "signature.").replace("event_", "event.")
 
 
-def _document(address: InboundAddress) -> dict[str, Any]:
+def document(address: InboundAddress) -> dict[str, Any]:
     return {
         "id": str(address.id),
         "label": address.label,
@@ -212,7 +212,7 @@ def _document(address: InboundAddress) -> dict[str, Any]:
 
 def _with_url(address: InboundAddress, status: int) -> HttpResponse:
     location = reverse("api:read_inbound", args=[address.id])
-    return secret_answer(_document(address) | {"url": addresses.url(address)}, status, Location=location)
+    return secret_answer(document(address) | {"url": addresses.url(address)}, status, Location=location)
 
 
 def _request(kept: InboundRequest) -> dict[str, Any]:

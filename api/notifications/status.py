@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpResponse
 from ninja import Query, Router
 
@@ -16,15 +15,12 @@ from api.answers import answer
 from api.fields import Instant
 from api.notifications.document import NotificationDocument, NotificationWithAttempts, document
 from api.problems import not_found
-from common.uuid7 import first_of
+from common.paging import LAST_ID, Span
 from notifications.deliveries import withdrawal
-from notifications.models import Delivery, Notification
+from notifications.history import Period, candidates, with_delivery
+from notifications.models import Channel, Delivery, Notification
 
 router = Router(tags=["notifications"], auth=Bearer("notifications"))
-
-# Ids are made by the clocks of several machines, `created_at` by the database's.
-_SLACK = timedelta(minutes=10)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def own(request: ApiRequest, notification_id: UUID) -> QuerySet[Notification]:
@@ -44,20 +40,39 @@ def with_deliveries(found: QuerySet[Notification], *also: str) -> QuerySet[Notif
 def list_notifications(
     request: ApiRequest,
     outcome: Literal["open", "full", "partial", "failed", "dropped"] | None = None,
+    state: Literal["pending", "sending", "delivered", "dead", "unknown", "cancelled", "expired"] | None = None,
+    channel: UUID | None = None,
     since: Instant | None = None,
+    until: Instant | None = None,
+    tests: bool | None = None,
     schedule: UUID | None = None,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
 ) -> HttpResponse:
-    """Newest first, with the state of each delivery. Reading one shows its attempts too."""
-    found = Notification.objects.for_user(request.auth.user)
+    """Newest first, with the state of each delivery. Reading one shows its attempts too.
+
+    `state` and `channel` keep those with a delivery in this state, on this channel of yours, removed or not. `until` is
+    not included. `tests` keeps the codes and tests of channels, or leaves them out.
+    """
+    period = Period(since, until)
+    found = period.of(Notification.objects.for_user(request.auth.user))
     if outcome is not None:
         found = found.filter(outcome=outcome)
-    if since is not None:
-        # By id too, which the index has: so it reads no further back.
-        found = found.filter(created_at__gte=since, id__gte=first_of(max(since - _SLACK, _EPOCH)))
     if schedule is not None:
         found = found.filter(origin_id=schedule)
+    if tests is not None:
+        of_channels = Q(origin__in=Notification.OF_CHANNELS)
+        found = found.filter(of_channels if tests else ~of_channels)
+    if state is not None or channel is not None:
+        mine = Channel.objects.filter(user=request.auth.user)
+        channels = list((mine.filter(id=channel) if channel else mine).values_list("id", flat=True))
+        states = Delivery.State.values if state is None else [state]
+        if tests or outcome is not None or schedule is not None:
+            found = with_delivery(found, channels, states)
+        else:
+            below = LAST_ID if cursor is None else UUID(paging.read(cursor, request))
+            without = Notification.OF_CHANNELS if tests is False else ()
+            found = found.filter(id__in=candidates(channels, states, period, Span(limit + 1, below=below), without))
     return paging.answer_page(with_deliveries(found), request, cursor, limit, document)
 
 

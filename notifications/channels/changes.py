@@ -55,6 +55,11 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
 
     Raises SecondInbox, Refused, `verification.Refused`, `providers.UnknownProvider`.
     """
+    return add_at(user, kind, providers.get(kind).destination(cleaned), label)
+
+
+def add_at(user: User, kind: str, destination: Destination, label: str = "") -> Channel:
+    """As `add`, with the destination itself, whose secrets may be missing."""
     with lock_user(user):
         own = Channel.objects.for_user(user)
         if own.count() >= settings.MOST_CHANNELS:
@@ -64,7 +69,7 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> C
             )
         provider = providers.get(kind)
         channel = Channel(user=user, provider=kind, label=label or str(provider.label))
-        channel.hold(provider.destination(cleaned))
+        channel.hold(destination)
         _check_rights(user, channel.address)
         _reset_verification(channel)
         # The inbox and the first other channel. A queue is for programs, so its owner chooses it.

@@ -63,7 +63,7 @@ class Delivery(Work):
     notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     # The index `delivery_of_channel` begins with it.
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
-    provider = models.CharField(max_length=32)
+    provider = models.CharField(gettext_lazy("provider"), max_length=32)
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
     # why its channel was tried after another one
     because_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
@@ -74,11 +74,14 @@ class Delivery(Work):
 
     class Meta:
         ordering = ["-id"]
+        verbose_name = gettext_lazy("delivery")
         verbose_name_plural = gettext_lazy("deliveries")
         indexes = [
             *WORDS.indexes(),
             # the newest of a channel: its last one in the list, and its statistics
             models.Index(fields=["channel", "-id"], name="delivery_of_channel"),
+            # the history by channel and state, in the order of its pages, and the counts of its chart
+            models.Index(fields=["channel", "state", "-notification"], name="delivery_history"),
             # a person's dead letters, and those of one channel
             models.Index(
                 fields=["channel", "-id"], condition=Q(state__in=["dead", "unknown"]), name="delivery_dead_of_channel"
@@ -90,7 +93,7 @@ class Delivery(Work):
                 name="delivery_inbox",
             ),
             models.Index(
-                fields=["channel"],
+                fields=["channel", "-settled_at", "-id"],
                 condition=Q(provider="inbox", state="delivered", read_at=None),
                 name="delivery_inbox_unread",
             ),

@@ -8,15 +8,22 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from notifications import providers
-from notifications.models import Delivery
+from notifications.web.live import MOST_UNREAD, unread_of
+from people.models import User
 
 
 def unread(request: HttpRequest) -> dict[str, Any]:
-    """`unread`: the number of unread inbox messages, read only if a page shows it."""
+    """`unread`: the number of unread inbox messages as people read it, "" for none; read only if a page shows it."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return {"unread": 0}
-    return {"unread": SimpleLazyObject(lambda: Delivery.objects.inbox(user).filter(read_at=None).count())}
+        return {"unread": ""}
+    return {"unread": SimpleLazyObject(lambda: _counted(user))}
+
+
+def _counted(user: User) -> str:
+    """As live.js says it of an open page."""
+    count = unread_of(user)
+    return f"{MOST_UNREAD - 1}+" if count == MOST_UNREAD else str(count or "")
 
 
 def mail_notice(request: HttpRequest) -> dict[str, Any]:

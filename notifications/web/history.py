@@ -6,42 +6,32 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Exists, OuterRef, Prefetch, QuerySet
+from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
 from notifications.deliveries import withdrawal
+from notifications.history import candidates, with_delivery
 from notifications.models import Channel, Delivery, Notification, sort_channels
+from notifications.web.chart import chart
+from notifications.web.history_form import TESTS, HistoryForm
 from people.requests import PersonRequest
-
-_STATE = Delivery.State
-# Filters, and the delivery states that each includes.
-FILTERS = {
-    "delivered": (gettext_lazy("Delivered"), [_STATE.DELIVERED]),
-    "open": (gettext_lazy("On its way"), [_STATE.PENDING, _STATE.SENDING]),
-    "failed": (gettext_lazy("Failed or unknown"), [_STATE.DEAD, _STATE.UNKNOWN]),
-    "dropped": (gettext_lazy("Cancelled or expired"), [_STATE.CANCELLED, _STATE.EXPIRED]),
-}
 
 
 @login_required
 @require_safe
 def history(request: PersonRequest) -> HttpResponse:
-    search, state = request.GET.get("q", "").strip()[:200], request.GET.get("state", "")
-    rows = _found(request, search, state).prefetch_related(
-        Prefetch("deliveries", Delivery.objects.select_related("channel").order_by("channel_id"))
-    )
+    form = HistoryForm(request.GET, request.user)
+    form.is_valid()
+    is_first = not {"before", "after"} & request.GET.keys()
     context = {
-        "page": paging.page(rows, request.GET),
-        "search": search,
-        "state": state,
-        "filters": [(name, label) for name, (label, _) in FILTERS.items()],
-        "reminder": _uuid(request.GET.get("reminder", "")),
-        "narrowed": bool(search or state in FILTERS or request.GET.get("reminder")),
+        "form": form,
+        "tests": form.asked("show") == TESTS,
+        "page": None if form.wrong_days else _page(request, form),
+        "chart": chart(form, request.user.pk) if is_first and not form.wrong_days and not form.asked("show") else None,
     }
     return render(request, "notifications/history.html", context)
 
@@ -72,22 +62,23 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     return redirect("notifications:notification", notification_id)
 
 
-def _found(request: PersonRequest, search: str, state: str) -> QuerySet[Notification]:
-    found = Notification.objects.for_user(request.user)
-    if state != "failed":
-        found = found.exclude(origin=Notification.Origin.STATUS)  # as many as there are changes
+def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification]:
+    rows = form.period.of(Notification.objects.for_user(request.user))
+    if form.asked("show") == TESTS:
+        rows = rows.filter(origin__in=Notification.OF_CHANNELS)
+    else:
+        rows = rows.exclude(origin__in=form.without)
+    if reminder := form.asked("reminder"):
+        rows = rows.filter(origin_id=reminder)
+    deliveries = Delivery.objects.select_related("channel").order_by("channel_id")
+    rows = rows.prefetch_related(Prefetch("deliveries", deliveries))
+    search, among = form.asked("q"), rows
+    by_delivery = form.asked("channel") or form.asked("state")
+    if by_delivery and not (search or reminder or form.asked("show")):
+        found = candidates(form.channel_ids, form.states, form.period, paging.span(request.GET), form.without)
+        return paging.page(rows.filter(id__in=found), request.GET)
+    if by_delivery:
+        rows = with_delivery(rows, form.channel_ids, form.states)
     if search:
-        # PostgreSQL cannot store or search NUL.
-        found = found.filter(subject__icontains=search.replace("\0", ""))
-    if state in FILTERS:
-        found = found.filter(Exists(Delivery.objects.filter(notification=OuterRef("pk"), state__in=FILTERS[state][1])))
-    if reminder := _uuid(request.GET.get("reminder", "")):
-        found = found.filter(origin_id=reminder)
-    return found
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
+        rows = rows.filter(subject__icontains=search)
+    return paging.page(rows, request.GET, among=among if by_delivery or search else None)

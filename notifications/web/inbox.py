@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -14,27 +15,34 @@ from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
 from notifications.links import LEAVE
-from notifications.models import Delivery, Notification
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
 from people.requests import PersonRequest
 
 
 @login_required
 @require_safe
 def inbox(request: PersonRequest) -> HttpResponse:
-    search, unread_only = request.GET.get("q", "").strip()[:200], "unread" in request.GET
-    rows = Delivery.objects.inbox(request.user).select_related("notification")
-    if search:
-        rows = rows.filter(notification__subject__icontains=search.replace("\0", ""))
+    search, unread_only = request.GET.get("q", "").strip()[:200].replace("\0", ""), "unread" in request.GET
+    among = _messages(request.user).select_related("notification")
     if unread_only:
-        rows = rows.filter(read_at=None)
+        among = among.filter(read_at=None)
+    rows = among.filter(notification__subject__icontains=search) if search else among
     context = {
         # by arrival, because a snoozed message arrives later than it was recorded
-        "page": paging.page(rows, request.GET, by="settled_at"),
+        "page": paging.page(rows, request.GET, by="settled_at", among=among if search else None),
         "search": search,
         "unread_only": unread_only,
         "narrowed": bool(search or unread_only),
     }
     return render(request, "notifications/inbox.html", context)
+
+
+def _messages(user: User) -> QuerySet[Delivery]:
+    """The messages of a person's inbox, by its id: so that an index has them in the order of the page."""
+    inboxes = list(Channel.objects.filter(user=user, provider="inbox").values_list("id", flat=True))
+    chosen = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
+    return Delivery.objects.inbox(user).filter(**chosen)
 
 
 @login_required

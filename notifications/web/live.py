@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from common.postgres import query
+from people.models import User
 from people.requests import PersonRequest
 
 MOST_UNREAD = 1_000
@@ -16,14 +17,21 @@ MOST_UNREAD = 1_000
 
 _RECENT = 10  # so many of the newest notifications change `mark` when they end or are answered
 
-_STATE = """
+# Each inbox alone: the index has its unread messages.
+_INBOX = """
 WITH inbox AS MATERIALIZED (
     SELECT id FROM notifications_channel WHERE user_id = %(user)s AND provider = 'inbox'
 ), unread AS (
-    SELECT FROM notifications_delivery
-     WHERE channel_id IN (SELECT id FROM inbox) AND provider = 'inbox' AND state = 'delivered' AND read_at IS NULL
+    SELECT FROM inbox, LATERAL (
+        SELECT FROM notifications_delivery
+         WHERE channel_id = inbox.id AND provider = 'inbox' AND state = 'delivered' AND read_at IS NULL
+         ORDER BY settled_at DESC, id DESC LIMIT %(most)s) message
      LIMIT %(most)s
-), recent AS (
+)"""
+_UNREAD = _INBOX + " SELECT count(*) AS unread FROM unread"  # noqa: S608 - constants only
+_STATE = (
+    _INBOX  # noqa: S608 - constants only
+    + """, recent AS (
     SELECT id, outcome, acknowledged_at FROM notifications_notification
      WHERE user_id = %(user)s ORDER BY id DESC LIMIT %(recent)s
 )
@@ -34,6 +42,13 @@ SELECT (SELECT count(*) FROM unread) AS unread,
                                 ORDER BY settled_at DESC, id DESC LIMIT 1) newest) AS newest,
        (SELECT md5(string_agg(recent::text, ',' ORDER BY id)) FROM recent) AS mark
 """
+)
+
+
+def unread_of(user: User) -> int:
+    """The number of a person's unread messages, up to `MOST_UNREAD`."""
+    [row] = query(_UNREAD, {"user": user.pk, "most": MOST_UNREAD})
+    return int(row.unread)
 
 
 @login_required

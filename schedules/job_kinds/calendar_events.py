@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
@@ -66,47 +66,67 @@ class Wanted:
     unfit: list[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What becomes of an event. `problem`: why there is no reminder, or what the reminder leaves out."""
+
+    event: FileEvent
+    key: str
+    entry: Entry | None = None
+    problem: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.entry is None and not self.problem and not self.event.is_cancelled
+
+
 class _Unfit(Exception):
     """No reminder can follow this event; the text says why."""
 
 
 def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime) -> Wanted:
     """`zone` is that of times without one."""
+    entries: dict[str, Entry] = {}
+    over: set[str] = set()
+    unfit = []
+    for one in follow(events, wishes, zone, now):
+        if one.problem:
+            unfit.append((one.event.title or _("an event"), one.problem))
+        if one.entry is not None:
+            entries[one.key] = one.entry
+        elif one.is_over:
+            over.add(one.key)
+    soonest = sorted(entries.values(), key=lambda entry: (entry.next_slot, entry.key))
+    return Wanted(soonest, over - entries.keys(), unfit)
+
+
+def follow(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime) -> Iterator[Followed]:
+    """What becomes of each event, in their order. `zone` is that of times without one."""
     moved = defaultdict(list)
     for event in events:
         if event.instance is not None:
             moved[event.uid].append(event.instance)
-    entries: dict[str, Entry] = {}
-    over: set[str] = set()
-    unfit = []
     left = _WORK
     for event in events:
-        if event.is_cancelled:
-            continue
         key = _short([event.uid, event.instance.at if event.instance else ""])
+        if event.is_cancelled:
+            yield Followed(event, key)
+            continue
         left_out = event.left_out if event.instance is not None else event.left_out + moved[event.uid]
         work = Work(min(left, BUDGET))
         left -= work.left
+        entry, problem = None, ""
         try:
             entry = _entry(key, event, left_out, wishes, zone, now, work)
-        except (_Unfit, InvalidRule) as problem:
-            unfit.append((event.title or _("an event"), str(problem)))
-            continue
+            if entry is not None and event.has_more_dates:
+                problem = _("It has single further dates (RDATE), which are left out.")
+        except (_Unfit, InvalidRule) as found:
+            problem = str(found).removesuffix(str(rrule_text.EXAMPLE)).strip()
         except (ValueError, OverflowError):
-            unfit.append((event.title or _("an event"), _("Its date is not in the calendar.")))
-            continue
+            problem = _("Its date is not in the calendar.")
         finally:
             left += max(0, work.left)
-        if entry is None:
-            over.add(key)
-        else:
-            entries[key] = entry
-            if event.has_more_dates:
-                unfit.append(
-                    (event.title or _("an event"), _("It has single further dates (RDATE), which are left out."))
-                )
-    soonest = sorted(entries.values(), key=lambda entry: (entry.next_slot, entry.key))
-    return Wanted(soonest, over - entries.keys(), unfit)
+        yield Followed(event, key, entry, problem)
 
 
 def _entry(

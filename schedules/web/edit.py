@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -9,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 
 from people.requests import PersonRequest
@@ -16,6 +19,7 @@ from people.user_lock import with_user_lock
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.rules import civil
 from schedules.web import quick_add
 from schedules.web.reminder_form import ReminderForm
 
@@ -26,7 +30,8 @@ def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
     reading = quick_add.read(request.GET["quick"], request.user.time_zone, now) if "quick" in request.GET else None
     posted = request.POST if request.method == "POST" else None
-    form = ReminderForm(posted, user=request.user, now=now, filled=reading.fields if reading else None)
+    filled = reading.fields if reading else _on_day(request, now)
+    form = ReminderForm(posted, user=request.user, now=now, filled=filled)
     if (made := _already_made(request)) is not None:
         return redirect("schedules:detail", made.id)
     if form.is_valid():
@@ -39,6 +44,17 @@ def new(request: PersonRequest) -> HttpResponse:
         return redirect("schedules:detail", schedule.id)
     context = {"form": form, "reading": reading, "presets": quick_add.PRESETS}
     return render(request, "schedules/form.html", context)
+
+
+def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
+    """The first values on a later day, which `?date=` names: somebody chose it in the calendar."""
+    try:
+        day = parse_date(request.GET.get("date", ""))
+    except ValueError:
+        return {}
+    if day is None or day <= civil.local(request.user.zone, now).date():
+        return {}
+    return {"at": f"{day}T09:00", "days": [str(day.weekday())], "day": str(day.day), "month": str(day.month)}
 
 
 def _already_made(request: PersonRequest) -> Schedule | None:

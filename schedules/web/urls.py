@@ -1,6 +1,19 @@
 from django.urls import path
 
-from schedules.web import actions, bulk, edit, explain, holidays, look, preview, quick_add, reminders
+from schedules.web import (
+    actions,
+    agenda,
+    bulk,
+    calendar_import,
+    edit,
+    explain,
+    feed,
+    holidays,
+    look,
+    preview,
+    quick_add,
+    reminders,
+)
 
 app_name = "schedules"
 urlpatterns = [
@@ -16,6 +29,16 @@ urlpatterns = [
     path("holidays/<uuid:holiday_id>/", holidays.edit, name="holiday"),
     path("holidays/<uuid:holiday_id>/end/", holidays.end, name="holiday-end"),
     path("holidays/<uuid:holiday_id>/delete/", holidays.delete, name="holiday-delete"),
+    path("reminders/day/", agenda.day, name="day"),
+    path("reminders/week/", agenda.week, name="week"),
+    path("reminders/month/", agenda.month, name="month"),
+    path("reminders/calendar-address/", feed.page, name="feed-address"),
+    path("reminders/calendar-address/make/", feed.make, name="feed-make"),
+    path("reminders/calendar-address/remove/", feed.remove, name="feed-remove"),
+    path("calendar/<str:secret>.ics", feed.read, name="feed"),
+    path("reminders/<uuid:schedule_id>/move/", agenda.move, name="move"),
+    path("reminders/import/", calendar_import.upload, name="import"),
+    path("reminders/imported/<int:at>/", calendar_import.imported, name="imported"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),
     path("reminders/<uuid:schedule_id>/edit/", edit.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/look/", look.of_reminder, name="look"),

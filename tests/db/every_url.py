@@ -110,6 +110,7 @@ def values_of(owner: User) -> dict[str, object]:
         "content_type_id": ContentType.objects.get_for_model(User).id,
         "app_label": "people",
         "cause": "0",
+        "at": 0,
         "url": "nowhere/",
         "key": "x",
         "uidb36": "1",

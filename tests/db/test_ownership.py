@@ -29,6 +29,7 @@ OPEN = {
     "events:leave": "whoever has the message: its link is signed",
     "jobs:stop": "whoever has the message: its link is signed",
     "events:receive": "other services post to it: the address is the secret",
+    "schedules:feed": "a calendar program reads it: the address is the secret",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "account_login": "to sign in",
     "account_signup": "to sign up",

@@ -16,6 +16,9 @@ from tests.make import make_channel, make_rule, make_schedule
 PAGES = {
     "/reminders/": 11,
     "/reminders/?q=plants&state=active": 11,
+    "/reminders/day/": 11,
+    "/reminders/week/": 11,
+    "/reminders/month/": 11,
     "/reminders/new/": 8,
     "/reminders/{schedule}/": 17,
     "/reminders/{schedule}/explain/": 17,
@@ -24,11 +27,13 @@ PAGES = {
     "/rules/{rule}/": 9,
     "/channels/": 7,
     "/connections/": 6,
-    "/history/": 7,
-    "/history/?q=plants&state=delivered": 7,
+    "/history/": 9,  # its channels for the filter, and the counts of the chart
+    "/history/?state=delivered": 10,
+    "/history/?q=plants&state=delivered&channel={channel}&since=2026-01-01": 10,
+    "/history/?show=tests": 7,
     "/holidays/": 9,
-    "/inbox/": 6,
-    "/inbox/?q=plants": 6,
+    "/inbox/": 7,
+    "/inbox/?q=plants": 8,
 }
 
 ROWS = """
@@ -76,4 +81,4 @@ def test_the_number_of_statements_is_constant(
     assert Schedule.objects.count() == rows + 1
     for path, statements in PAGES.items():
         with django_assert_num_queries(statements, info=path):
-            assert browser.get(path.format(schedule=schedule.id, rule=rule.id)).status_code == 200
+            assert browser.get(path.format(schedule=schedule.id, rule=rule.id, channel=channel.id)).status_code == 200

@@ -33,6 +33,7 @@ PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
         f"/account/confirm-email/MQ:1w:{PLANTED}/",
         f"/unsubscribe/eyJ:{PLANTED}/",
         f"POST /in/{PLANTED} 202",
+        f"GET /calendar/{PLANTED}.ics 200",
     ],
 )
 def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:

@@ -65,7 +65,7 @@ class WorkAdmin(ReadOnlyAdmin):
 
     def state_filter(self, words: Words) -> type:
         indexed = ("pending", words.working, "dead", "unknown")
-        return newest_filter(gettext_lazy("state"), lambda: [labelled(state) for state in words.states], indexed)
+        return newest_filter("state", lambda: [labelled(state) for state in words.states], indexed)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (

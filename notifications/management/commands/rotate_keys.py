@@ -12,8 +12,8 @@ from people import second_factor
 
 class Command(BaseCommand):
     help = (
-        "Seal the secrets of every channel, connection, inbound address and second factor with the first of "
-        "ENCRYPTION_KEYS. "
+        "Seal the secrets of every channel, connection, inbound address, calendar address and second factor with the "
+        "first of ENCRYPTION_KEYS. "
         "May be interrupted and run again."
     )
 

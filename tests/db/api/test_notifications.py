@@ -170,6 +170,45 @@ def test_the_list_is_filtered_by_outcome_time_and_schedule(api: Api, ada: User, 
         assert api.get(f"/notifications?{wrong}").status_code == 422
 
 
+def test_the_list_is_filtered_by_state_channel_end_and_tests(api: Api, ada: User, inbox: Channel) -> None:
+    hook, others = make_channel(ada, "webhook", removed_at=timezone.now()), make_channel(make_user())
+    arrived = make_delivery(inbox, state="delivered").notification_id
+    died = make_delivery(hook, state="dead", cause="x").notification_id
+    tried = make_delivery(hook, state="delivered", origin="test").notification_id
+    make_delivery(others, state="dead", cause="x")
+    past, coming = (written(timezone.now() + timedelta(hours=hours)) for hours in (-1, 1))
+    for query, expected in (
+        ("state=dead", {died}),
+        ("state=delivered", {arrived, tried}),
+        ("state=delivered&tests=false", {arrived}),
+        ("tests=true", {tried}),
+        ("tests=false", {arrived, died}),
+        (f"channel={hook.id}", {died, tried}),
+        (f"channel={hook.id}&tests=true&state=delivered", {tried}),
+        (f"channel={hook.id}&outcome=failed", {died}),
+        (f"channel={others.id}", set()),
+        (f"until={coming}&state=dead", {died}),
+        (f"until={past}", set()),
+        (f"until={past}&state=dead", set()),
+    ):
+        found = {one["id"] for one in api.get(f"/notifications?{query}").json()["items"]}
+        assert found == {str(key) for key in expected}, query
+    for wrong in ("state=fired", "channel=inbox", "until=tomorrow", "tests=maybe", "state=dead&cursor=x"):
+        assert api.get(f"/notifications?{wrong}").status_code == 422
+
+
+@pytest.mark.parametrize("asked", ["", "&state=delivered"])
+def test_the_pages_of_a_long_list_show_each_one_once(api: Api, inbox: Channel, asked: str) -> None:
+    made = [str(make_delivery(inbox, state="delivered").notification_id) for _ in range(130)]
+    found, path = [], f"/notifications?limit=60{asked}"
+    while path:
+        answer = api.get(path)
+        found += [one["id"] for one in answer.json()["items"]]
+        following = answer.json()["next"]
+        path = f"/notifications?limit=60{asked}&cursor={following}" if following else ""
+    assert found == made[::-1]
+
+
 def test_the_pages_of_the_list_show_each_one_once(api: Api, inbox: Channel) -> None:
     sent = {api.post("/notifications", message(inbox)).json()["id"] for _ in range(5)}
     seen, path = [], "/notifications?limit=2"

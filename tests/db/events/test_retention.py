@@ -23,6 +23,7 @@ from notifications.models import Notification
 from people.models import User
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_rule, make_user
+from work import retention as engine
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +55,7 @@ def age(found: Any, days: float) -> None:
 def test_settled_events_go_with_their_attempts_and_effects_after_a_week_in_chunks(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "_CHUNK", 2)
+    monkeypatch.setattr(engine, "_CHUNK", 2)
     make_rule(ada)
     for _ in range(5):
         happen(ada)
@@ -75,8 +76,8 @@ def test_settled_events_go_with_their_attempts_and_effects_after_a_week_in_chunk
 
 
 def test_a_run_that_takes_long_leaves_the_rest_to_the_next(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "_CHUNK", 1)
-    monkeypatch.setattr(retention, "_LONGEST", -1.0)
+    monkeypatch.setattr(engine, "_CHUNK", 1)
+    monkeypatch.setattr(engine, "_LONGEST", -1.0)
     for _ in range(2):
         happen(ada)
     age(Event.objects.all(), 8)

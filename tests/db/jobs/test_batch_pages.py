@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -20,7 +21,7 @@ from tests.db.api.conftest import Api
 from tests.db.jobs.test_audiences import announce, make_reader, tell, told
 from tests.db.jobs.test_batch_progress import fail
 from tests.db.jobs.test_batches import handle, make_readers, make_topic, publish, subscribe
-from tests.make import make_user, send_now, signed_in, take
+from tests.make import make_channel, make_delivery, make_user, send_now, signed_in, take
 
 pytestmark = pytest.mark.django_db
 
@@ -146,6 +147,15 @@ def test_a_reader_stops_announcements_on_the_page_and_gets_them_again(staff: Use
     assert "Get them again" in shown(page, f"/history/{announcement.id}/")
     page.post(f"/announcements/{announcement.id}/stop/", {"act": "resume"})
     assert not Leaver.objects.exists()
+
+
+def test_a_message_in_the_inbox_can_stop_them_too() -> None:
+    reader = make_user()
+    inbox = make_delivery(make_channel(reader), origin="announcement", origin_id=uuid4(), state="delivered")
+    path = f"/announcements/{inbox.notification_id}/stop/"
+    assert f'action="{path}"' in signed_in(reader).get(f"/inbox/{inbox.id}/").content.decode()
+    other = make_delivery(inbox.channel, state="delivered")
+    assert "/announcements/" not in signed_in(reader).get(f"/inbox/{other.id}/").content.decode()
 
 
 def test_the_link_in_each_message_stops_announcements_without_signing_in(client: Client, staff: User) -> None:

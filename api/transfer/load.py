@@ -1,0 +1,292 @@
+"""Take over what a file holds: what is there already stays, and an entry that cannot be taken stops no other.
+
+An entry's new id follows from the person and its id in the file, so that a file that is read twice adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+from uuid import UUID, uuid5
+
+from django import forms
+from django.core.exceptions import ValidationError as InvalidField
+from django.db import transaction
+from django.utils.translation import gettext as _
+from pydantic import BaseModel
+
+from api.channels.body import errors
+from api.problems import FieldError, Problem, invalid
+from api.rules import body as rule_bodies
+from api.rules import document as rule_documents
+from api.rules.body import RuleBody
+from api.schedules import body as schedule_bodies
+from api.schedules import document as schedule_documents
+from api.schedules import holidays
+from api.schedules.body import ScheduleBody
+from api.topics import TopicBody
+from api.transfer import entries, export
+from api.transfer.destinations import Destinations
+from api.transfer.entries import Body, Entry, Outcome, Trouble
+from events import rules, subscriptions, topics
+from events.models import Rule, Subscription, Topic
+from events.topics import TopicForm
+from notifications.change_types import STATUS
+from notifications.models import Channel
+from notifications.web.channels_form import ChannelsForm
+from people.forms import SettingsForm
+from people.models import User
+from people.user_lock import lock_in_transaction
+from schedules import editing
+from schedules.models import Holiday, Schedule
+
+MOST = 2_000
+"""Entries of a file."""
+SECTIONS = (
+    "settings",
+    "channels",
+    "connections",
+    "topics",
+    "subscriptions",
+    "inbound",
+    "rules",
+    "reminders",
+    "holidays",  # they name tags of reminders
+)
+_NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
+# A finished reminder has no time to come, and is valid as it was then.
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class Unreadable(Exception):
+    """This is no file of ours; the message is for the person."""
+
+
+def check(file: Any) -> dict[str, Any]:
+    """The file, whose sections are lists of objects. Raises Unreadable."""
+    if not isinstance(file, dict) or file.get("format") != export.FORMAT:
+        raise Unreadable(_("Carillon has not written this file. Choose one such as carillon-2026-11-22.json."))
+    if file.get("version") != export.VERSION:
+        raise Unreadable(_("This file is of another version of Carillon. This one reads version 1."))
+    lists = [file.get(name, []) for name in SECTIONS if name != "settings"]
+    if not isinstance(file.get("settings", {}), dict) or not all(isinstance(one, list) for one in lists):
+        raise Unreadable(_("This file is damaged: “settings” must be an object, and everything else a list."))
+    if sum(map(len, lists)) > MOST:
+        raise Unreadable(_("There are more than %(most)s entries in this file. Split it.") % {"most": f"{MOST:,}"})
+    return file
+
+
+def preview(user: User, file: Mapping[str, Any]) -> Outcome:
+    """What `load` would do: it is done, and undone."""
+    with transaction.atomic():
+        outcome = load(user, file)
+        transaction.set_rollback(True)
+    user.refresh_from_db()
+    return outcome
+
+
+@transaction.atomic
+def load(user: User, file: Mapping[str, Any]) -> Outcome:
+    """Take over a checked file."""
+    loading = _Loading(user, lock_in_transaction(user))
+    for section in SECTIONS:
+        held = file.get(section, [])
+        for entry in [held] if section == "settings" and section in file else held:
+            loading.take(section, entry)
+    return loading.outcome
+
+
+class _Loading(Destinations):
+    """`topics` are what the ids of the file stand for."""
+
+    def __init__(self, user: User, now: datetime) -> None:
+        super().__init__(user, now)
+        self.topics: dict[str, Topic] = {}
+
+    def take(self, section: str, entry: Any) -> None:
+        """One entry, in a transaction within."""
+        take: Callable[[Entry], bool] = getattr(self, f"_{section}")
+        name = ""
+        try:
+            if not isinstance(entry, dict):
+                raise invalid(FieldError("", _("This must be an object.")))
+            name = str(entry.get("title") or entry.get("label") or entry.get("name") or "")[:80]
+            with transaction.atomic():
+                counted = self.outcome.added if take(entry) else self.outcome.known
+            counted[section] += 1
+        except Problem as problem:
+            found = problem.errors or [FieldError("", problem.detail or problem.title)]
+            self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in found[:5]]
+
+    def _settings(self, entry: Entry) -> bool:
+        stored = export.settings_of(self.user)
+        wanted = stored | {name: entry[name] for name in stored.keys() & entry.keys()}
+        if wanted == stored:
+            return False
+        form = SettingsForm(wanted, instance=self.user)
+        if not form.is_valid():
+            self.user.refresh_from_db()
+            raise invalid(*errors(form))
+        form.save()
+        return True
+
+    def _topics(self, entry: Entry) -> bool:
+        body = entries.read(TopicBody, entry)
+        own = Topic.objects.for_user(self.user).filter(slug=body.slug).first()
+        if own is not None:
+            self.topics[str(entry.get("id"))] = own
+            return False
+        form = TopicForm(body.model_dump(), self.user)
+        if not form.is_valid():
+            raise invalid(*errors(form))
+        try:
+            self.topics[str(entry.get("id"))] = topics.create(form)
+        except topics.Refused as refusal:
+            raise invalid(FieldError("", str(refusal))) from None
+        return True
+
+    def _subscriptions(self, entry: Entry) -> bool:
+        topic = self.topics.get(str(entry.get("topic"))) or self._topic_to_join(entry)
+        current = Subscription.objects.for_user(self.user).current().filter(topic=topic)
+        if current.exists():
+            return False
+        subscriptions.join(self.user, topic, [channel.id for channel in self._chosen(entry)])
+        return True
+
+    def _topic_to_join(self, entry: Entry) -> Topic:
+        key = entries.uuid(entry.get("topic"))
+        found = Topic.objects.to_join(self.user).filter(id=key).first() if key else None
+        if found is None:
+            raise invalid(FieldError("topic", _("There is no such topic here that you may subscribe to.")))
+        return found
+
+    def _rules(self, entry: Entry) -> bool:
+        rule_id = self._new_id(entry)
+        for known in Rule.objects.filter(user=self.user, id__in=self._ids(entry)):
+            if known.deleted_at is None:
+                return False
+            rules.restore(known.id)
+            return True
+        chosen = self._chosen(entry)
+        if self._compared(entry, RuleBody) in self._own_rules:
+            return False
+        body = entries.read(RuleBody, entry)
+        draft = rule_bodies.draft(self._with_stand_in(body, chosen), self.user)
+        draft = replace(draft, channels=chosen, **_order(body, chosen))
+        rules.create(self.user, draft, rule_id)
+        if entry.get("enabled") is False:
+            rules.switch(rule_id, False)
+        return True
+
+    def _holidays(self, entry: Entry) -> bool:
+        body = entries.read(holidays.HolidayBody, entry)
+        said = body.model_dump()
+        for one in map(holidays.document, Holiday.objects.filter(user=self.user, ended_at=None)):
+            if all(one[name] == said[name] for name in said):
+                return False
+        holidays.make(self.user, body)
+        return True
+
+    def _reminders(self, entry: Entry) -> bool:
+        schedule_id = self._new_id(entry)
+        for known in Schedule.objects.filter(user=self.user, id__in=self._ids(entry)):
+            if known.deleted_at is None:
+                return False
+            editing.restore(known.id, self.now, self.user)
+            return True
+        chosen = self._chosen(entry)
+        entry = self._with_connection(entry)
+        if self._compared(entry, ScheduleBody) in self._own_reminders:
+            return False
+        if entry.get("audience"):
+            said = _("Announcements are not imported, because they would be sent to others. Make it again.")
+            raise invalid(FieldError("audience", said))
+        body = entries.read(ScheduleBody, entries.with_rest(entry))
+        finished = entry.get("state") in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
+        draft = schedule_bodies.draft(self._with_stand_in(body, chosen), self.user, _LONG_AGO if finished else self.now)
+        draft = replace(draft, channels=chosen, **_order(body, chosen))
+        made = editing.create(self.user, draft, self.now, schedule_id)
+        if entry.get("state") == Schedule.State.ARCHIVED:
+            editing.archive(made.id, self.now, self.user)
+        elif entry.get("state") == Schedule.State.PAUSED or (finished and made.state == Schedule.State.ACTIVE):
+            editing.pause(made.id, self.now, self.user)
+        elif (until := entries.instant(entry.get("snoozed_until"))) and until > self.now and made.next_fire_at:
+            editing.snooze(made.id, until, self.now, self.user)
+        return True
+
+    def _with_connection(self, entry: Entry) -> Entry:
+        """The connection that its id in the file stands for."""
+        job = entry.get("job")
+        if not isinstance(job, dict) or not job.get("connection_id"):
+            return entry
+        found = self.connections.get(str(job["connection_id"]))
+        return entry | {"job": job | {"connection_id": found and str(found.id)}}
+
+    def _chosen(self, entry: Entry) -> list[Channel]:
+        """The channels that the entry names. Raises a problem where it names some and none is here."""
+        named = entry.get("channels") or []
+        if not isinstance(named, list):
+            raise invalid(FieldError("channels", _("This must be a list.")))
+        found = [self.channels[str(key)] for key in named if str(key) in self.channels]
+        found = [channel for channel in found if channel.provider != STATUS]
+        if named and not found:
+            said = _("None of its channels could be imported. Add one of the same name and address, and import again.")
+            raise invalid(FieldError("channels", said))
+        return found
+
+    @cached_property
+    def _stand_in(self) -> str:
+        """A channel that works: the form takes no others for something new, and these may not be confirmed yet."""
+        own = Channel.objects.for_user(self.user).for_messages()
+        found = own.filter(verified_at__isnull=False, disabled_at=None).first()
+        if found is None:
+            raise invalid(FieldError("channels", _("You have no channel that works. Add one, and import again.")))
+        return str(found.id)
+
+    def _with_stand_in(self, body: Body, chosen: list[Channel]) -> Body:
+        channels = [self._stand_in] if chosen else []
+        return body.model_copy(update={"channels": channels, "in_order": False, "escalate_after": None})
+
+    def _compared(self, entry: Mapping[str, Any], body: type[BaseModel]) -> str:
+        """What makes two entries the same: all that a body says, with our channels."""
+        said = {name: entry.get(name) for name in body.model_fields}
+        return entries.canonical(said | {"channels": sorted(str(one.id) for one in self._chosen_ids(entry))})
+
+    def _chosen_ids(self, entry: Mapping[str, Any]) -> Iterator[Channel]:
+        return (self.channels[str(key)] for key in entry.get("channels") or () if str(key) in self.channels)
+
+    @cached_property
+    def _own_rules(self) -> set[str]:
+        own = Rule.objects.for_user(self.user).prefetch_related("channels")
+        return {_own(rule_documents.document(one), RuleBody) for one in own}
+
+    @cached_property
+    def _own_reminders(self) -> set[str]:
+        own = Schedule.objects.for_user(self.user).prefetch_related("channels")
+        return {_own(schedule_documents.document(one), ScheduleBody) for one in own}
+
+    def _new_id(self, entry: Entry) -> UUID:
+        return uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or entries.canonical(entry)}")
+
+    def _ids(self, entry: Entry) -> list[UUID]:
+        given = entries.uuid(entry.get("id"))
+        return [self._new_id(entry), *([given] if given else [])]
+
+
+def _own(document: Mapping[str, Any], body: type[BaseModel]) -> str:
+    said = {name: document[name] for name in body.model_fields}
+    return entries.canonical(said | {"channels": sorted(document["channels"])})
+
+
+def _order(body: Any, chosen: list[Channel]) -> dict[str, Any]:
+    """Whether the channels are tried in order, and how long each waits."""
+    if not body.in_order or len(chosen) < 2:
+        return {"in_order": False, "escalate_after": None}
+    wait: forms.Field = ChannelsForm.base_fields["escalate_after"]
+    try:
+        return {"in_order": True, "escalate_after": wait.clean(body.escalate_after)}
+    except InvalidField as error:
+        raise invalid(FieldError("escalate_after", " ".join(error.messages))) from None

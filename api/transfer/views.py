@@ -1,0 +1,113 @@
+"""The pages of export and import: download the file; upload one, see what becomes of it, take it over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_safe
+
+from api.answers import to_json
+from api.transfer import export, load
+from api.transfer.entries import Outcome, Trouble
+from api.transfer.load import Unreadable
+from common import strict_json
+from people.requests import PersonRequest
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a file."""
+
+
+class ContentForm(forms.Form):
+    # The file itself: nothing is kept between the preview and the import.
+    content = forms.CharField(widget=forms.HiddenInput, strip=False)
+
+
+@login_required
+@require_safe
+def download(request: PersonRequest) -> HttpResponse:
+    now = timezone.now()
+    name = f"carillon-{timezone.localdate(now)}.json"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    document = to_json(export.document(request.user, now), indent=1)
+    return HttpResponse(document, content_type="application/json", headers=headers)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: PersonRequest) -> HttpResponse:
+    """An uploaded file is tried and shown; the form of that page takes it over."""
+    if request.method != "POST":
+        return _ask(request)
+    file = request.FILES.get("file")
+    if file is None and "content" not in request.POST:
+        return _ask(request, _("Choose a file that Carillon has exported."))
+    if file is not None and (file.size or 0) > LARGEST:
+        return _ask(request, _("This file is larger than 4 MB. Split it."))
+    raw = request.POST["content"].encode() if file is None else file.read()
+    try:
+        read = load.check(strict_json.read(raw.removeprefix(b"\xef\xbb\xbf")))
+    except strict_json.Bad as problem:
+        return _ask(request, _("This is not a JSON file that can be read: %(problem)s") % {"problem": problem})
+    except Unreadable as problem:
+        return _ask(request, str(problem))
+    if file is None:
+        outcome = load.load(request.user, read)
+        _report(request, outcome)
+        return redirect("schedules:list")
+    context = _shown(load.preview(request.user, read)) | {"form": ContentForm({"content": raw.decode("utf-8-sig")})}
+    return render(request, "people/import_preview.html", context)
+
+
+def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
+    return render(request, "people/import.html", {"problem": problem}, status=422 if problem else 200)
+
+
+def _report(request: PersonRequest, outcome: Outcome) -> None:
+    count = outcome.added.total()
+    said = ngettext("%(count)d entry is imported.", "%(count)d entries are imported.", count) % {"count": count}
+    messages.success(request, said)
+    if outcome.to_confirm:
+        names = ", ".join(f"“{name}”" for name in outcome.to_confirm[:10])
+        messages.info(request, _("Secrets are not in the file. Open and confirm: %(names)s.") % {"names": names})
+
+
+def _shown(outcome: Outcome) -> dict[str, Any]:
+    names = _names()
+    rows = [
+        {"name": names[section], "added": outcome.added[section], "known": outcome.known[section]}
+        for section in load.SECTIONS
+        if outcome.added[section] or outcome.known[section]
+    ]
+    troubles = [(names[one.section], one, _where(one)) for one in outcome.troubles]
+    return {
+        "rows": rows,
+        "added": outcome.added.total(),
+        "troubles": troubles,
+        "to_confirm": outcome.to_confirm,
+    }
+
+
+def _where(trouble: Trouble) -> str:
+    return "" if trouble.field in ("", "(body)") else trouble.field
+
+
+def _names() -> dict[str, str]:
+    return {
+        "settings": _("Settings"),
+        "channels": _("Channels"),
+        "connections": _("Connections"),
+        "topics": _("Topics"),
+        "subscriptions": _("Subscriptions"),
+        "inbound": _("Inbound addresses"),
+        "rules": _("Rules"),
+        "holidays": _("Holidays"),
+        "reminders": _("Reminders"),
+    }

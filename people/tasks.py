@@ -1,0 +1,13 @@
+"""The Celery task of people."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from people import account_deletion
+
+
+@shared_task(name="people.delete_accounts")
+def delete_accounts() -> int:
+    """Returns how many accounts are gone."""
+    return account_deletion.delete_requested()

@@ -1,0 +1,73 @@
+"""Days of a person's calendar, and what stands on them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from common import civil_time
+from schedules.models import Schedule
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """The dates from `first` to `last` on the wall clock of `zone`."""
+
+    first: date
+    last: date
+    zone: ZoneInfo
+
+    def __iter__(self) -> Iterator[date]:
+        return (self.first + number * _DAY for number in range((self.last - self.first).days + 1))
+
+    @property
+    def begin(self) -> datetime:
+        return begin_of(self.first, self.zone)
+
+    @property
+    def end(self) -> datetime:
+        """The instant after the last one."""
+        return begin_of(self.last + _DAY, self.zone)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one reminder has on one day: one time, or `count` of them from `at` to `last`.
+
+    `zone` is that of the clock on which it stands. `state` is "" for what is to come. `has_more`: `count` is only the
+    least number. What was sent has a notification, the others have a schedule.
+    """
+
+    title: str
+    at: datetime
+    last: datetime
+    zone: ZoneInfo
+    count: int = 1
+    has_more: bool = False
+    state: str = ""
+    schedule: Schedule | None = None
+    schedule_id: UUID | None = None
+    notification_id: UUID | None = None
+
+    @property
+    def clock(self) -> datetime:
+        """What the clock shows."""
+        return civil_time.local(self.zone, self.at)
+
+    @property
+    def last_clock(self) -> datetime:
+        return civil_time.local(self.zone, self.last)
+
+    @property
+    def day(self) -> date:
+        return self.clock.date()
+
+
+def begin_of(day: date, zone: ZoneInfo) -> datetime:
+    """The first instant of a date."""
+    return civil_time.first_instant(zone, datetime.combine(day, time()))

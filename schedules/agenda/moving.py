@@ -1,0 +1,53 @@
+"""Move a reminder that comes once to another day."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime
+
+from django.utils.translation import gettext as _
+
+from people.models import User
+from schedules import editing, rules, slots
+from schedules.models import Schedule
+from schedules.rules import InvalidRule, Timetable, civil
+from schedules.slots import Slots
+
+
+class Refused(Exception):
+    """It cannot be moved to this day. The message is for its owner."""
+
+
+def is_movable(schedule: Schedule) -> bool:
+    """Whether it comes once, on the clock of its owner, and follows no calendar."""
+    is_own = schedule.made_by_id is None and not schedule.local_time
+    return schedule.kind == "once" and schedule.next_fire_at is not None and is_own
+
+
+def move(schedule: Schedule, day: date, version: int, now: datetime, by: User) -> Schedule:
+    """Move it to `day` on its reader's clock; its civil time stays. Raises Refused, and `editing.Conflict`."""
+    if not is_movable(schedule) or schedule.next_fire_at is None:
+        raise Refused(_("“%(title)s” cannot be moved to another day. Edit it instead.") % {"title": schedule.title})
+    shown = civil.local(by.zone, schedule.next_fire_at).date()
+    try:
+        timetable = schedule.timetable()
+        at = datetime.fromisoformat(schedule.rule["at"]) + (day - shown)
+        rule = rules.parse("once", {"at": at.isoformat()}, schedule.time_zone)
+    except (InvalidRule, OverflowError) as error:
+        raise Refused(str(error)) from None
+    if rule.next_after(now) is None:
+        raise Refused(
+            _("“%(title)s” was not moved: this day or time has passed. Choose a later day.") % {"title": schedule.title}
+        )
+    moved = Slots(
+        Timetable(rule, timetable.starts, timetable.ends, timetable.excluded),
+        slots.left(schedule.max_count, schedule.fired_count),
+        schedule.snoozed_until,
+        slots.settled([schedule.id], now)[schedule.id],
+    )
+    if moved.next_after(now) is None:
+        raise Refused(
+            _("“%(title)s” was not moved: it is snoozed, or limited to other days. Edit it instead.")
+            % {"title": schedule.title}
+        )
+    return editing.reschedule(schedule.id, replace(editing.draft_of(schedule), rule=rule.data()), now, version, by)

@@ -1,0 +1,139 @@
+"""Reminders from a calendar file that a person uploads. They are the person's own: nothing follows the file later.
+
+The id of a reminder follows from the person and the event, so that a file that is imported again makes none twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID, uuid5
+
+from django.db.models import QuerySet
+
+from people.models import User
+from people.user_lock import lock_user
+from schedules import bulk, editing
+from schedules.editing import Draft
+from schedules.job_kinds import calendar_events, calendar_file
+from schedules.job_kinds.calendar_events import Entry, Wishes
+from schedules.job_kinds.calendar_file import FileEvent
+from schedules.models import Schedule, ScheduleEvent
+
+LARGEST = 1024 * 1024
+"""Bytes of a file."""
+MOST = 1_000
+"""Events of a file."""
+_NAMESPACE = UUID("5b0e2c0a-1d0b-5e63-9a52-7f1f3a3c9c11")
+
+
+class Refused(Exception):
+    """The file as a whole cannot be taken: `code` is too-large, no-calendar, no-events or too-many."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Fate(StrEnum):
+    """What becomes of an event."""
+
+    NEW = "new"
+    KNOWN = "known"  # there is a reminder for it already
+    OVER = "over"
+    CANCELLED = "cancelled"
+    TWICE = "twice"  # an earlier one of the file has the same id
+    FULL = "full"  # its person may have no more reminders
+    UNFIT = "unfit"  # `note` says why
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One event of the file. `note`: why it is unfit, or what its reminder leaves out."""
+
+    title: str
+    key: str
+    fate: Fate
+    entry: Entry | None
+    note: str
+
+
+def read(raw: bytes) -> list[FileEvent]:
+    """Raises Refused."""
+    if len(raw) > LARGEST:
+        raise Refused("too-large")
+    text = raw.decode("utf-8-sig", "replace").replace("\0", " ")
+    if not calendar_file.is_whole(text):
+        raise Refused("no-calendar")
+    events = calendar_file.read(text)
+    if not events:
+        raise Refused("no-events")
+    if len(events) > MOST:
+        raise Refused("too-many")
+    return events
+
+
+def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime) -> list[Item]:
+    """What becomes of each event: new reminders first, the soonest of them first."""
+    followed = list(calendar_events.follow(events, wishes, user.zone, now))
+    ids = [_id(user, one.key) for one in followed]
+    known = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
+    seen: set[str] = set()
+    items = []
+    for one in followed:
+        if one.event.is_cancelled:
+            fate = Fate.CANCELLED
+        elif one.is_over:
+            fate = Fate.OVER
+        elif one.entry is None:
+            fate = Fate.UNFIT
+        elif one.key in seen:
+            fate = Fate.TWICE
+        else:
+            fate = Fate.KNOWN if _id(user, one.key) in known else Fate.NEW
+        seen.add(one.key)
+        items.append(Item(one.event.title, one.key, fate, one.entry if fate is Fate.NEW else None, one.problem))
+    new = sorted((item for item in items if item.entry), key=lambda item: (item.entry.next_slot, item.key))  # type: ignore[union-attr]
+    room = max(0, editing.room(user))
+    full = [replace(item, fate=Fate.FULL, entry=None) for item in new[room:]]
+    return [*new[:room], *full, *(item for item in items if item.fate is not Fate.NEW)]
+
+
+def load(user: User, items: Collection[Item], sent: Draft, now: datetime) -> int:
+    """Make the reminders of the new items, in one transaction; sent as `sent` is. Returns how many."""
+    entries = {_id(user, item.key): item.entry for item in items if item.entry is not None}
+    with lock_user(user):
+        stored = Schedule.objects.filter(user=user).in_bulk(list(entries))
+        room, made = editing.room(user), 0
+        for schedule_id, entry in entries.items():
+            deleted = stored.get(schedule_id)
+            if made >= room or (deleted is not None and deleted.deleted_at is None):
+                continue
+            draft = replace(
+                sent, title=entry.title, body=entry.body, kind=entry.kind, rule=entry.rule, time_zone=entry.time_zone
+            )
+            if deleted is None:
+                editing.create(user, draft, now, schedule_id)
+            else:
+                restored = editing.restore(schedule_id, now, user)
+                editing.reschedule(schedule_id, draft, now, restored.version, user)
+            made += 1
+    return made
+
+
+def made_at(user: User, at: datetime) -> QuerySet[Schedule]:
+    """What an import made at that instant, and what is not deleted of it."""
+    whats = (ScheduleEvent.What.CREATED, ScheduleEvent.What.RESTORED)
+    return Schedule.objects.for_user(user).filter(events__what__in=whats, events__at=at)
+
+
+def undo(user: User, at: datetime, now: datetime) -> int:
+    """Delete what an import made. Returns how many reminders."""
+    with lock_user(user):
+        return len(bulk.apply(made_at(user, at), bulk.Action.DELETE, now, user).changed)
+
+
+def _id(user: User, key: str) -> UUID:
+    return uuid5(_NAMESPACE, f"{user.pk}:{key}")

@@ -1,0 +1,158 @@
+"""Import a calendar file: upload it, see what each event becomes, choose channels, import; and undo it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods
+
+from notifications.web.channels_form import ChannelsForm
+from people.models import User
+from people.requests import PersonRequest
+from schedules import calendar_import, rules
+from schedules.calendar_import import LARGEST, MOST, Fate, Item, Refused
+from schedules.editing import Draft
+from schedules.firing import fire
+from schedules.job_kinds.calendar_events import Wishes
+from schedules.job_kinds.calendar_sync import CalendarForm
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_REFUSALS = {
+    "too-large": gettext_lazy("This file is larger than 1 MB. Export a part of the calendar, such as one year."),
+    "no-calendar": gettext_lazy("This is not a whole calendar file. Choose a file that ends in .ics."),
+    "no-events": gettext_lazy("There is no event in this file. Choose another one."),
+    "too-many": gettext_lazy("There are more than 1,000 events in this file. Export a part of the calendar."),
+}
+_FATES = {
+    Fate.KNOWN: gettext_lazy("Already imported."),
+    Fate.OVER: gettext_lazy("It is over."),
+    Fate.CANCELLED: gettext_lazy("It is cancelled."),
+    Fate.TWICE: gettext_lazy("It is in the file twice."),
+    Fate.FULL: gettext_lazy("You have as many reminders as one person may have here."),
+}
+
+
+class ImportForm(ChannelsForm, CalendarForm):
+    tell = None  # type: ignore[assignment]  # of a calendar that is followed
+    # The file itself: nothing is kept between the preview and the import.
+    content = forms.CharField(widget=forms.HiddenInput, max_length=LARGEST, strip=False)
+
+    def __init__(self, data: Any, user: User) -> None:
+        super().__init__(data)
+        self.offer_channels(user, None, (), "schedules_schedule")
+
+    def wishes(self) -> Wishes:
+        cleaned = self.cleaned_data
+        return Wishes(
+            before=timedelta(minutes=cleaned["minutes"]),
+            uses_alarms=cleaned["alarms"],
+            all_day_at=cleaned["all_day_at"],
+        )
+
+    def sent(self) -> Draft:
+        """How the reminders of a valid form are sent."""
+        cleaned = self.cleaned_data
+        return Draft(
+            title="",
+            body="",
+            kind="",
+            rule={},
+            time_zone="",
+            channels=self.ordered(),
+            in_order=self.in_order(),
+            urgent=cleaned["urgent"],
+            escalate_after=cleaned["escalate_after"],
+        )
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: PersonRequest) -> HttpResponse:
+    """An uploaded file is shown; the form of that page imports it."""
+    if request.method != "POST":
+        return _ask(request)
+    file = request.FILES.get("file")
+    if file is None and "content" not in request.POST:
+        return _ask(request, _("Choose a file that ends in .ics."))
+    try:
+        if file is not None and (file.size or 0) > LARGEST:
+            raise Refused("too-large")
+        raw = file.read() if file is not None else request.POST["content"].encode()
+        events = calendar_import.read(raw)
+    except Refused as refusal:
+        return _ask(request, str(_REFUSALS[refusal.code]))
+    now = fire.read_clock().now
+    typed = request.POST if file is None else _first_values(request.user, raw.decode("utf-8-sig", "replace"))
+    form = ImportForm(typed, request.user)
+    if not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
+        return _show(request, form, [], ())
+    items = calendar_import.plan(request.user, events, form.wishes(), now)
+    taken = {item.key for item in items} if file is not None else set(request.POST.getlist("take"))
+    if file is not None or "again" in request.POST:
+        form.errors.clear()  # a first look, whose form nobody has sent
+        return _show(request, form, items, taken)
+    chosen = [item for item in items if item.key in taken]
+    if not chosen:
+        form.add_error(None, _("Choose at least one event."))
+    if not form.is_valid():
+        return _show(request, form, items, taken)
+    calendar_import.load(request.user, chosen, form.sent(), now)
+    return redirect("schedules:imported", (now - _EPOCH) // timedelta(microseconds=1))
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def imported(request: PersonRequest, at: int) -> HttpResponse:
+    """What an import has made; a POST removes it again."""
+    try:
+        instant = _EPOCH + timedelta(microseconds=at)
+    except OverflowError:
+        raise Http404 from None
+    if request.method == "POST":
+        count = calendar_import.undo(request.user, instant, fire.read_clock().now)
+        said = ngettext("%(count)d reminder is removed again.", "%(count)d reminders are removed again.", count)
+        messages.success(request, said % {"count": count})
+        return redirect("schedules:list")
+    made = list(calendar_import.made_at(request.user, instant).order_by("next_fire_at", "id"))
+    return render(request, "schedules/imported.html", {"made": made, "at": at})
+
+
+def _first_values(user: User, content: str) -> dict[str, Any]:
+    """As the preview's form would be sent with its initial values."""
+    form = ImportForm(None, user)
+    names = ("minutes", "alarms", "all_day_at", "channels", "urgent", "one_by_one")
+    return {name: form.get_initial_for_field(form.fields[name], name) for name in names} | {"content": content}
+
+
+def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
+    context = {"problem": problem, "most": MOST}
+    return render(request, "schedules/import.html", context, status=422 if problem else 200)
+
+
+def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: Any) -> HttpResponse:
+    fates = Counter(item.fate for item in items)
+    rows = [
+        {
+            "item": item,
+            "taken": item.key in taken,
+            "when": rules.parse(item.entry.kind, item.entry.rule, item.entry.time_zone).describe()
+            if item.entry
+            else "",
+            "said": str(_FATES.get(item.fate, "")) or item.note,
+        }
+        for item in items
+    ]
+    new = [row for row in rows if row["item"].fate is Fate.NEW]
+    others = [row for row in rows if row["item"].fate is not Fate.NEW]
+    context = {"form": form, "new": new, "others": others, "count": fates[Fate.NEW]}
+    return render(request, "schedules/import_preview.html", context)

@@ -1,0 +1,66 @@
+"""The address at which calendar programs read a person's reminders: its page, and the file."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import conditional_page, require_POST, require_safe
+
+from common import encryption
+from common.request_limiter import by_address, limit_page
+from people.requests import PersonRequest
+from schedules.agenda import feed
+from schedules.firing import fire
+
+
+@login_required
+@require_safe
+def page(request: PersonRequest) -> HttpResponse:
+    found = feed.of(request.user)
+    try:
+        url = "" if found is None else feed.url(found)
+    except encryption.Unreadable:
+        url = ""
+    context = {"feed": found, "url": url, "webcal": f"webcal:{url.partition(':')[2]}"}
+    return render(request, "schedules/feed.html", context)
+
+
+@login_required
+@require_POST
+def make(request: PersonRequest) -> HttpResponse:
+    """Make an address, or replace it."""
+    is_new = feed.of(request.user) is None
+    feed.make(request.user)
+    if is_new:
+        messages.success(request, _("This is your calendar address."))
+    else:
+        messages.success(request, _("This is your new calendar address. The old one does not work any more."))
+    return redirect("schedules:feed-address")
+
+
+@login_required
+@require_POST
+def remove(request: PersonRequest) -> HttpResponse:
+    feed.remove(request.user)
+    messages.success(request, _("Your calendar address is removed. Calendars that use it are refused."))
+    return redirect("schedules:feed-address")
+
+
+@require_safe
+@conditional_page
+def read(request: HttpRequest, secret: str) -> HttpResponse:
+    """The calendar of the person whose address it is. The address itself is the permission: no session."""
+    found = feed.find(secret)
+    if found is None:
+        return limit_page(by_address(request), lambda: render(request, "404.html", status=404))
+    user = found.user
+
+    def answer() -> HttpResponse:
+        written = feed.written(user, fire.read_clock().now)
+        headers = {"Cache-Control": "private", "Content-Disposition": 'inline; filename="carillon.ics"'}
+        return HttpResponse(written, content_type="text/calendar; charset=utf-8", headers=headers)
+
+    return limit_page(f"calendar:{found.id}", answer)

@@ -1,0 +1,288 @@
+"""Everything as a file: written, read by another account, and the same again."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from api.transfer import export, load
+from api.transfer.entries import Outcome
+from events import rules
+from events.inbound import addresses
+from events.inbound.forms import InboundForm
+from events.models import InboundAddress, Rule, Subscription, Topic
+from jobs.models import Connection
+from notifications.models import Channel
+from people.models import User
+from schedules import editing
+from schedules.models import Holiday, Schedule
+from tests.make import make_channel, make_connection, make_job_schedule, make_rule, make_schedule, make_user, signed_in
+
+STREAK = {"when": "always", "login": "", "done_title": "Done", "done_body": "Well done."}
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+HOOK = {"url": "https://example.org/hook"}
+
+
+def fill(user: User) -> None:
+    """One or more of everything that a file holds."""
+    User.objects.filter(pk=user.pk).update(
+        name="Ada", language="de", time_zone="Europe/Berlin", quiet_from="22:00", quiet_until="07:00"
+    )
+    user.refresh_from_db()
+    inbox, mail = make_channel(user), make_channel(user, "email", use_for_new=False)
+    hook = make_channel(user, "webhook", label="Home", give_up_after=600, on_unknown="hold")
+    ntfy = make_channel(
+        user, "ntfy", {"topic": "planted-topic"}, label="Phone",
+        address={"url": "https://ntfy.sh", "beginning": "pla", "priority": 4},
+    )  # fmt: skip
+    github = make_connection(user)
+    make_schedule(user, [inbox], title="Daily", tags=["home"], category="plants", data={"room": "kitchen"}, urgent=True)
+    make_schedule(
+        user, [ntfy, hook, inbox], title="In order", in_order=True, escalate_after=15, kind="weekly",
+        rule={"time": "18:00", "days": [2, 6]}, time_zone="Europe/Berlin", stale_after=3600, spread=60, grace=90,
+        misfire=Schedule.Misfire.SKIP, excluded=[date(2090, 12, 25)], max_count=7,
+    )  # fmt: skip
+    make_schedule(user, [mail], title="Rule", kind="rrule", rule={"rule": "DTSTART:20900105T090000\nRRULE:FREQ=DAILY"})
+    make_schedule(user, [inbox], title="Once", kind="once", rule={"at": "2090-01-05T09:00:00"})
+    make_schedule(user, [inbox], title="Window", starts_at=NOW.replace(year=2091), ends_at=NOW.replace(year=2092))
+    paused = make_schedule(user, [inbox], title="Paused")
+    editing.pause(paused.id, NOW, user)
+    over = make_schedule(user, [inbox], title="Over", kind="once", rule={"at": "2026-06-02T09:00:00"})
+    Schedule.objects.filter(id=over.id).update(state="finished", next_fire_at=None)
+    make_job_schedule(user, "github_streak", STREAK, title="Streak", body="", channels=[inbox], connection=github)
+    make_rule(user, channels=[hook, ntfy], channel_order=[hook.id, ntfy.id], digest_at="09:00")
+    off = make_rule(user, channels=[inbox], name="Off")
+    rules.switch(off.id, False)
+    editing.archive(make_schedule(user, [inbox], title="Archived", tags=["home"]).id, NOW, user)
+    Holiday.objects.create(user=user, first="2090-08-03", last="2090-08-17", tags=["home"], note="Italy")
+    topic = Topic.objects.create(user=user, slug="news", name="News", description="Of the club")
+    Subscription.objects.create(topic=topic, user=user, channel_ids=[inbox.id])
+    form = InboundForm({"label": "Shop", "scheme": "github", "secret": "planted-secret", "enabled": "on"})
+    assert form.is_valid(), form.errors
+    addresses.create(user, form)
+
+
+def exported(user: User) -> dict[str, Any]:
+    return json.loads(json.dumps(export.document(User.objects.get(pk=user.pk), NOW)))
+
+
+def plain(document: dict[str, Any]) -> Any:
+    """With the labels of channels and connections in place of their ids, which differ from account to account."""
+    names = {one["id"]: one["label"] for one in [*document["channels"], *document["connections"]]}
+    names |= {one["id"]: one["slug"] for one in document["topics"]}
+
+    def named(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: named(one) for name, one in value.items() if name != "id"}
+        if isinstance(value, list):
+            listed = [named(one) for one in value]
+            return sorted(listed, key=str) if value and isinstance(value[0], dict) else listed
+        return names.get(value, value) if isinstance(value, str) else value
+
+    return named(document)
+
+
+@pytest.fixture
+def newcomer() -> User:
+    user = make_user(email="newcomer@example.org", name="", time_zone="")
+    make_channel(user)
+    return user
+
+
+def taken(user: User, document: Any) -> Outcome:
+    return load.load(user, load.check(document))
+
+
+def test_what_another_account_takes_over_is_the_same_again(ada: User, newcomer: User) -> None:
+    fill(ada)
+    file = exported(ada)
+    outcome = taken(newcomer, file)
+    assert outcome.troubles == []
+    again = exported(newcomer)
+    # Requests that nobody can check are not taken: the secret must be entered first.
+    file["inbound"][0]["enabled"] = False
+    assert plain(again) == plain(file)
+    assert outcome.added == {
+        "settings": 1, "channels": 3, "connections": 1, "topics": 1, "subscriptions": 1, "inbound": 1, "rules": 2,
+        "holidays": 1,
+        "reminders": 9,
+    }  # fmt: skip
+    assert set(outcome.to_confirm) == {"Email", "Home", "Phone", "Github", "Shop"}
+
+
+def test_nothing_of_another_account_comes_unasked(ada: User, newcomer: User) -> None:
+    """Channels are not confirmed, connections have no secrets, and inbound addresses are new ones."""
+    fill(ada)
+    taken(newcomer, exported(ada))
+    unconfirmed = set(Channel.objects.filter(user=newcomer, verified_at=None).values_list("label", flat=True))
+    assert unconfirmed == {"Email", "Home", "Phone"}
+    connection = Connection.objects.get(user=newcomer)
+    assert (connection.destination().secrets, connection.verified_at) == ({}, None)
+    own, others = InboundAddress.objects.get(user=newcomer), InboundAddress.objects.get(user=ada)
+    assert own.secrets()["token"] != others.secrets()["token"] and own.secrets()["secret"] == ""
+
+
+def test_a_file_holds_no_secret(browser: Client, ada: User) -> None:
+    fill(ada)
+    answer = browser.get("/settings/export/")
+    assert "carillon-" in answer["Content-Disposition"]
+    text = answer.content.decode()
+    for secret in (
+        "whsec_",
+        "planted-topic",
+        "ghp_",
+        "planted-secret",
+        InboundAddress.objects.get().secrets()["token"],
+    ):
+        assert secret not in text
+
+
+def test_taking_it_over_twice_changes_nothing(ada: User, newcomer: User) -> None:
+    fill(ada)
+    file = exported(ada)
+    taken(newcomer, file)
+    before = exported(newcomer)
+    for user in (newcomer, ada):
+        outcome = taken(user, file)
+        assert (dict(outcome.added), outcome.troubles) == ({}, [])
+    assert exported(newcomer) == before
+
+
+def test_what_was_deleted_since_comes_back(ada: User) -> None:
+    fill(ada)
+    file = exported(ada)
+    daily = Schedule.objects.get(user=ada, title="Daily")
+    editing.delete(daily.id, NOW, ada)
+    rules.delete(Rule.objects.get(user=ada, name="Off").id)
+    outcome = taken(ada, file)
+    assert dict(outcome.added) == {"reminders": 1, "rules": 1}
+    assert plain(exported(ada)) == plain(file)
+
+
+def test_the_same_by_hand_counts_as_there_already(ada: User, newcomer: User) -> None:
+    make_schedule(ada)
+    make_rule(ada, channels=[Channel.objects.get(user=ada)])
+    file = exported(ada)
+    make_schedule(newcomer, [Channel.objects.get(user=newcomer)])
+    make_rule(newcomer, channels=[Channel.objects.get(user=newcomer)])
+    outcome = taken(newcomer, file)
+    assert outcome.known == {"channels": 1, "rules": 1, "reminders": 1}
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("reminders", {"title": ""}, "title"),
+    ("reminders", {"title": 5}, "title"),
+    ("reminders", {"timing": None}, "timing"),
+    ("reminders", {"timing": {"daily": {"time": "25:00"}}}, "timing.daily.time"),
+    ("reminders", {"timing": {"cron": {"expression": "x"}}}, "timing.cron.expression"),
+    ("reminders", {"time_zone": "Mars/Olympus"}, "time_zone"),
+    ("reminders", {"channels": ["nowhere"]}, "channels"),
+    ("reminders", {"channels": 5}, "channels"),
+    ("reminders", {"escalate_after": "x"}, "escalate_after"),
+    ("reminders", {"audience": {"kind": "everybody", "key": ""}}, "audience"),
+    ("reminders", {"job": {"kind": "nothing"}}, "job.kind"),
+    ("reminders", {"data": "x"}, "data"),
+    ("rules", {"type_pattern": "order paid"}, "type_pattern"),
+    ("rules", {"channels": ["nowhere"]}, "channels"),
+    ("rules", {"conditions": [{"field": "x", "operator": "?", "value": 1}]}, "conditions"),
+    ("channels", {"kind": "pigeon"}, "kind"),
+    ("channels", {"kind": "web_push"}, "kind"),
+    ("channels", {"kind": "email", "fields": {"address": "nobody"}}, "fields.address"),
+    ("channels", {"kind": 5}, "kind"),
+    ("channels", {"fields": []}, "fields"),
+    ("connections", {"kind": "pigeon"}, "kind"),
+    ("holidays", {"first": "2091-01-01"}, "last"),
+    ("topics", {"slug": "not a slug"}, "slug"),
+    ("subscriptions", {"topic": "01890a5d-ac96-774b-bcce-b302099a8057"}, "topic"),
+    ("inbound", {"scheme": "pigeon"}, "scheme"),
+]
+
+
+@pytest.mark.parametrize(("section", "change", "field"), WRONG, ids=lambda one: str(one)[:40])
+def test_an_entry_that_is_wrong_names_its_field_and_stops_no_other(
+    ada: User, newcomer: User, section: str, change: dict[str, Any], field: str
+) -> None:
+    fill(ada)
+    file = exported(ada)
+    wrong = deepcopy(file[section][-1 if section != "reminders" else 0]) | {"id": "wrong", "label": "Wrong"} | change
+    file[section].append(wrong)
+    outcome = taken(newcomer, file)
+    assert {(one.section, one.field.split(".0")[0]) for one in outcome.troubles} == {(section, field)}
+    assert all(one.detail for one in outcome.troubles)
+    assert outcome.added["reminders"] == 9 and outcome.added["rules"] == 2
+
+
+def test_wrong_settings_are_named_and_the_others_stay(newcomer: User) -> None:
+    file = {"format": "carillon", "version": 1, "settings": {"time_zone": "Europe/Berlin", "quiet_from": "25:00"}}
+    outcome = taken(newcomer, file)
+    assert {one.field for one in outcome.troubles} >= {"quiet_from"}
+    assert User.objects.get(pk=newcomer.pk).time_zone == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "not a JSON file"),
+        (b"[1", "not a JSON file"),
+        (b'{"a": 1, "a": 2}', "there twice"),
+        (b"\xff", "not valid UTF-8"),
+        (b"[]", "has not written this file"),
+        (b'{"format": "other"}', "has not written this file"),
+        (b'{"format": "carillon", "version": 2}', "another version"),
+        (b'{"format": "carillon", "version": 1, "reminders": {}}', "damaged"),
+        (json.dumps({"format": "carillon", "version": 1, "reminders": [1] * 2001}).encode(), "more than 2,000"),
+        (b" " * (4 * 1024 * 1024 + 1), "larger than 4 MB"),
+    ],
+)
+def test_a_file_that_cannot_be_taken_says_why(browser: Client, ada: User, content: bytes, said: str) -> None:
+    answer = uploaded(browser, content)
+    assert answer.status_code == 422 and said in answer.content.decode()
+
+
+def uploaded(client: Client, content: bytes) -> HttpResponse:
+    return client.post("/settings/import/", {"file": SimpleUploadedFile("carillon.json", content)})
+
+
+def test_a_file_is_shown_first_and_then_taken_over(ada: User, newcomer: User) -> None:
+    fill(ada)
+    broken = make_schedule(ada, [Channel.objects.get(user=ada, provider="inbox")], title="Broken")
+    Schedule.objects.filter(id=broken.id).update(state="broken", next_fire_at=None, rule={"time": "25:00"})
+    content = json.dumps(exported(ada))
+    client = signed_in(newcomer)
+    page = uploaded(client, content.encode()).content.decode()
+    assert "Import 20 entries?" in page and "1 entry cannot be imported" in page and "Reminders: Broken" in page
+    assert not Schedule.objects.filter(user=newcomer).exists()
+    assert User.objects.get(pk=newcomer.pk).time_zone == ""
+    assert client.post("/settings/import/", {"content": content})["Location"] == "/reminders/"
+    assert Schedule.objects.filter(user=newcomer).count() == 9
+    assert "Nothing to import" in uploaded(client, content.encode()).content.decode()
+
+
+def test_limits_hold_for_files_too(ada: User, newcomer: User, settings: Settings) -> None:
+    fill(ada)
+    file = exported(ada)
+    settings.MOST_SCHEDULES, settings.MOST_CHANNELS, settings.MOST_RULES = 3, 2, 1
+    outcome = taken(newcomer, file)
+    assert Schedule.objects.filter(user=newcomer).count() <= 3
+    assert Channel.objects.filter(user=newcomer).count() == 2
+    assert Rule.objects.filter(user=newcomer).count() <= 1
+    assert {one.section for one in outcome.troubles} >= {"channels", "reminders", "rules"}
+
+
+def test_statements_of_an_export_do_not_grow(ada: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    fill(ada)
+    for _ in range(2):
+        with django_assert_num_queries(10):
+            export.document(ada, NOW)
+        fill_more = Channel.objects.filter(user=ada, provider="inbox").first()
+        for _ in range(20):
+            make_schedule(ada, [fill_more])
+            make_rule(ada, channels=[fill_more])

@@ -1,0 +1,102 @@
+"""A reminder that comes once is moved to another day, and keeps its time."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+
+from people.models import User
+from schedules import editing
+from schedules.agenda import moving
+from schedules.firing import fire
+from schedules.models import Schedule
+from tests.make import NOON, make_channel, make_schedule
+
+FRIDAY = date(2026, 10, 30)
+
+
+def once(user: User, **overrides: Any) -> Schedule:
+    fields = {"kind": "once", "rule": {"at": "2026-10-20T09:15"}, "time_zone": "Europe/Berlin"} | overrides
+    return make_schedule(user, **fields)
+
+
+def test_the_civil_time_stays_across_a_change_of_the_clock(ada: User) -> None:
+    schedule = once(ada, body="Bring the card.", urgent=True)
+    moved = moving.move(schedule, FRIDAY, schedule.version, NOON, ada)
+    assert moved.rule == {"at": "2026-10-30T09:15:00"}
+    assert moved.next_fire_at == datetime.fromisoformat("2026-10-30T09:15+01:00")
+    assert (moved.body, moved.urgent, moved.version) == ("Bring the card.", True, schedule.version + 1)
+    assert list(moved.channels.all()) == list(schedule.channels.all())
+    assert moved.events.last().what == "edited"  # type: ignore[union-attr]
+
+
+def test_the_day_is_that_of_the_readers_clock(ada: User) -> None:
+    schedule = once(ada, rule={"at": "2026-10-20T20:00"}, time_zone="America/New_York")  # 02:00 on the 21st in Berlin
+    moved = moving.move(schedule, date(2026, 10, 22), schedule.version, NOON, ada)
+    assert moved.rule == {"at": "2026-10-21T20:00:00"}
+
+
+@pytest.mark.parametrize("day", [date(2026, 5, 31), date(1, 1, 2), date(9999, 12, 31)])
+def test_a_day_that_has_passed_or_that_no_rule_reaches_is_refused(ada: User, day: date) -> None:
+    schedule = once(ada)
+    with pytest.raises(moving.Refused):
+        moving.move(schedule, day, schedule.version, NOON, ada)
+    schedule.refresh_from_db()
+    assert (schedule.version, schedule.rule) == (1, {"at": "2026-10-20T09:15"})
+
+
+def test_today_is_refused_once_its_time_has_passed(ada: User) -> None:
+    schedule = once(ada)
+    with pytest.raises(moving.Refused):
+        moving.move(schedule, NOON.date(), schedule.version, NOON, ada)
+    assert (
+        moving.move(schedule, NOON.date(), schedule.version, NOON.replace(hour=6), ada).rule["at"][:10] == "2026-06-01"
+    )
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"kind": "daily", "rule": {"time": "09:00"}},
+        {"state": "paused", "next_fire_at": None},
+        {"local_time": True},
+        {"ends_at": datetime.fromisoformat("2026-10-21T00:00+00:00")},
+        {"excluded": [FRIDAY]},
+    ],
+    ids=["repeats", "is paused", "readers' clocks", "has ended by then", "left out on that day"],
+)
+def test_what_cannot_come_on_that_day_is_refused(ada: User, overrides: dict[str, Any]) -> None:
+    schedule = once(ada, **overrides)
+    with pytest.raises(moving.Refused):
+        moving.move(schedule, FRIDAY, schedule.version, NOON, ada)
+
+
+def test_a_move_before_the_end_of_its_snooze_is_refused(ada: User) -> None:
+    schedule = once(ada, rule={"at": "2026-10-31T09:00"})
+    snoozed = editing.snooze(schedule.id, datetime.fromisoformat("2026-10-30T20:00+00:00"), NOON)
+    with pytest.raises(moving.Refused):
+        moving.move(snoozed, FRIDAY, snoozed.version, NOON, ada)
+    assert Schedule.objects.get(id=schedule.id).state == "active"
+
+
+def test_what_follows_a_calendar_is_not_moved(ada: User) -> None:
+    inbox = [make_channel(ada)]
+    schedule = once(ada, channels=inbox, made_by=make_schedule(ada, inbox))
+    assert not moving.is_movable(schedule)
+
+
+def test_somebody_elses_change_is_not_overwritten(ada: User) -> None:
+    schedule = once(ada)
+    editing.pause(schedule.id, NOON)
+    with pytest.raises(editing.Conflict):
+        moving.move(schedule, FRIDAY, 1, NOON, ada)
+
+
+def test_one_that_has_just_rung_is_not_moved(ada: User) -> None:
+    schedule = once(ada)
+    after = datetime.fromisoformat("2026-10-20T10:00+02:00")
+    fire.fire_due(after)
+    with pytest.raises(moving.Refused):
+        moving.move(Schedule.objects.get(id=schedule.id), FRIDAY, 1, after, ada)

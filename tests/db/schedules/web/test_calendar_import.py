@@ -1,0 +1,149 @@
+"""A calendar file becomes reminders: shown first, imported once, and removed again."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from people.models import User
+from schedules.calendar_import import LARGEST, MOST
+from schedules.models import Schedule
+from tests.make import make_channel, make_user, signed_in
+
+PATH = "/reminders/import/"
+
+
+def event(uid: str, *lines: str, start: str = "DTSTART;TZID=Europe/Berlin:20900105T090000") -> str:
+    return "\r\n".join(["BEGIN:VEVENT", f"UID:{uid}", start, f"SUMMARY:Event {uid}", *lines, "END:VEVENT"])
+
+
+def file(*events: str) -> bytes:
+    return "\r\n".join(["BEGIN:VCALENDAR", "VERSION:2.0", *events, "END:VCALENDAR"]).encode()
+
+
+def shown(client: Client, content: bytes) -> HttpResponse:
+    return client.post(PATH, {"file": SimpleUploadedFile("calendar.ics", content)})
+
+
+def sent(page: HttpResponse, content: bytes, channels: list[Any], **fields: Any) -> dict[str, Any]:
+    """The form of the preview, as a browser would send it."""
+    keys = re.findall(r'name="take" value="(\w+)"', page.content.decode())
+    form = {"content": content.decode(), "minutes": 10, "alarms": "on", "all_day_at": "09:00", "take": keys}
+    return form | {"channels": [str(channel.id) for channel in channels]} | fields
+
+
+MIXED = file(
+    event("dentist"),
+    event("weekly", "RRULE:FREQ=WEEKLY;BYDAY=MO"),
+    event("birthday", start="DTSTART;VALUE=DATE:20900301"),
+    event("over", start="DTSTART:20200105T090000Z"),
+    event("off", "STATUS:CANCELLED"),
+    event("often", "RRULE:FREQ=SECONDLY"),
+    event("where", start="DTSTART;TZID=Mars/Olympus:20900105T090000"),
+    event("dentist"),
+)
+
+
+def test_each_event_says_what_becomes_of_it_and_nothing_is_saved(browser: Client, ada: User) -> None:
+    make_channel(ada)
+    page = shown(browser, MIXED).content.decode()
+    assert page.count('name="take"') == 3
+    assert "Import 3 reminders" in page and "5 events are left out" in page
+    for said in (
+        "Every week on Monday",
+        "It is over.",
+        "It is cancelled.",
+        "FREQ=SECONDLY",
+        "zone is not known",
+        "twice",
+    ):
+        assert said in page, said
+    assert not Schedule.objects.exists()
+
+
+def test_what_is_chosen_is_imported_and_can_be_removed_again(browser: Client, ada: User) -> None:
+    inbox, mail = make_channel(ada), make_channel(ada, "email")
+    form = sent(shown(browser, MIXED), MIXED, [inbox, mail], urgent="on")
+    done = browser.post(PATH, form | {"take": form["take"][:2]})
+    made = list(Schedule.objects.order_by("title"))
+    assert len(made) == 2 and {one.kind for one in made} <= {"once", "rrule"}
+    assert all(one.urgent and one.user_id == ada.pk and one.channels.count() == 2 for one in made)
+    page = browser.get(done["Location"]).content.decode()
+    assert "2 reminders are imported" in page and "Remove these 2 again" in page
+    browser.post(done["Location"])
+    assert not Schedule.objects.for_user(ada).exists()
+    assert "Nothing of this import is left" in browser.get(done["Location"]).content.decode()
+
+
+def test_importing_twice_makes_none_twice_and_what_was_removed_comes_back(browser: Client, ada: User) -> None:
+    inbox = make_channel(ada)
+    form = sent(shown(browser, MIXED), MIXED, [inbox])
+    done = browser.post(PATH, form)["Location"]
+    again = browser.post(PATH, form)
+    assert Schedule.objects.count() == 3 and "Choose at least one event" not in again.content.decode()
+    assert shown(browser, MIXED).content.decode().count("Already imported.") == 3
+    browser.post(done)
+    browser.post(PATH, form | {"minutes": 60, "alarms": ""})
+    assert Schedule.objects.count() == 3
+    assert {one.state for one in Schedule.objects.for_user(ada)} == {"active"}
+    assert Schedule.objects.get(title="Event dentist").rule == {"at": "2090-01-05T08:00:00"}
+
+
+def test_a_person_without_room_imports_the_soonest(browser: Client, ada: User, settings: Settings) -> None:
+    settings.MOST_SCHEDULES = 2
+    inbox = make_channel(ada)
+    page = shown(browser, MIXED)
+    assert page.content.decode().count("as many reminders as one person may have") == 1
+    browser.post(PATH, sent(page, MIXED, [inbox]))
+    assert Schedule.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "not a whole calendar file"),
+        (b"{}", "not a whole calendar file"),
+        (file()[:-10], "not a whole calendar file"),
+        (file(), "no event"),
+        (file(*(event(str(n)) for n in range(MOST + 1))), "more than 1,000 events"),
+        (file("X:" + "x" * LARGEST), "larger than 1 MB"),
+        (b"\xff\xfe\x00binary", "not a whole calendar file"),
+    ],
+)
+def test_a_file_that_cannot_be_taken_says_why(browser: Client, ada: User, content: bytes, said: str) -> None:
+    answer = shown(browser, content)
+    assert answer.status_code == 422 and said in answer.content.decode()
+
+
+def test_a_form_that_is_wrong_imports_nothing_and_keeps_what_was_chosen(browser: Client, ada: User) -> None:
+    inbox = make_channel(ada)
+    form = sent(shown(browser, MIXED), MIXED, [inbox])
+    without = browser.post(PATH, form | {"channels": []}).content.decode()
+    assert "Choose at least one channel" in without and without.count("checked") >= 3
+    assert "Choose at least one event" in browser.post(PATH, form | {"take": []}).content.decode()
+    assert "Enter minutes from" in browser.post(PATH, form | {"minutes": "x"}).content.decode()
+    assert not Schedule.objects.exists()
+
+
+def test_another_person_removes_nothing_of_mine(browser: Client, ada: User) -> None:
+    done = browser.post(PATH, sent(shown(browser, MIXED), MIXED, [make_channel(ada)]))["Location"]
+    stranger = signed_in(make_user())
+    assert "Event dentist" not in stranger.get(done).content.decode()
+    stranger.post(done)
+    assert Schedule.objects.for_user(ada).count() == 3
+
+
+def test_statements_of_a_preview_do_not_grow_with_the_file(
+    browser: Client, ada: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    make_channel(ada)
+    for count in (3, 300):
+        content = file(*(event(str(n)) for n in range(count)))
+        with django_assert_max_num_queries(10):
+            assert shown(browser, content).content.decode().count('name="take"') == count
