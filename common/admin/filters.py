@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from django.contrib.admin import SimpleListFilter
@@ -16,6 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import uuid7
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 PERIODS = {
     "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),
@@ -76,7 +79,7 @@ class Newest(SimpleListFilter):
 
 
 def newest_filter(
-    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = (), title: str = ""
+    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = (), title: StrOrPromise = ""
 ) -> type[Newest]:
     """A filter by the column `name`; `choices` gives (value, label) pairs, `indexed` the values with an index."""
     fields = {
