@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.admin import SimpleListFilter
@@ -16,9 +16,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import uuid7
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 PERIODS = {
     "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),
@@ -79,12 +76,12 @@ class Newest(SimpleListFilter):
 
 
 def newest_filter(
-    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = (), title: StrOrPromise = ""
+    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = ()
 ) -> type[Newest]:
     """A filter by the column `name`; `choices` gives (value, label) pairs, `indexed` the values with an index."""
     fields = {
         "parameter_name": name,
-        "title": title or _TITLES.get(name, name),
+        "title": _TITLES.get(name, name),
         "choices_of": staticmethod(choices),
         "indexed": indexed,
     }
