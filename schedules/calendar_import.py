@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from people.models import User
 from people.user_lock import lock_user
-from schedules import editing
+from schedules import bulk, editing
 from schedules.editing import Draft
 from schedules.job_kinds import calendar_events, calendar_file
 from schedules.job_kinds.calendar_events import Entry, Wishes
@@ -132,10 +132,7 @@ def made_at(user: User, at: datetime) -> QuerySet[Schedule]:
 def undo(user: User, at: datetime, now: datetime) -> int:
     """Delete what an import made. Returns how many reminders."""
     with lock_user(user):
-        ids = list(made_at(user, at).values_list("id", flat=True))
-        for schedule_id in ids:
-            editing.delete(schedule_id, now, user)
-    return len(ids)
+        return len(bulk.apply(made_at(user, at), bulk.Action.DELETE, now, user).changed)
 
 
 def _id(user: User, key: str) -> UUID:

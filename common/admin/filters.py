@@ -33,7 +33,7 @@ _TITLES = {
     "state": gettext_lazy("state"),
 }
 # A filter without an index reads at most this many rows.
-NEWEST = 100_000
+NEWEST = 20_000
 
 
 class Period(SimpleListFilter):

@@ -14,7 +14,7 @@ from notifications.models import Notification
 from notifications.reasons import Code
 from people.models import User
 from schedules import editing
-from schedules.models import Schedule
+from schedules.models import Holiday, Schedule
 from schedules.web.agenda import DayRows, Row
 from tests.db.api.conftest import clock_at
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
@@ -103,6 +103,16 @@ def test_a_row_says_what_holds_it(noon: None, browser: Client, ada: User) -> Non
     held, other = rows(browser, "/reminders/week/")
     assert (held.held, held.is_snoozed, [channel.provider for channel in held.channels]) == ("07:00", False, ["email"])
     assert (other.held, other.is_movable) == ("", True)
+
+
+def test_a_row_says_that_a_holiday_keeps_it_silent(noon: None, browser: Client, ada: User) -> None:
+    Holiday.objects.create(user=ada, first=date(2026, 6, 3), last=date(2026, 6, 4))
+    inbox = [make_channel(ada)]
+    once(ada, "2026-06-04T10:00", channels=inbox)
+    once(ada, "2026-06-05T10:00", channels=inbox)
+    within, after = rows(browser, "/reminders/week/")
+    assert within.holiday and not after.holiday
+    assert within.holiday in browser.get("/reminders/week/").content.decode()
 
 
 def test_days_past_show_what_was_sent_and_what_became_of_it(browser: Client, ada: User) -> None:
