@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.utils.functional import lazy
 from django.utils.translation import pgettext_lazy
 
 _WORDS = {
@@ -52,6 +53,9 @@ _WORDS = {
 def state_word(state: str) -> str:
     """The word for a state; the code itself for one that is not known."""
     return str(_WORDS.get(state, state))
+
+
+lazy_state_word = lazy(state_word, str)
 
 
 def labelled(state: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 from allauth.account.decorators import secure_admin_login
@@ -25,6 +25,9 @@ from people import second_factor
 from people.models import User
 from schedules.admin import upcoming
 from work.admin import health
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 # (title, model, icon)
 _PAGES = [
@@ -144,7 +147,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
-def _item(title: str, model: str, icon: str) -> dict[str, Any]:
+def _item(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
     return {
         "title": title,
         "icon": icon,

@@ -79,7 +79,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """
         purpose = _PURPOSES.get(template_prefix, Purpose.NOTICE)
         if mailboxes.is_refused(email) and not mailboxes.is_confirmed(email):
-            self._hold_back(mailboxes.REFUSED)
+            self._hold_back(str(mailboxes.REFUSED))
             return
         if not mailboxes.may_send(purpose, mailboxes.mailbox(email)):
             self._hold_back(

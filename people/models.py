@@ -74,10 +74,12 @@ class User(AbstractUser):
     username = None  # type: ignore[assignment]  # people sign in with their email address
     first_name = None  # type: ignore[assignment]  # `name` instead
     last_name = None  # type: ignore[assignment]
-    email = models.EmailField("email address", unique=True, validators=[validate_printable])
-    name = models.CharField(max_length=150, blank=True)
-    time_zone = models.CharField(max_length=64, blank=True, validators=[zones.validate])
-    language = models.CharField(max_length=10, blank=True, db_default="", default="", choices=settings.LANGUAGES)
+    email = models.EmailField(gettext_lazy("email address"), unique=True, validators=[validate_printable])
+    name = models.CharField(gettext_lazy("name"), max_length=150, blank=True)
+    time_zone = models.CharField(gettext_lazy("time zone"), max_length=64, blank=True, validators=[zones.validate])
+    language = models.CharField(
+        gettext_lazy("language"), max_length=10, blank=True, db_default="", default="", choices=settings.LANGUAGES
+    )
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
     deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -188,10 +190,11 @@ class CalendarFeed(models.Model):
 class RefusedMailbox(models.Model):
     """A mailbox whose reader wants no more email from accounts that have not confirmed it. See `mailboxes`."""
 
-    mailbox = models.CharField(max_length=320, primary_key=True)
+    mailbox = models.CharField(gettext_lazy("mailbox"), max_length=320, primary_key=True)
     refused_at = models.DateTimeField(db_default=Now())
 
     class Meta:
+        verbose_name = gettext_lazy("refused mailbox")
         verbose_name_plural = gettext_lazy("refused mailboxes")
 
     def __str__(self) -> str:

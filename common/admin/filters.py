@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from common import uuid7
 
 if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+    pass
 
 PERIODS = {
     "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),
@@ -26,8 +26,17 @@ PERIODS = {
     "week": (gettext_lazy("Past 7 days"), timedelta(days=7)),
     "month": (gettext_lazy("Past 30 days"), timedelta(days=30)),
 }
+# What filters by these columns are called.
+_TITLES = {
+    "kind": gettext_lazy("kind"),
+    "origin": gettext_lazy("origin"),
+    "outcome": gettext_lazy("outcome"),
+    "provider": gettext_lazy("provider"),
+    "reason": gettext_lazy("reason"),
+    "state": gettext_lazy("state"),
+}
 # A filter without an index reads at most this many rows.
-NEWEST = 100_000
+NEWEST = 20_000
 
 
 class Period(SimpleListFilter):
@@ -38,7 +47,7 @@ class Period(SimpleListFilter):
     column = ""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, label) for name, (label, _length) in PERIODS.items()]
+        return [(name, str(label)) for name, (label, _length) in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() not in PERIODS:
@@ -70,10 +79,15 @@ class Newest(SimpleListFilter):
 
 
 def newest_filter(
-    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = (), title: StrOrPromise = ""
+    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = ()
 ) -> type[Newest]:
     """A filter by the column `name`; `choices` gives (value, label) pairs, `indexed` the values with an index."""
-    fields = {"parameter_name": name, "title": title or name, "choices_of": staticmethod(choices), "indexed": indexed}
+    fields = {
+        "parameter_name": name,
+        "title": _TITLES.get(name, name),
+        "choices_of": staticmethod(choices),
+        "indexed": indexed,
+    }
     return type(f"{name.title()}Filter", (Newest,), fields)
 
 

@@ -56,7 +56,7 @@ class InboundAddress(models.Model):
 
     @property
     def scheme_label(self) -> str:
-        return schemes.SCHEMES[self.scheme][0] if self.scheme in schemes.SCHEMES else self.scheme
+        return str(schemes.SCHEMES[self.scheme][0]) if self.scheme in schemes.SCHEMES else self.scheme
 
     def secrets(self) -> dict[str, str]:
         """Raises `encryption.Unreadable`."""

@@ -19,7 +19,7 @@ from jobs import connections
 from jobs.models import Connection
 from people.admin.user import person_ids
 
-KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in connections.all()], title=_("kind"))
+KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in connections.all()])
 
 
 @admin.register(Connection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 
 from common.admin import columns
 from common.admin.filters import newest_filter
@@ -14,9 +14,7 @@ from notifications.models import Channel, Notification
 from notifications.models.delivery import WORDS
 from work.admin import rows
 
-ProviderFilter = newest_filter(
-    "provider", lambda: [(provider.kind, provider.label) for provider in providers.all()], title=_("provider")
-)
+ProviderFilter = newest_filter("provider", lambda: [(provider.kind, provider.label) for provider in providers.all()])
 state_label = rows.state_label(WORDS)
 
 
@@ -34,8 +32,8 @@ def origin(notification: Notification) -> SafeString:
     if notification.origin != Notification.Origin.SCHEDULE:
         return SafeString(columns.NONE)
     return columns.many(
-        columns.to_row("schedules.occurrence", notification.batch_id, "occurrence"),
-        columns.to_row("schedules.schedule", notification.origin_id, "schedule"),
+        columns.to_row("schedules.occurrence", notification.batch_id, _("occurrence")),
+        columns.to_row("schedules.schedule", notification.origin_id, _("schedule")),
     )
 
 

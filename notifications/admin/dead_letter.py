@@ -26,10 +26,11 @@ class DeadLetter(Delivery):
     class Meta:
         proxy = True
         verbose_name = gettext_lazy("dead letter")
+        verbose_name_plural = gettext_lazy("dead letters")
 
 
 _PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
-DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS), title=gettext_lazy("provider"))
+DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
 
 
 @admin.register(DeadLetter)
@@ -63,7 +64,8 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
     @admin.action(description=gettext_lazy("Send as new: under another key"), permissions=["act"])
     def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Tests, and those whose channel cannot be used, are left alone."""
-        self.act(request, queryset, partial(dead_letters.send_as_new, queryset), "Sent as new.", "sent as new")
+        act = partial(dead_letters.send_as_new, queryset)
+        self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))
 
     @button(description=gettext_lazy("Send as new…"), url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
     def send_as_new_one(self, request: HttpRequest, object_id: str) -> HttpResponse:

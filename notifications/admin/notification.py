@@ -46,8 +46,8 @@ _OUTCOME_COLOURS = {
     Notification.Outcome.FAILED.value: "danger",
 }
 _INDEXED = (Notification.Outcome.PARTIAL, Notification.Outcome.FAILED)
-Outcome = newest_filter("outcome", lambda: Notification.Outcome.choices, _INDEXED, title=_("outcome"))
-Origin = newest_filter("origin", lambda: Notification.Origin.choices, title=_("origin"))
+Outcome = newest_filter("outcome", lambda: Notification.Outcome.choices, _INDEXED)
+Origin = newest_filter("origin", lambda: Notification.Origin.choices)
 
 
 @admin.register(Notification)

@@ -85,10 +85,11 @@ class Channel(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="channels")
     provider = models.CharField(max_length=32)
-    label = models.CharField(max_length=80)
+    label = models.CharField(_("label"), max_length=80)
     address = models.JSONField(default=dict, blank=True)
     sealed_secrets = models.TextField(blank=True, editable=False)
     on_unknown = models.CharField(
+        _("on unknown"),
         max_length=8,
         choices=OnUnknown.choices,
         blank=True,
@@ -110,6 +111,8 @@ class Channel(models.Model):
     objects: ClassVar[models.Manager[Channel]] = ChannelQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("channel")
+        verbose_name_plural = _("channels")
         ordering = ["id"]
         indexes = [
             models.Index(fields=["user", "id"], condition=Q(removed_at=None), name="channel_of_person"),

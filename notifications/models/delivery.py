@@ -63,7 +63,7 @@ class Delivery(Work):
     notification = models.ForeignKey(Notification, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     # The index `delivery_of_channel` begins with it.
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
-    provider = models.CharField(max_length=32)
+    provider = models.CharField(gettext_lazy("provider"), max_length=32)
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
     # why its channel was tried after another one
     because_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
@@ -74,6 +74,7 @@ class Delivery(Work):
 
     class Meta:
         ordering = ["-id"]
+        verbose_name = gettext_lazy("delivery")
         verbose_name_plural = gettext_lazy("deliveries")
         indexes = [
             *WORDS.indexes(),

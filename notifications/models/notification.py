@@ -76,21 +76,21 @@ class Notification(models.Model):
         DROPPED = "dropped", pgettext_lazy("outcome", "dropped")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    batch_id = models.UUIDField(default=uuid7, editable=False)
+    batch_id = models.UUIDField(_("batch id"), default=uuid7, editable=False)
     # Empty: its batch's id.
     correlation_id = models.UUIDField(null=True, editable=False)
     # The index of the history begins with it.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications", db_index=False
     )
-    origin = models.CharField(max_length=12, choices=Origin.choices)
+    origin = models.CharField(_("origin"), max_length=12, choices=Origin.choices)
     origin_id = models.UUIDField(null=True, blank=True, editable=False)
     slot = models.DateTimeField(null=True, blank=True)
     urgent = models.BooleanField(
-        db_default=False, help_text=_("Does not wait for the end of its person's quiet hours.")
+        _("urgent"), db_default=False, help_text=_("Does not wait for the end of its person's quiet hours.")
     )
-    subject = models.CharField(max_length=200)
-    body = models.TextField(blank=True)
+    subject = models.CharField(_("subject"), max_length=200)
+    body = models.TextField(_("body"), blank=True)
     # As its schedule had them, so that every try of a webhook says the same.
     category = models.CharField(max_length=50, blank=True, db_default="")
     data = models.JSONField(null=True, blank=True)
@@ -109,6 +109,8 @@ class Notification(models.Model):
     objects: ClassVar[models.Manager[Notification]] = NotificationQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("notification")
+        verbose_name_plural = _("notifications")
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["user", "-id"], name="notification_history"),

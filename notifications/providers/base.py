@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from django import forms
@@ -18,6 +18,9 @@ from notifications.message import Destination, Message
 from notifications.text import Fitted, fit, utf8
 from work import retry
 from work.answers import Answer
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,9 @@ class PatternField(forms.CharField):
     `invalid` is the error for any other text. A `secret` field is a password input without autocompletion.
     """
 
-    def __init__(self, pattern: re.Pattern[str], invalid: str, *, secret: bool = False, **options: Any) -> None:
+    def __init__(
+        self, pattern: re.Pattern[str], invalid: StrOrPromise, *, secret: bool = False, **options: Any
+    ) -> None:
         options.setdefault("widget", SecretInput() if secret else forms.TextInput({"autocomplete": "off"}))
         super().__init__(**options)
         self._pattern, self._invalid = pattern, invalid
@@ -126,13 +131,13 @@ class Provider(HasForm):
     kind: ClassVar[str]
     """Stored with each channel; the same as the module's name."""
 
-    label: ClassVar[str]
+    label: ClassVar[StrOrPromise]
     """Its name for people: "Email"."""
 
     icon: ClassVar[str]
     """The id of an SVG symbol in static/icons.svg."""
 
-    about: ClassVar[str] = ""
+    about: ClassVar[StrOrPromise] = ""
     """One line at the form of a new channel, where the label does not say enough."""
 
     services: ClassVar[Sequence[str]] = ()

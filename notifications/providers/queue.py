@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.text import format_lazy
@@ -17,11 +17,14 @@ from notifications.reasons import Code
 from work.answers import Answer
 from work.reasons import Reason
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 
 class _Number(forms.IntegerField):
     """Empty stands for the initial value."""
 
-    def __init__(self, label: str, least: int, most: int, initial: int, help_text: str) -> None:
+    def __init__(self, label: StrOrPromise, least: int, most: int, initial: int, help_text: StrOrPromise) -> None:
         said = format_lazy(gettext_lazy("Use a whole number from {least} to {most}."), least=least, most=most)
         errors = {"invalid": said, "min_value": said, "max_value": said}
         super().__init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -13,13 +13,16 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications import text
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 Check = Callable[[str], list[str]]
 
 
 class TitleField(forms.CharField):
     """One line. `check` gives a sentence for each wrong placeholder; it reads no text that is too long."""
 
-    def __init__(self, *, check: Check, example: str) -> None:
+    def __init__(self, *, check: Check, example: StrOrPromise) -> None:
         super().__init__(
             label=_("Title"),
             max_length=text.MAX_SUBJECT,
@@ -40,7 +43,7 @@ class TitleField(forms.CharField):
 class BodyField(forms.CharField):
     """Several lines. Browsers count a line break as one character but send two."""
 
-    def __init__(self, *, check: Check, help_text: str) -> None:
+    def __init__(self, *, check: Check, help_text: StrOrPromise) -> None:
         too_long = _("This text is %(show_value)d characters long; at most %(limit_value)d are sent.")
         super().__init__(
             label=_("Text"),

@@ -22,12 +22,8 @@ from notifications.models import Notification
 from schedules import words
 from schedules.models import Occurrence
 
-Outcome = newest_filter(
-    "outcome", lambda: [labelled(outcome) for outcome in Occurrence.Outcome.values], title=_("outcome")
-)
-Reason = newest_filter(
-    "reason", lambda: [(code, words.reason(code)) for code in Occurrence.Reason.values], title=_("reason")
-)
+Outcome = newest_filter("outcome", lambda: [labelled(outcome) for outcome in Occurrence.Outcome.values])
+Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in Occurrence.Reason.values])
 
 
 @admin.register(Occurrence)

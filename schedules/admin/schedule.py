@@ -30,9 +30,7 @@ from schedules.admin import schedule_form
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
 
-ScheduleState = newest_filter(
-    "state", lambda: Schedule.State.choices, (Schedule.State.ACTIVE,), title=gettext_lazy("state")
-)
+ScheduleState = newest_filter("state", lambda: Schedule.State.choices, (Schedule.State.ACTIVE,))
 
 
 class EventInline(ReadOnlyInline):

@@ -26,6 +26,12 @@ from work.admin.rows import WorkAdmin
 from work.dead_letters import Done, Who
 from work.models import DEAD_LETTERS, Intervention, Words
 
+# What the operator is told of so many.
+_ENDED = {
+    Intervention.What.DISCARDED: gettext_lazy("%(count)s discarded."),
+    Intervention.What.FIXED: gettext_lazy("%(count)s marked as fixed."),
+}
+
 
 class DiedWithin(Period):
     column = "settled_at"
@@ -48,9 +54,7 @@ class DeadLetterAdmin(WorkAdmin):
 
     def state_filter(self, words: Words) -> type:
         # Without a row limit: dead letters have their own index.
-        return newest_filter(
-            "state", lambda: [labelled(state) for state in DEAD_LETTERS], DEAD_LETTERS, title=gettext_lazy("state")
-        )
+        return newest_filter("state", lambda: [labelled(state) for state in DEAD_LETTERS], DEAD_LETTERS)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).filter(state__in=DEAD_LETTERS)
@@ -68,7 +72,8 @@ class DeadLetterAdmin(WorkAdmin):
     def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Replay selected rows even if they are stale; skip stale ones if all rows of a filter are selected."""
         skip = dead_letters.stale() if _all_selected(request) else None
-        self.act(request, queryset, partial(dead_letters.replay, queryset, skip=skip), "Replayed.", "will be replayed")
+        act = partial(dead_letters.replay, queryset, skip=skip)
+        self.act(request, queryset, act, "Replayed.", _("%(count)s will be replayed."))
 
     @admin.action(description=gettext_lazy("Discard…"), permissions=["act"])
     def discard(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
@@ -136,12 +141,15 @@ class DeadLetterAdmin(WorkAdmin):
     def act(
         self, request: HttpRequest, rows: QuerySet[Any], act: Callable[[str, Who], Done], log_message: str, told: str
     ) -> None:
-        """Act on the selected rows, and tell the operator how many changed. `act` gets what was selected, in words."""
+        """Act on the selected rows, and tell the operator how many changed, in the sentence `told`.
+
+        `act` gets what was selected, in words.
+        """
         chosen = len(set(request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)))  # some may have changed since
         count = rows.count() if _all_selected(request) else chosen
         done = intervene(request, self.kind, partial(act, _describe(request, count)), log_message)
         changed = len(done.changed)
-        words = [f"{changed:,} {told}."]
+        words = [told % {"count": f"{changed:,}"}]
         if done.stale:
             words.append(
                 ngettext("%(count)s is stale and skipped.", "%(count)s are stale and skipped.", done.stale)
@@ -166,7 +174,7 @@ class DeadLetterAdmin(WorkAdmin):
             return self._ask(request, action, count, letters, form)
         reason = form.cleaned_data["reason"]
         act = partial(dead_letters.discard, rows, reason=reason, what=what)
-        self.act(request, rows, act, f"{what.label.capitalize()}: {reason}", what.label)
+        self.act(request, rows, act, f"{str(what.label).capitalize()}: {reason}", str(_ENDED[what]))
         return None
 
     def _ask(

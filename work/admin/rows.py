@@ -65,9 +65,7 @@ class WorkAdmin(ReadOnlyAdmin):
 
     def state_filter(self, words: Words) -> type:
         indexed = ("pending", words.working, "dead", "unknown")
-        return newest_filter(
-            "state", lambda: [labelled(state) for state in words.states], indexed, title=gettext_lazy("state")
-        )
+        return newest_filter("state", lambda: [labelled(state) for state in words.states], indexed)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (

@@ -28,16 +28,18 @@ class Intervention(models.Model):
 
     at = models.DateTimeField(db_default=Now(), editable=False)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    who = models.CharField(max_length=254)
-    what = models.CharField(max_length=9, choices=What.choices)
+    who = models.CharField(_("who"), max_length=254)
+    what = models.CharField(_("what"), max_length=9, choices=What.choices)
     kind = models.CharField(_("kind of work"), max_length=64)
-    which = models.CharField(max_length=500)
-    cause = models.CharField(max_length=64, blank=True)
-    count = models.PositiveIntegerField()
+    which = models.CharField(_("which"), max_length=500)
+    cause = models.CharField(_("cause"), max_length=64, blank=True)
+    count = models.PositiveIntegerField(_("count"))
     per_minute = models.PositiveIntegerField(null=True, blank=True)
-    reason = models.CharField(max_length=300, blank=True)
+    reason = models.CharField(_("reason"), max_length=300, blank=True)
 
     class Meta:
+        verbose_name = _("intervention")
+        verbose_name_plural = _("interventions")
         ordering = ["-id"]
         indexes = [
             # what has been done about one cause

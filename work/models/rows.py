@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pgtrigger
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
-from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 
-from common.state_words import state_word
+from common.state_words import lazy_state_word
 from common.storage import BUSY
 from common.triggers import changed, refuse, update_of
 from common.uuid7 import uuid7
@@ -41,9 +40,6 @@ IF EXISTS (SELECT FROM {fields.$key.related_model._meta.db_table} WHERE id = OLD
 END IF;
 RETURN NULL;
 """
-
-
-_state_word = lazy(state_word, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +67,11 @@ class Words:
         return ["pending", self.working, self.done, *DEAD_LETTERS, "cancelled", "expired"]
 
     @property
-    def outcomes(self) -> list[tuple[str, str]]:
+    def outcomes(self) -> list[tuple[str, Any]]:
         """Of an attempt."""
         return [
             ("", _("under way")),
-            (self.done, _state_word(self.done)),
+            (self.done, lazy_state_word(self.done)),
             ("retryable", _("failed, to be tried again")),
             ("rejected", _("rejected")),
             ("ambiguous", _("outcome unknown")),
@@ -200,23 +196,23 @@ class Work(models.Model):
     locks: ClassVar[tuple[str, ...]] = ()
     storage: ClassVar[Mapping[str, int]] = BUSY
 
-    id = models.UUIDField("idempotency key", primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(_("idempotency key"), primary_key=True, default=uuid7, editable=False)
     state = models.CharField(
         _("state"), max_length=9, choices=[(state, state) for state in WORDS.states], default="pending"
     )
     available_at = models.DateTimeField(db_default=Now())
     wake_at = models.DateTimeField(db_default=Now(), null=True, blank=True)
-    wakes = models.PositiveSmallIntegerField(default=0)
+    wakes = models.PositiveSmallIntegerField(_("wakes"), default=0)
     is_bulk = models.BooleanField(default=False, db_default=False, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     tries = models.PositiveSmallIntegerField(_("tries"), default=0)
-    released = models.PositiveSmallIntegerField(db_default=0, editable=False)
+    released = models.PositiveSmallIntegerField(_("released"), db_default=0, editable=False)
     replays = models.PositiveSmallIntegerField(_("replays"), default=0)
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
     reason_code = models.CharField(max_length=32, db_default="", blank=True)
     reason_params = models.JSONField(default=dict, db_default={}, blank=True)
-    cause = models.CharField(max_length=64, db_default="", blank=True, editable=False)
+    cause = models.CharField(_("cause"), max_length=64, db_default="", blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     settled_at = models.DateTimeField(null=True, blank=True)
 
@@ -246,13 +242,13 @@ class Attempt(models.Model):
     # Closing an attempt touches no index, so its new version needs none where it finds room on its page (HOT).
     storage: ClassVar[Mapping[str, int]] = BUSY | {"fillfactor": 50}
 
-    replay = models.PositiveSmallIntegerField()
-    number = models.PositiveSmallIntegerField()
+    replay = models.PositiveSmallIntegerField(_("replay"))
+    number = models.PositiveSmallIntegerField(_("number"))
     token = models.UUIDField(editable=False)
-    worker = models.CharField(max_length=120, blank=True)
+    worker = models.CharField(_("worker"), max_length=120, blank=True)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
-    outcome = models.CharField(max_length=10, choices=WORDS.outcomes, blank=True)
+    outcome = models.CharField(_("outcome"), max_length=10, choices=WORDS.outcomes, blank=True)
     reason_code = models.CharField(max_length=32, db_default="", blank=True)
     reason_params = models.JSONField(default=dict, db_default={}, blank=True)
 

@@ -17,6 +17,7 @@ class Summary(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        verbose_name = _("summary")
         verbose_name_plural = _("summaries")
         constraints = [models.UniqueConstraint(fields=["day", "reader"], name="summary_once_a_day")]
 

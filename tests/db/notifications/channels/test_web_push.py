@@ -106,7 +106,7 @@ def test_an_answer_closes_it_on_every_device_that_shows_it(
     assert broker.llen("carillon:deliveries") == 1
     tasks.close_shown(str(said.id))
     closed = [web_push.read(request) for request in service.requests]
-    assert [document["closed"] for document in closed] == [True, True]
+    assert [document["closed"] for document in closed] == ["Done", "Done"]
     assert {document["tag"] for document in closed} < set(rung)
     assert {request.headers["Topic"] for request in service.requests} == {document["tag"] for document in closed}
 
