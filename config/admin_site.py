@@ -21,8 +21,8 @@ from django.utils.translation import gettext_lazy
 
 from config import dashboard
 from jobs.admin import kinds as job_kinds
-from people import second_factor
-from people.models import User
+from people import second_factor, themes
+from people.models import Theme, User
 from schedules.admin import upcoming
 from work.admin import health
 
@@ -107,9 +107,9 @@ def _lacks_factor(request: HttpRequest) -> bool:
 def _redirect_to_factor(request: HttpRequest) -> HttpResponse:
     if second_factor.is_set_up(_staff(request)):
         after = {"next": request.GET.get("next") or reverse("admin:index")}
-        return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode(after)}")
+        return redirect(f"{second_factor.where_to_show(_staff(request))}?{urlencode(after)}")
     messages.info(request, _("Staff need a second factor. Set one up to open the admin."))
-    return redirect("mfa_activate_totp")
+    return redirect("mfa_index")
 
 
 def _offer_text() -> str:
@@ -118,7 +118,7 @@ def _offer_text() -> str:
             'You signed in with your password only. <a class="text-link" href="{}">Set up a second factor</a>; '
             "with an https address, staff must have one."
         ),
-        reverse("mfa_activate_totp"),
+        reverse("mfa_index"),
     )
 
 
@@ -135,8 +135,12 @@ def script(request: HttpRequest) -> str:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """No inline colours: our style sheet has them, and the Content-Security-Policy forbids inline styles."""
-    return {"colors": None}
+    """No inline colours: our style sheet has them, and the Content-Security-Policy forbids inline styles.
+
+    The account's theme; with "system", the admin has a switch of its own.
+    """
+    theme = themes.chosen(request)
+    return {"colors": None, "theme": None if theme == Theme.SYSTEM else theme}
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
