@@ -32,6 +32,7 @@ from api.transfer import entries, export
 from api.transfer.destinations import Destinations
 from api.transfer.entries import Body, Entry, Outcome, Trouble
 from events import rules, subscriptions, topics
+from events import words as event_words
 from events.models import Rule, Subscription, Topic
 from events.topics import TopicForm
 from notifications.change_types import STATUS
@@ -41,6 +42,7 @@ from people.forms import SettingsForm
 from people.models import User
 from people.user_lock import lock_in_transaction
 from schedules import editing
+from schedules import words as schedule_words
 from schedules.models import Holiday, Schedule
 
 MOST = 2_000
@@ -164,21 +166,23 @@ class _Loading(Destinations):
         return found
 
     def _rules(self, entry: Entry) -> bool:
-        rule_id = self._new_id(entry)
-        for known in Rule.objects.filter(user=self.user, id__in=self._ids(entry)):
-            if known.deleted_at is None:
-                return False
-            rules.restore(known.id)
-            return True
+        if (known := self._known(entry, self._rules_deleted)) is not None:
+            if was_deleted := self._rules_deleted[known]:
+                if rules.limit_reached(self.user):
+                    raise invalid(FieldError("", event_words.limit_reached()))
+                rules.restore(known)
+                self._rules_deleted[known] = False
+            return was_deleted
         chosen = self._chosen(entry)
         if self._compared(entry, RuleBody) in self._own_rules:
             return False
         body = entries.read(RuleBody, entry)
         draft = rule_bodies.draft(self._with_stand_in(body, chosen), self.user)
         draft = replace(draft, channels=chosen, **_order(body, chosen))
-        rules.create(self.user, draft, rule_id)
+        rule_id = rules.create(self.user, draft, self._new_id(entry)).id
         if entry.get("enabled") is False:
             rules.switch(rule_id, False)
+        self._rules_deleted[rule_id] = False
         return True
 
     def _holidays(self, entry: Entry) -> bool:
@@ -191,12 +195,14 @@ class _Loading(Destinations):
         return True
 
     def _reminders(self, entry: Entry) -> bool:
-        schedule_id = self._new_id(entry)
-        for known in Schedule.objects.filter(user=self.user, id__in=self._ids(entry)):
-            if known.deleted_at is None:
-                return False
-            editing.restore(known.id, self.now, self.user)
-            return True
+        if (known := self._known(entry, self._reminders_deleted)) is not None:
+            if was_deleted := self._reminders_deleted[known]:
+                if editing.limit_reached(self.user):
+                    raise invalid(FieldError("", schedule_words.limit_reached()))
+                editing.restore(known, self.now, self.user)
+                self._reminders_deleted[known] = False
+            return was_deleted
+        key = self._new_id(entry)  # before the ids in it are replaced
         chosen = self._chosen(entry)
         entry = self._with_connection(entry)
         if self._compared(entry, ScheduleBody) in self._own_reminders:
@@ -208,13 +214,14 @@ class _Loading(Destinations):
         finished = entry.get("state") in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
         draft = schedule_bodies.draft(self._with_stand_in(body, chosen), self.user, _LONG_AGO if finished else self.now)
         draft = replace(draft, channels=chosen, **_order(body, chosen))
-        made = editing.create(self.user, draft, self.now, schedule_id)
+        made = editing.create(self.user, draft, self.now, key)
         if entry.get("state") == Schedule.State.ARCHIVED:
             editing.archive(made.id, self.now, self.user)
         elif entry.get("state") == Schedule.State.PAUSED or (finished and made.state == Schedule.State.ACTIVE):
             editing.pause(made.id, self.now, self.user)
         elif (until := entries.instant(entry.get("snoozed_until"))) and until > self.now and made.next_fire_at:
             editing.snooze(made.id, until, self.now, self.user)
+        self._reminders_deleted[made.id] = False
         return True
 
     def _with_connection(self, entry: Entry) -> Entry:
@@ -271,9 +278,21 @@ class _Loading(Destinations):
     def _new_id(self, entry: Entry) -> UUID:
         return uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or entries.canonical(entry)}")
 
-    def _ids(self, entry: Entry) -> list[UUID]:
+    def _known(self, entry: Entry, own: Mapping[UUID, bool]) -> UUID | None:
+        """The id under which the entry is there already, deleted or not."""
         given = entries.uuid(entry.get("id"))
-        return [self._new_id(entry), *([given] if given else [])]
+        return next((key for key in (given, self._new_id(entry)) if key in own), None)
+
+    @cached_property
+    def _rules_deleted(self) -> dict[UUID, bool]:
+        """Whether each of the person's rules is deleted, by its id."""
+        own = Rule.objects.filter(user=self.user).values_list("id", "deleted_at")
+        return {key: at is not None for key, at in own}
+
+    @cached_property
+    def _reminders_deleted(self) -> dict[UUID, bool]:
+        own = Schedule.objects.filter(user=self.user).values_list("id", "deleted_at")
+        return {key: at is not None for key, at in own}
 
 
 def _own(document: Mapping[str, Any], body: type[BaseModel]) -> str:

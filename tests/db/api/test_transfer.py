@@ -177,6 +177,17 @@ def test_the_same_by_hand_counts_as_there_already(ada: User, newcomer: User) -> 
     assert outcome.known == {"channels": 1, "rules": 1, "reminders": 1}
 
 
+def test_what_was_deleted_stays_so_where_there_is_no_room(ada: User, settings: Settings) -> None:
+    fill(ada)
+    file = exported(ada)
+    editing.delete(Schedule.objects.get(user=ada, title="Daily").id, NOW, ada)
+    rules.delete(Rule.objects.get(user=ada, name="Off").id)
+    settings.MOST_SCHEDULES = Schedule.objects.for_user(ada).count()
+    settings.MOST_RULES = Rule.objects.for_user(ada).count()
+    outcome = taken(ada, file)
+    assert not outcome.added and {one.section for one in outcome.troubles} >= {"reminders", "rules"}
+
+
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("reminders", {"title": ""}, "title"),
     ("reminders", {"title": 5}, "title"),
