@@ -41,7 +41,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
-        for name, _ in pairs:
+        for name, _value in pairs:
             if name in seen:
                 raise Bad(
                     (_("The name “%(name)s” is there twice.") % {"name": name[:80]}).encode("utf-8", "replace").decode()

@@ -68,8 +68,8 @@ class Schedule(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="schedules", db_index=False
     )
-    title = models.CharField(max_length=200)
-    body = models.TextField(blank=True)
+    title = models.CharField(gettext_lazy("title"), max_length=200)
+    body = models.TextField(gettext_lazy("body"), blank=True)
     # For the owner's programs: webhooks repeat both.
     category = models.SlugField(max_length=50, blank=True, db_default="", db_index=False)
     data = models.JSONField(null=True, blank=True)
@@ -97,11 +97,11 @@ class Schedule(models.Model):
 
     # Of staff: for whom it is instead of its owner; empty: for its owner. `local_time`: its times are those of each
     # reader's clock, and its zone is the first one on Earth.
-    audience = models.CharField(max_length=20, blank=True, db_default="")
+    audience = models.CharField(gettext_lazy("audience"), max_length=20, blank=True, db_default="")
     audience_key = models.CharField(max_length=64, blank=True, db_default="")
     local_time = models.BooleanField(default=False, db_default=False)
 
-    kind = models.CharField(max_length=16)
+    kind = models.CharField(gettext_lazy("kind"), max_length=16)
     rule = models.JSONField()
     time_zone = models.CharField(max_length=64)
     starts_at = models.DateTimeField(null=True, blank=True)
@@ -109,23 +109,29 @@ class Schedule(models.Model):
     # Dates on the wall clock of its zone.
     excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
     max_count = models.PositiveIntegerField(null=True, blank=True)
-    spread = models.PositiveIntegerField(default=0, help_text=gettext_lazy("Jitter window in seconds."))
-    misfire = models.CharField(max_length=8, choices=Misfire.choices, default=Misfire.LATEST)
+    spread = models.PositiveIntegerField(
+        gettext_lazy("spread"), default=0, help_text=gettext_lazy("Jitter window in seconds.")
+    )
+    misfire = models.CharField(gettext_lazy("misfire"), max_length=8, choices=Misfire.choices, default=Misfire.LATEST)
     grace = models.PositiveIntegerField(
-        default=60, help_text=gettext_lazy("Seconds after which a slot counts as missed.")
+        gettext_lazy("grace"), default=60, help_text=gettext_lazy("Seconds after which a slot counts as missed.")
     )
     urgent = models.BooleanField(
+        gettext_lazy("urgent"),
         default=False,
         db_default=False,
         help_text=gettext_lazy("Does not wait for the end of its person's quiet hours."),
     )
     stale_after = models.PositiveIntegerField(
-        null=True, blank=True, help_text=gettext_lazy("Seconds after the slot at which an unsent delivery expires.")
+        gettext_lazy("stale after"),
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Seconds after the slot at which an unsent delivery expires."),
     )
 
-    state = models.CharField(max_length=8, choices=State.choices, default=State.ACTIVE)
-    error = models.CharField(max_length=500, blank=True)
-    version = models.PositiveIntegerField(default=1)
+    state = models.CharField(gettext_lazy("state"), max_length=8, choices=State.choices, default=State.ACTIVE)
+    error = models.CharField(gettext_lazy("error"), max_length=500, blank=True)
+    version = models.PositiveIntegerField(gettext_lazy("version"), default=1)
     next_fire_at = models.DateTimeField(null=True, blank=True)
     snoozed_until = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("Nothing fires before this."))
     last_fired_at = models.DateTimeField(null=True, blank=True)
@@ -149,6 +155,8 @@ class Schedule(models.Model):
     objects: ClassVar[models.Manager[Schedule]] = ScheduleQuerySet.as_manager()
 
     class Meta:
+        verbose_name = gettext_lazy("schedule")
+        verbose_name_plural = gettext_lazy("schedules")
         ordering = ["-id"]
         indexes = [
             # fire_due: what is due, oldest first
@@ -283,13 +291,23 @@ class Occurrence(models.Model):
     scheduled_for = models.DateTimeField()
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
-    version = models.PositiveIntegerField(help_text=gettext_lazy("The schedule's version when this slot was recorded."))
+    version = models.PositiveIntegerField(
+        gettext_lazy("version"), help_text=gettext_lazy("The schedule's version when this slot was recorded.")
+    )
     fired_at = models.DateTimeField(db_default=Now())
 
     storage: ClassVar[Mapping[str, int]] = BUSY
 
     class Meta:
+        verbose_name = gettext_lazy("occurrence")
+        verbose_name_plural = gettext_lazy("occurrences")
         ordering = ["-scheduled_for"]
+        indexes = [
+            # what a person's calendar says was skipped; what fires pays nothing for it
+            models.Index(
+                fields=["schedule", "scheduled_for"], condition=Q(outcome="skipped"), name="occurrence_skipped"
+            )
+        ]
         constraints = [
             models.UniqueConstraint(fields=["schedule", "scheduled_for"], name="occurrence_once_per_slot"),
             models.CheckConstraint(condition=Q(outcome__in=["fired", "skipped"]), name="occurrence_known_outcome"),
@@ -340,7 +358,7 @@ class ScheduleEvent(models.Model):
     what = models.CharField(max_length=12, choices=What.choices)
     at = models.DateTimeField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    version = models.PositiveIntegerField()
+    version = models.PositiveIntegerField(gettext_lazy("version"))
     detail = models.JSONField(default=dict)
 
     class Meta:

@@ -76,12 +76,12 @@ class Newest(SimpleListFilter):
 
 
 def newest_filter(
-    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = (), title: str = ""
+    name: str, choices: Callable[[], Iterable[tuple[str, Any]]], indexed: tuple[str, ...] = ()
 ) -> type[Newest]:
     """A filter by the column `name`; `choices` gives (value, label) pairs, `indexed` the values with an index."""
     fields = {
         "parameter_name": name,
-        "title": title or _TITLES.get(name, name),
+        "title": _TITLES.get(name, name),
         "choices_of": staticmethod(choices),
         "indexed": indexed,
     }

@@ -46,6 +46,8 @@ class Digest(Work):
     objects: ClassVar[models.Manager[Digest]] = DigestQuerySet.as_manager()
 
     class Meta(Work.Meta):
+        verbose_name = _("digest")
+        verbose_name_plural = _("digests")
         indexes = [
             *WORDS.indexes(),
             # the way back from a notification

@@ -45,8 +45,8 @@ class Event(Work):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="events", db_index=False)
     key = models.UUIDField(editable=False)
-    type = models.CharField(max_length=100)
-    source = models.CharField(max_length=200, blank=True)
+    type = models.CharField(_("type"), max_length=100)
+    source = models.CharField(_("source"), max_length=200, blank=True)
     occurred_at = models.DateTimeField()
     correlation_id = models.UUIDField(db_index=True, editable=False)
     hops = models.PositiveSmallIntegerField(default=0)
@@ -55,7 +55,7 @@ class Event(Work):
         Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events", db_index=False
     )
     # Of staff: to whom it is announced, see `jobs.audiences`.
-    audience = models.CharField(max_length=20, blank=True, db_default="", editable=False)
+    audience = models.CharField(_("audience"), max_length=20, blank=True, db_default="", editable=False)
     audience_key = models.CharField(max_length=64, blank=True, db_default="", editable=False)
     batch = models.ForeignKey(
         Batch, on_delete=models.SET_NULL, null=True, editable=False, related_name="+", db_index=False
@@ -64,6 +64,8 @@ class Event(Work):
     objects: ClassVar[models.Manager[Event]] = EventQuerySet.as_manager()
 
     class Meta(Work.Meta):
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
         indexes = [
             *WORDS.indexes(),
             models.Index(fields=["user", "-id"], name="event_of_person"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from common import encryption
 from common.uuid7 import uuid7
@@ -33,18 +34,20 @@ class InboundAddress(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="inbound_addresses", db_index=False
     )
-    label = models.CharField(max_length=80)
+    label = models.CharField(_("label"), max_length=80)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
     sealed_secrets = models.TextField(editable=False)
     scheme = models.CharField(max_length=16, default="none")
     options = models.JSONField(default=dict, blank=True)
     fields = models.JSONField(default=dict, blank=True)
-    enabled = models.BooleanField(default=True)
+    enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[InboundAddress]] = InboundAddressQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("inbound address")
+        verbose_name_plural = _("inbound addresses")
         ordering = ["-id"]
         indexes = [models.Index(fields=["user", "-id"], name="inbound_of_person")]
 
@@ -69,9 +72,9 @@ class InboundRequest(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     address = models.ForeignKey(InboundAddress, on_delete=models.CASCADE, related_name="requests", db_index=False)
     at = models.DateTimeField(db_default=Now(), editable=False)
-    status = models.PositiveSmallIntegerField()
+    status = models.PositiveSmallIntegerField(_("status"))
     headers = models.JSONField(default=dict)
-    body = models.TextField(blank=True)
+    body = models.TextField(_("body"), blank=True)
     event_keys = models.JSONField(default=list)
     reason_code = models.CharField(max_length=32, db_default="", blank=True)
     reason_params = models.JSONField(default=dict, db_default={}, blank=True)
@@ -79,6 +82,8 @@ class InboundRequest(models.Model):
     objects: ClassVar[models.Manager[InboundRequest]]
 
     class Meta:
+        verbose_name = _("inbound request")
+        verbose_name_plural = _("inbound requests")
         ordering = ["-id"]
         indexes = [models.Index(fields=["address", "-id"], name="inbound_request_of_address")]
 

@@ -11,6 +11,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from common.triggers import update_of
 from common.uuid7 import uuid7
@@ -55,17 +56,17 @@ class Rule(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="rules", db_index=False)
-    name = models.CharField(max_length=80)
+    name = models.CharField(_("name"), max_length=80)
     type_pattern = models.CharField(max_length=100)
-    source = models.CharField(max_length=200, blank=True)
+    source = models.CharField(_("source"), max_length=200, blank=True)
     conditions = models.JSONField(default=list, blank=True)
-    title = models.CharField(max_length=200)
-    body = models.TextField(blank=True)
+    title = models.CharField(_("title"), max_length=200)
+    body = models.TextField(_("body"), blank=True)
     channels = models.ManyToManyField(Channel, related_name="rules", blank=True)
     # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(null=True, blank=True)
-    urgent = models.BooleanField(default=False)
+    urgent = models.BooleanField(_("urgent"), default=False)
     throttle_count = models.PositiveIntegerField(null=True, blank=True)
     throttle_seconds = models.PositiveIntegerField(null=True, blank=True)
     digest_seconds = models.PositiveIntegerField(null=True, blank=True)
@@ -77,8 +78,8 @@ class Rule(models.Model):
     series = models.TextField(blank=True, db_default="")
     series_ends_on = models.CharField(max_length=100, blank=True, db_default="")
     series_key = models.CharField(max_length=200, blank=True, db_default="")
-    enabled = models.BooleanField(default=True)
-    version = models.PositiveIntegerField(default=1)
+    enabled = models.BooleanField(_("enabled"), default=True)
+    version = models.PositiveIntegerField(_("version"), default=1)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -86,6 +87,8 @@ class Rule(models.Model):
     objects: ClassVar[models.Manager[Rule]] = RuleQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("rule")
+        verbose_name_plural = _("rules")
         ordering = ["-id"]
         indexes = [models.Index(fields=["user", "-id"], condition=Q(deleted_at=None), name="rule_of_person")]
         constraints = [

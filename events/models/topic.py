@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from common.uuid7 import uuid7
 from people.models import READABLE
@@ -37,18 +38,20 @@ class Topic(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="topics", db_index=False)
-    slug = models.SlugField(max_length=50, db_index=False)
-    name = models.CharField(max_length=80)
-    description = models.CharField(max_length=500, blank=True)
-    title = models.CharField(max_length=200, default="{data.title}")
-    body = models.TextField(blank=True, default="{data.body}")
+    slug = models.SlugField(_("slug"), max_length=50, db_index=False)
+    name = models.CharField(_("name"), max_length=80)
+    description = models.CharField(_("description"), max_length=500, blank=True)
+    title = models.CharField(_("title"), max_length=200, default="{data.title}")
+    body = models.TextField(_("body"), blank=True, default="{data.body}")
     is_open = models.BooleanField(default=False)
-    version = models.PositiveIntegerField(default=1)
+    version = models.PositiveIntegerField(_("version"), default=1)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Topic]] = TopicQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("topic")
+        verbose_name_plural = _("topics")
         ordering = ["name", "id"]
         indexes = [models.Index(fields=["-id"], condition=Q(is_open=True), name="topic_open")]
         constraints = [

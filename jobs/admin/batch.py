@@ -8,10 +8,12 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import as_uuid
+from common.state_words import state_word
 from jobs import batches
 from jobs.batch_kind import BATCH
 from jobs.models import Batch, DeadBatch
@@ -29,9 +31,9 @@ class BatchRecord(WorkAdmin):
         ("size", "told"),
         ("reached", "progress"),
         ("recorded", "ended"),
-        ("job_kind", "origin_id"),
         "rows",
     )
+    technical = (("job_kind", "origin_id"), "cause")
     list_select_related = ("user",)
     search_help_text = _("The id of a batch, or of its reminder or topic.")
 
@@ -56,8 +58,14 @@ class BatchRecord(WorkAdmin):
     def progress(self, batch: Batch) -> str:
         counted = batches.progress_of(batch)
         parts = {name: getattr(counted, name) for name in ("completed", "processing", "pending", "failed", "dropped")}
-        said = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
-        return f"{counted.percent} %" + (f": {said} of {counted.total:,}" if said else "")
+        said = ", ".join(f"{count:,} {state_word(name)}" for name, count in parts.items() if count)
+        if not said:
+            return f"{counted.percent} %"
+        return gettext("%(percent)s %%: %(said)s of %(total)s") % {
+            "percent": counted.percent,
+            "said": said,
+            "total": f"{counted.total:,}",
+        }
 
     @admin.display(description=_("rows"))
     def rows(self, batch: Batch) -> SafeString:

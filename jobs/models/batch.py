@@ -44,7 +44,7 @@ class Batch(Work):
     words = WORDS
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="batches", db_index=False)
-    audience = models.CharField(max_length=20)
+    audience = models.CharField(_("audience"), max_length=20)
     audience_key = models.CharField(max_length=64, blank=True)
     origin = models.CharField(max_length=12)
     origin_id = models.UUIDField(null=True, editable=False)
@@ -52,14 +52,14 @@ class Batch(Work):
     as_of = models.DateTimeField(db_default=Now(), editable=False)
     slot = models.DateTimeField(null=True)
     local_time = models.BooleanField(default=False, db_default=False)
-    stale_after = models.PositiveIntegerField(null=True)
+    stale_after = models.PositiveIntegerField(_("stale after"), null=True)
     message = models.JSONField(default=dict)
     job_kind = models.CharField(max_length=40, blank=True)
     job_payload = models.JSONField(default=dict)
     on_error = models.CharField(max_length=8, choices=OnError.choices, default=OnError.DAILY, db_default="daily")
     errors_allowed = models.PositiveSmallIntegerField(default=3, db_default=3)
-    size = models.PositiveIntegerField(null=True, editable=False)
-    told = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    size = models.PositiveIntegerField(_("size"), null=True, editable=False)
+    told = models.PositiveIntegerField(_("told"), default=0, db_default=0, editable=False)
     reached = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     told_up_to = models.BigIntegerField(default=0, db_default=0, editable=False)
     cancelled_at = models.DateTimeField(null=True, editable=False)
@@ -68,7 +68,8 @@ class Batch(Work):
     objects: ClassVar[models.Manager[Batch]] = BatchQuerySet.as_manager()
 
     class Meta(Work.Meta):
-        verbose_name_plural = "batches"
+        verbose_name = _("batch")
+        verbose_name_plural = _("batches")
         indexes = [
             *WORDS.indexes(),
             models.Index(fields=["user", "-created_at"], name="batch_of_person"),

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
+from django.utils.translation import gettext_lazy as _
 
 from common import encryption
 from common.uuid7 import uuid7
@@ -58,8 +59,8 @@ class Connection(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="connections", db_index=False
     )
-    kind = models.CharField(max_length=40)
-    label = models.CharField(max_length=100)
+    kind = models.CharField(_("kind"), max_length=40)
+    label = models.CharField(_("label"), max_length=100)
     address = models.JSONField(default=dict)
     sealed_secrets = models.TextField(blank=True, editable=False)
     verified_at = models.DateTimeField(null=True, editable=False)
@@ -70,12 +71,14 @@ class Connection(models.Model):
     failing_params = models.JSONField(default=dict, db_default={}, editable=False)
     disabled_at = models.DateTimeField(null=True, editable=False)
     removed_at = models.DateTimeField(null=True, editable=False)
-    version = models.PositiveIntegerField(default=1, db_default=1, editable=False)
+    version = models.PositiveIntegerField(_("version"), default=1, db_default=1, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Connection]] = ConnectionQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("connection")
+        verbose_name_plural = _("connections")
         ordering = ["label", "id"]
         indexes = [
             # a person's list, and who has connected a kind of source

@@ -45,7 +45,7 @@ class Job(Work):
     words = WORDS
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="jobs", db_index=False)
-    kind = models.CharField(max_length=40)
+    kind = models.CharField(_("kind"), max_length=40)
     queue = models.CharField(max_length=64, db_default="jobs", editable=False)
     payload = models.JSONField(default=dict)
     connection = models.ForeignKey(
@@ -65,6 +65,8 @@ class Job(Work):
     objects: ClassVar[models.Manager[Job]] = JobQuerySet.as_manager()
 
     class Meta(Work.Meta):
+        verbose_name = _("job")
+        verbose_name_plural = _("jobs")
         indexes = [
             *WORDS.indexes(),
             models.Index(fields=["user", "-id"], name="job_of_person"),
@@ -117,7 +119,7 @@ class Memory(models.Model):
     origin_id = models.UUIDField(editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     state = models.JSONField(null=True)
-    version = models.PositiveIntegerField(default=1)
+    version = models.PositiveIntegerField(_("version"), default=1)
     failures = models.PositiveIntegerField(default=0)
     failing_since = models.DateTimeField(null=True)
     told_at = models.DateTimeField(null=True)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from common.postgres import persist, query
 from jobs import recording, series
@@ -38,7 +38,7 @@ SELECT EXISTS (SELECT FROM notifications_channel
 
 
 class Code(Codes):
-    ALL_DONE = "onboarding-done", "a channel is verified and a reminder is made"
+    ALL_DONE = "onboarding-done", gettext_noop("a channel is verified and a reminder is made")
 
 
 class Onboarding(JobKind):

@@ -98,7 +98,7 @@ class Report(JobKind):
         "sent": "12",
         "failed": "1",
         "coming": "5",
-        "period": "week",
+        "period": gettext_lazy("week"),
     }
     title = gettext_lazy("Your {period}: {sent} sent, {failed} failed")
     body = "{report}"
@@ -179,7 +179,7 @@ def _text_of_everybody(value: Mapping[str, Any], zone: ZoneInfo) -> str:
         for name, sent, failed in value["providers"]
     ]
     said = [_("By provider:"), *lines] if lines else [_("Nothing was sent.")]
-    said.append(_("\nDead letters waiting: %(value)s") % {"value": FORMATS["counted"](value["dead"])})
+    said.append("\n" + _("Dead letters waiting: %(value)s") % {"value": FORMATS["counted"](value["dead"])})
     if value["busiest"]:
         at, count = value["busiest"]
         said.append(_("Busiest hour: %(time)s, %(count)s messages") % {"time": _time(at, zone), "count": f"{count:,}"})

@@ -41,10 +41,12 @@ class KindField(forms.ChoiceField):
 
     def __init__(self) -> None:
         super().__init__(
-            label=_("Remind me"),
+            label=gettext_lazy("Remind me"),
             required=False,
             choices=_choices,
-            error_messages={"invalid_choice": _("There is no kind of job “%(value)s” here. Choose another one.")},
+            error_messages={
+                "invalid_choice": gettext_lazy("There is no kind of job “%(value)s” here. Choose another one.")
+            },
         )
 
 

@@ -64,7 +64,7 @@ def test_its_words_are_there_and_its_placeholders_are_known(kind: JobKind) -> No
     assert all(re.fullmatch("[a-z_]{1,40}", name) for name in kind.placeholders)
     assert not kind.placeholders.keys() & {*text.NAMES}
     assert all(kind.placeholders.values())
-    for template in (kind.title, kind.body):
+    for template in (str(kind.title), str(kind.body)):
         assert text.check(template, tuple(kind.placeholders)) == []
     assert len(kind.title) <= text.MAX_SUBJECT and len(kind.body) <= text.MAX_BODY
     assert bool(kind.title) or not kind.speaks
