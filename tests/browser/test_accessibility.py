@@ -54,8 +54,8 @@ _PASSWORD = "a long enough passphrase"
 _WIDTHS = (1280, 360)
 # The rules whose outcome depends on the colours; the others are checked once at each width.
 _OF_COLOURS = ["color-contrast", "link-in-text-block"]
-# Long parts that are alike are looked at once: the admin's navigation on its first page, and of the reference of the API
-# the first group of operations and the first document.
+# Long parts that are alike are looked at once: the admin's navigation on its first page, and in the reference of the
+# API the first group of operations and the first document.
 _NAVIGATION = "#nav-sidebar"
 _ALIKE = [".api-tag ~ .api-tag ~ section:not([id^=schema-])", "section[id^=schema-] ~ section"]
 _LOOK = """async ([rules, dark, alike]) => {
