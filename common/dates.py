@@ -52,8 +52,8 @@ def hour_of_week(when: datetime) -> str:
 
 
 def exact(when: datetime) -> str:
-    """ "20 Nov 2026, 09:00:00 CET"."""
-    return formats.date_format(when, pgettext("date pattern", "j M Y")) + f", {when:%H:%M:%S %Z}"
+    """ "20 Nov 2026, 09:00:00"."""
+    return formats.date_format(when, pgettext("date pattern", "j M Y")) + f", {when:%H:%M:%S}"
 
 
 def in_full(when: datetime) -> str:

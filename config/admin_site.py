@@ -19,7 +19,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from common import served_queues
+from config import dashboard
 from jobs.admin import kinds as job_kinds
 from people import second_factor, themes
 from people.models import Theme, User
@@ -89,9 +89,8 @@ def protect(site: AdminSite) -> None:
         if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:
             request.session[_OFFERED] = True
             messages.info(request, _offer_text())
-        if has_permission(request) and (missing := served_queues.unserved()):
-            messages.error(request, served_queues.warning(missing))
-        return stock_index(request, extra_context)
+        board = dashboard.context(request) if has_permission(request) else {}
+        return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
 
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
 
@@ -146,7 +145,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
+        {"items": [*_ways(), *(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
@@ -158,6 +157,18 @@ def _item(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
         "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
         "permission": _may_see(model),
     }
+
+
+def _ways() -> list[dict[str, Any]]:
+    return [
+        {"title": _("Dashboard"), "icon": "dashboard", "link": reverse("admin:index")},
+        {"title": _("View site"), "icon": "arrow_back", "link": reverse("people:home"), "active": _never},
+    ]
+
+
+def _never(request: HttpRequest) -> bool:
+    """Its address is the beginning of every other."""
+    return False
 
 
 def _health() -> dict[str, Any]:

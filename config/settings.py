@@ -376,6 +376,7 @@ CELERY_BEAT_SCHEDULE = {
 UNFOLD = {
     "SITE_TITLE": "Carillon",
     "SITE_HEADER": "Carillon",
+    "SITE_SYMBOL": "notifications",
     "SITE_SUBHEADER": _("Scheduled notifications, sent once"),
     "SIDEBAR": {"navigation": "config.admin_site.navigation"},
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_site.icon"}],

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common import languages
 from events.models import Subscription, Topic
 from notifications.channels import changes
 from notifications.deliveries import outbox, withdrawal
@@ -109,12 +110,16 @@ def _subscribe(listed: Subscription, topic: Topic, user: User) -> None:
     if not mailboxes.may_send(Purpose.ADDED, str(user.pk)) or (inbox := _inbox(user)) is None:
         return
     Subscription.objects.filter(id=listed.id).update(user=user, channel_ids=[inbox.id], joined_at=Now())
+    with languages.override(user.language):
+        subject = _("You are subscribed to “%(name)s”") % {"name": topic.name}
+        body = _(
+            "%(person)s added you. Its messages come to your inbox. Choose other channels, or unsubscribe: %(page)s"
+        ) % {"person": topic.user.get_full_name(), "page": settings.BASE_URL + reverse("events:subscriptions")}
     new = NewNotification(
         user_id=user.pk,
         channels=[(inbox.id, inbox.provider)],
-        subject=_("You are subscribed to “%(name)s”") % {"name": topic.name},
-        body=_("%(person)s added you. Its messages come to your inbox. Choose other channels, or unsubscribe: %(page)s")
-        % {"person": topic.user.get_full_name(), "page": settings.BASE_URL + reverse("events:subscriptions")},
+        subject=subject,
+        body=body,
         origin=Notification.Origin.TOPIC,
         origin_id=listed.id,
         batch_id=uuid5(topic.id, "added"),  # once, however often they are added

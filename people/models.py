@@ -90,9 +90,9 @@ class User(AbstractUser):
     )
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
+    deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
     theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
     keyboard_shortcuts = models.BooleanField(default=True)
-    deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

@@ -33,7 +33,7 @@ class HolidayBody(Body):
     first: str = Field(description="The first day, on the clock of your time zone.")
     last: str = Field(description="The last day.")
     tags: Texts = Field([], description="Only schedules with one of these tags; empty: all.")
-    urgent_rings: bool = Field(True, description="Urgent schedules fire all the same.")
+    urgent_rings: bool = Field(True, description="Urgent schedules still fire.")
     note: str = Field("", json_schema_extra=limits(HolidayForm.base_fields["note"]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.admin import SimpleListFilter
@@ -16,9 +16,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import uuid7
-
-if TYPE_CHECKING:
-    pass
 
 PERIODS = {
     "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),

@@ -143,11 +143,15 @@ def _notices(plan: Plan) -> Iterator[Notice]:
     """The notices that the owner gets about what is wrong."""
     schedule = plan.schedule
     if plan.error:
-        yield quarantine.broken(schedule.id, schedule.user_id, schedule.title, plan.error, schedule.version)
+        yield quarantine.broken(
+            schedule.id, schedule.user_id, schedule.title, plan.error, schedule.version, schedule.language
+        )
     if any(decision.reason == Occurrence.Reason.NO_CHANNEL for decision in plan.decisions):
-        yield quarantine.without_channel(schedule.id, schedule.user_id, schedule.title, schedule.version)
+        yield quarantine.without_channel(
+            schedule.id, schedule.user_id, schedule.title, schedule.version, schedule.language
+        )
     if zones.is_damaged(schedule.persons_zone):
-        yield quarantine.damaged_zone(schedule.user_id, schedule.persons_zone)
+        yield quarantine.damaged_zone(schedule.user_id, schedule.persons_zone, schedule.language)
 
 
 def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
+from common import languages
 from common.postgres import blames_no_row, query
 from common.uuid7 import uuid7
 from notifications import owner_notices
@@ -72,16 +73,22 @@ def quarantine(schedule_id: UUID, now: datetime, error: Exception) -> bool:
 
 def notify_broken(schedule_ids: Collection[UUID]) -> None:
     """Notify the owners of schedules that have just become broken."""
-    rows = Schedule.objects.filter(id__in=schedule_ids).values_list("id", "user_id", "title", "error", "version")
+    rows = Schedule.objects.filter(id__in=schedule_ids).values_list(
+        "id", "user_id", "title", "error", "version", "user__language"
+    )
     notify([broken(*row) for row in rows])
 
 
-def broken(schedule_id: UUID, user_id: int, title: str, error: str, version: int) -> Notice:
-    return _notice(user_id, f"{schedule_id} broken {version}", words.broken(title, error, _page(schedule_id)))
+def broken(schedule_id: UUID, user_id: int, title: str, error: str, version: int, language: str) -> Notice:
+    with languages.override(language):
+        said = words.broken(title, error, _page(schedule_id))
+    return _notice(user_id, f"{schedule_id} broken {version}", said)
 
 
-def without_channel(schedule_id: UUID, user_id: int, title: str, version: int) -> Notice:
-    return _notice(user_id, f"{schedule_id} no channel {version}", words.without_channel(title, _page(schedule_id)))
+def without_channel(schedule_id: UUID, user_id: int, title: str, version: int, language: str) -> Notice:
+    with languages.override(language):
+        said = words.without_channel(title, _page(schedule_id))
+    return _notice(user_id, f"{schedule_id} no channel {version}", said)
 
 
 def drop_notices(schedule_id: UUID, version: int) -> None:
@@ -92,9 +99,11 @@ def drop_notices(schedule_id: UUID, version: int) -> None:
         withdrawal.drop(told, Code.MENDED)
 
 
-def damaged_zone(user_id: int, zone: str) -> Notice:
+def damaged_zone(user_id: int, zone: str, language: str) -> Notice:
     page = f"{settings.BASE_URL}{reverse('people:settings')}"
-    return _notice(user_id, f"{user_id} zone {zone}", words.damaged_zone(zone, page))
+    with languages.override(language):
+        said = words.damaged_zone(zone, page)
+    return _notice(user_id, f"{user_id} zone {zone}", said)
 
 
 def _notice(user_id: int, cause: str, text: tuple[str, str]) -> Notice:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid5
 
+from common import languages
 from jobs.kinds.base import Ask
 from jobs.models import Memory
 from notifications import owner_notices
@@ -108,5 +109,6 @@ def _note_left_out(ask: Ask, calendar: Schedule, left_out: Sequence[str], now: d
     memory.state = remembered | {"events": events}
     memory.save(update_fields=["state"])
     batch = uuid5(calendar.id, f"left out {now:%Y-%m-%d}")
-    said = words.calendar_left_out(calendar.title, len(left_out))
+    with languages.override(calendar.user.language):
+        said = words.calendar_left_out(calendar.title, len(left_out))
     publish_after_commit(owner_notices.record([Notice(ask.user_id, batch, *said)], now))

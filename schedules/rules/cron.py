@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -10,10 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from cronsim import CronSim, CronSimError
-from cronsim.explain import Expression
 from django.utils.translation import gettext as _
 
-from schedules.rules import civil, cron_text, fields, words
+from schedules.rules import civil, cron_text, cron_words, fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule, ClockChange
 
@@ -107,10 +105,7 @@ class Cron(CivilRule):
         return due if due < civil.LAST else None
 
     def describe(self, readers: bool = False) -> str:
-        expression = Expression(["0", *self.described])
-        expression.day_and = self.parsed.day_and
-        described = re.sub(r"\b(\d+)th\b", lambda match: words.ordinal(int(match[1])), expression.explain())
-        said = words.in_zone(described, self.timezone, readers)
+        said = words.in_zone(cron_words.explain(self.described, self.parsed.day_and), self.timezone, readers)
         return _("%(rule)s (cron %(expression)s)") % {"rule": said, "expression": self.expression}
 
     def clock_change(self, slot: datetime) -> ClockChange | None:

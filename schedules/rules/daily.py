@@ -35,4 +35,4 @@ class Daily(CivilRule):
         return due if due > after else due + _DAY
 
     def describe(self, readers: bool = False) -> str:
-        return words.in_zone(words.at(words.every(1, "day"), self.time), self.timezone, readers)
+        return words.in_zone(words.at(words.every(1, "day"), f"{self.time:%H:%M}"), self.timezone, readers)

@@ -70,4 +70,4 @@ class Monthly(CivilRule):
                 rule = words.last_if_shorter(rule)
             else:
                 rule = _("On %(which)s of every month that has one") % {"which": which}
-        return words.in_zone(words.at(rule, self.time), self.timezone, readers)
+        return words.in_zone(words.at(rule, f"{self.time:%H:%M}"), self.timezone, readers)

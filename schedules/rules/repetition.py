@@ -89,7 +89,7 @@ class Repetition:
 
     def describe(self) -> str:
         """ "On the last Friday of every month at 16:00"."""
-        return words.at(self._described(), self.time)
+        return words.at(self._described(), f"{self.time:%H:%M}")
 
     def _described(self) -> str:
         often = words.every(self.interval, _UNITS[self.frequency])

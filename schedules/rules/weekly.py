@@ -54,4 +54,4 @@ class Weekly(CivilRule):
             often = _("Every weekday")
         else:
             often = _("Every %(days)s") % {"days": words.listed([words.weekday(day) for day in self.days])}
-        return words.in_zone(words.at(often, self.time), self.timezone, readers)
+        return words.in_zone(words.at(often, f"{self.time:%H:%M}"), self.timezone, readers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime
 
 from django.utils import dates, formats
 from django.utils.text import get_text_list
@@ -40,9 +40,9 @@ def every(count: int, unit: str) -> str:
     return str(EVERY[unit] % {"count": count})
 
 
-def at(rule: str, when: time) -> str:
-    """ "Every day at 09:00"."""
-    return _("%(rule)s at %(time)s") % {"rule": rule, "time": f"{when:%H:%M}"}
+def at(rule: str, *times: str) -> str:
+    """ "Every day at 09:00", "Every day at 09:00 and 18:00"."""
+    return _("%(rule)s at %(time)s") % {"rule": rule, "time": listed(times)}
 
 
 def day_of_month(number: int) -> str:

@@ -29,7 +29,7 @@ from schedules import editing, words
 from schedules.agenda import moving
 from schedules.agenda.coming import coming
 from schedules.agenda.entry import Days, Entry
-from schedules.agenda.sent import sent
+from schedules.agenda.sent import sent, skipped
 from schedules.firing import fire
 from schedules.holidays import Holidays
 from schedules.models import Schedule
@@ -140,7 +140,7 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
     days = Days(*_bounds(view, chosen), user.zone)
     ahead = coming(user, days, now)
     by_day = defaultdict(list)
-    for entry in sorted([*sent(user, days, now), *ahead.entries], key=_order):
+    for entry in sorted([*sent(user, days, now), *skipped(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
     rows = _rows([entry for entries in shown.values() for entry in entries], user, now)
@@ -178,8 +178,8 @@ def _most_wanted(entries: list[Entry], most: int, is_today: bool) -> list[Entry]
         return entries  # “1 more” takes as much room
     if not is_today:
         return entries[:most]
-    behind = [entry for entry in entries if entry.notification_id is not None]
-    ahead = [entry for entry in entries if entry.notification_id is None][:most]
+    behind = [entry for entry in entries if entry.schedule is None]
+    ahead = [entry for entry in entries if entry.schedule is not None][:most]
     return sorted([*ahead, *behind[len(behind) - most + len(ahead) :]], key=_order)
 
 

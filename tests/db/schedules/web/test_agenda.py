@@ -133,6 +133,25 @@ def test_days_past_show_what_was_sent_and_what_became_of_it(browser: Client, ada
     assert "failed" in page and ">dead<" not in page
 
 
+def test_a_time_for_which_nothing_was_sent_leads_to_why(browser: Client, ada: User) -> None:
+    inbox = [make_channel(ada)]
+    plants, stretch = make_schedule(ada, inbox, title="Plants"), make_schedule(ada, inbox, title="Stretch")
+    make_schedule(make_user(), title="Not mine")
+    for schedule in Schedule.objects.all():
+        for hour in (9, 10)[: 1 + (schedule == stretch)]:
+            schedule.occurrences.create(
+                scheduled_for=NOON.replace(hour=hour), outcome="skipped", reason="misfire", version=1
+            )
+    with clock_at(NOON + timedelta(days=1)):
+        found = {row.entry.title: row for row in rows(browser, "/reminders/day/?date=2026-06-01")}
+        page = browser.get("/reminders/month/").content.decode()
+    assert {title: (row.state, row.entry.count) for title, row in found.items()} == {
+        "Plants": ("skipped", 1),
+        "Stretch": ("skipped", 2),
+    }
+    assert f"/reminders/{plants.id}/explain/" in page and "Not mine" not in page
+
+
 def test_what_was_sent_often_is_one_entry_a_day(browser: Client, ada: User) -> None:
     inbox = make_channel(ada)
     schedule = make_schedule(ada, [inbox])
