@@ -47,6 +47,9 @@ _WORDS = {
     "open": pgettext_lazy("state", "open"),
     "full": pgettext_lazy("state", "full"),
     "partial": pgettext_lazy("state", "failed in part"),
+    "usable": pgettext_lazy("state", "usable"),
+    "not verified": pgettext_lazy("state", "not verified"),
+    "removed": pgettext_lazy("state", "removed"),
 }
 
 
