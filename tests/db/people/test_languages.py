@@ -11,7 +11,7 @@ from django.utils import translation
 from notifications.models import Notification
 from notifications.providers import inbox
 from people.models import User
-from schedules.firing import fire
+from schedules.firing import fire, quarantine
 from tests.make import NINE, NOON, make_channel, make_delivery, make_schedule, make_user, send_now, signed_in
 from work import operator_summary
 
@@ -103,3 +103,13 @@ def test_each_operator_gets_the_summary_in_their_language(monkeypatch: pytest.Mo
     spoken = languages_of(monkeypatch, operator_summary, "_words")
     operator_summary.send(NOON)
     assert spoken == ["de", "es"]
+
+
+def test_a_notice_about_a_reminder_is_in_its_owners_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = make_user(language="es")
+    make_channel(owner)
+    make_schedule(owner, [], now=NOON)
+    spoken = languages_of(monkeypatch, quarantine.words, "without_channel")
+    with translation.override("de"):
+        fire.fire_due(NINE)
+    assert spoken == ["es"]
