@@ -2,8 +2,10 @@
 
 One person has so many reminders and deliveries, each with an attempt, and 5,000 unread messages. Django's test client
 in this process asks for each page: middleware, views, statements and templates run as in production; there is no web
-server and no network. Pages are found by following links from the person's first page, and from the admin's: one for
-each address pattern, and one for each choice of its filters and searches.
+server and no network. CPU is that of this process, without PostgreSQL's.
+
+Pages are found by following links from the person's first page, and from the admin's: one for each address pattern, and
+some choices of its filters and searches.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from bench.environment import environment, report
 
 SLOW = 100.0  # ms
 _SHOWN = 10
-_LISTED = 6
-"""Of the addresses of one pattern that differ in their query only, such as the choices of a filter, so many each."""
+# Of each filter so many choices, and of the addresses of one pattern that differ in their query only, so many: of the
+# person's, and of the admin, whose lists are many and alike.
+_CHOICES, _OWN, _ADMIN = 6, 12, 4
 
 
 def main() -> None:
@@ -39,15 +42,15 @@ def main() -> None:
         began = time.perf_counter()
         owner, staff = fill(options.reminders, options.deliveries)
         print(f"filled in {time.perf_counter() - began:.0f} s", flush=True)
-        pages = {**found_by(owner, "/"), **found_by(staff, "/admin/")}
+        pages = {**found_by(owner, "/", _OWN), **found_by(staff, "/admin/", _ADMIN)}
         print(f"found {len(pages)} pages in {time.perf_counter() - began:.0f} s", flush=True)
         chosen = {path: ask for path, ask in pages.items() if path.startswith(options.only)}
         statements = Statements()
         measured = {path: statements.during(path, ask, options.requests) for path, ask in chosen.items()}
     slowest = sorted(measured, key=lambda path: -measured[path]["p95 ms"])
+    print("  p50 ms   p95 ms   CPU ms   SQL ms  statements")
     for path in slowest:
-        took = measured[path]
-        print(f"{took['p50 ms']:>8} {took['p95 ms']:>8} {took['statements']:>4}  {path}")
+        print(*(f"{value:>8}" for value in measured[path].values()), f" {path}")
     statements.show()
     slow = [path for path in slowest if measured[path]["p95 ms"] >= SLOW]
     print(f"{len(measured)} pages; {len(slow)} with a p95 of {SLOW:.0f} ms or more")
@@ -58,7 +61,7 @@ def main() -> None:
 Ask = Callable[[], Any]
 
 
-def found_by(client: Any, start: str) -> dict[str, Ask]:
+def found_by(client: Any, start: str, most: int) -> dict[str, Ask]:
     """The pages that links and filters lead to from `start`, by their paths."""
     from django.urls import Resolver404, resolve
 
@@ -88,7 +91,7 @@ def found_by(client: Any, start: str) -> dict[str, Ask]:
             except Resolver404:
                 continue
             name += "?" * bool(there.query)
-            if shown[name] < (_LISTED * 3 if there.query else 1):
+            if shown[name] < (most if there.query else 1):
                 shown[name] += 1
                 seen.add(link)
                 ahead.append(link)
@@ -140,7 +143,7 @@ class Page(HTMLParser):
         for action, fields in self.forms:
             where = urlsplit(urljoin(path, action)).path
             for name, values in fields.items():
-                yield from (f"{where}?{urlencode({name: value})}" for value in values[:_LISTED])
+                yield from (f"{where}?{urlencode({name: value})}" for value in values[:_CHOICES])
             if len(fields) > 1:
                 yield f"{where}?{urlencode({name: values[0] for name, values in fields.items()})}"
 
@@ -154,7 +157,7 @@ class Statements:
     def during(self, path: str, ask: Ask, requests: int) -> dict[str, Any]:
         from django.db import connection
 
-        took: list[float] = []
+        took, used = [], []
         heard: dict[str, list[float]] = defaultdict(list)
 
         def listen(execute: Any, sql: str, values: Any, many: bool, context: Any) -> Any:
@@ -167,13 +170,19 @@ class Statements:
         ask()
         with connection.execute_wrapper(listen):
             for _ in range(requests):
-                began = time.perf_counter()
+                began, before = time.perf_counter(), time.thread_time()
                 ask()
                 took.append((time.perf_counter() - began) * 1000)
+                used.append((time.thread_time() - before) * 1000)
         self.slowest += [(statistics.median(times), path, sql) for sql, times in heard.items()]
         p95 = statistics.quantiles(took, n=20)[-1] if len(took) > 1 else took[0]
-        count = sum(map(len, heard.values())) // requests
-        return {"p50 ms": round(statistics.median(took), 1), "p95 ms": round(p95, 1), "statements": count}
+        return {
+            "p50 ms": round(statistics.median(took), 1),
+            "p95 ms": round(p95, 1),
+            "CPU ms": round(statistics.median(used), 1),
+            "SQL ms": round(sum(map(sum, heard.values())) / requests, 1),
+            "statements": sum(map(len, heard.values())) // requests,
+        }
 
     def show(self) -> None:
         shown: set[str] = set()

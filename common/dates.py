@@ -25,6 +25,16 @@ def weekday(when: date) -> str:
     return formats.date_format(when, pgettext("date pattern", "l j F Y"))
 
 
+def named_day(when: date) -> str:
+    """ "Friday 20 November"."""
+    return formats.date_format(when, pgettext("date pattern", "l j F"))
+
+
+def month(when: date) -> str:
+    """ "November 2026"."""
+    return formats.date_format(when, "YEAR_MONTH_FORMAT")
+
+
 def short_day(when: date, year: bool = False) -> str:
     """ "Fri 20 Nov"; with the year, "Fri 20 Nov 2026"."""
     pattern = pgettext("date pattern", "D j M Y") if year else pgettext("date pattern", "D j M")
@@ -42,8 +52,8 @@ def hour_of_week(when: datetime) -> str:
 
 
 def exact(when: datetime) -> str:
-    """ "20 Nov 2026, 09:00:00 CET"."""
-    return formats.date_format(when, pgettext("date pattern", "j M Y")) + f", {when:%H:%M:%S %Z}"
+    """ "20 Nov 2026, 09:00:00"."""
+    return formats.date_format(when, pgettext("date pattern", "j M Y")) + f", {when:%H:%M:%S}"
 
 
 def in_full(when: datetime) -> str:

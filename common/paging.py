@@ -12,7 +12,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
 SIZE = 25
-WINDOW = 20_000
+WINDOW = 10_000
 """A page looks at so many rows for a condition that no index has."""
 
 FIRST_ID, LAST_ID = UUID(int=0), UUID(int=2**128 - 1)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 EVERY = 10.0  # seconds
 # A queue that no worker has named for so long is not served.
 SILENT = 60  # seconds
+REMEMBERED = 24 * 3_600  # seconds
 
 # Apps add what returns further queues in use.
 also_used: list[Callable[[], Iterable[str]]] = []
@@ -23,15 +24,29 @@ also_used: list[Callable[[], Iterable[str]]] = []
 
 def announce(queues: Iterable[str]) -> None:
     for queue in queues:
-        cache.set(_key(queue), 1, SILENT)
+        cache.set(_key(queue), 1, REMEMBERED)
+
+
+def last_seen() -> dict[str, float | None]:
+    """For each queue in use, the seconds since a worker named it; None: not within a day.
+
+    Empty while Redis does not answer, because nobody knows then.
+    """
+    if not cache.answers():  # type: ignore[attr-defined]  # common.cache.Cache
+        return {}
+    used = list(dict.fromkeys([*settings.QUEUES, *(queue for queues in also_used for queue in queues())]))
+    # By the age of the key, so that only the clock of Redis counts.
+    left = cache.seconds_left([_key(queue) for queue in used])  # type: ignore[attr-defined]  # common.cache.Cache
+    return {queue: None if one is None else REMEMBERED - one for queue, one in zip(used, left, strict=True)}
+
+
+def is_served(seen: float | None) -> bool:
+    return seen is not None and seen < SILENT
 
 
 def unserved() -> list[str]:
-    """The queues in use that no worker serves; none while Redis does not answer, because nobody knows then."""
-    if not cache.answers():  # type: ignore[attr-defined]  # common.cache.Cache
-        return []
-    used = dict.fromkeys([*settings.QUEUES, *(queue for queues in also_used for queue in queues())])
-    return [queue for queue in used if cache.get(_key(queue)) is None]
+    """The queues in use that no worker serves; none while Redis does not answer."""
+    return [queue for queue, seen in last_seen().items() if not is_served(seen)]
 
 
 def warning(queues: list[str]) -> str:

@@ -19,10 +19,10 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from common import served_queues
+from config import dashboard
 from jobs.admin import kinds as job_kinds
-from people import second_factor
-from people.models import User
+from people import second_factor, themes
+from people.models import Theme, User
 from schedules.admin import upcoming
 from work.admin import health
 
@@ -89,9 +89,8 @@ def protect(site: AdminSite) -> None:
         if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:
             request.session[_OFFERED] = True
             messages.info(request, _offer_text())
-        if has_permission(request) and (missing := served_queues.unserved()):
-            messages.error(request, served_queues.warning(missing))
-        return stock_index(request, extra_context)
+        board = dashboard.context(request) if has_permission(request) else {}
+        return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
 
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
 
@@ -108,9 +107,9 @@ def _lacks_factor(request: HttpRequest) -> bool:
 def _redirect_to_factor(request: HttpRequest) -> HttpResponse:
     if second_factor.is_set_up(_staff(request)):
         after = {"next": request.GET.get("next") or reverse("admin:index")}
-        return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode(after)}")
+        return redirect(f"{second_factor.where_to_show(_staff(request))}?{urlencode(after)}")
     messages.info(request, _("Staff need a second factor. Set one up to open the admin."))
-    return redirect("mfa_activate_totp")
+    return redirect("mfa_index")
 
 
 def _offer_text() -> str:
@@ -119,7 +118,7 @@ def _offer_text() -> str:
             'You signed in with your password only. <a class="text-link" href="{}">Set up a second factor</a>; '
             "with an https address, staff must have one."
         ),
-        reverse("mfa_activate_totp"),
+        reverse("mfa_index"),
     )
 
 
@@ -136,13 +135,17 @@ def script(request: HttpRequest) -> str:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """No inline colours: our style sheet has them, and the Content-Security-Policy forbids inline styles."""
-    return {"colors": None}
+    """No inline colours: our style sheet has them, and the Content-Security-Policy forbids inline styles.
+
+    The account's theme; with "system", the admin has a switch of its own.
+    """
+    theme = themes.chosen(request)
+    return {"colors": None, "theme": None if theme == Theme.SYSTEM else theme}
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"items": [*(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
+        {"items": [*_ways(), *(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
         {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
     ]
 
@@ -154,6 +157,18 @@ def _item(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
         "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
         "permission": _may_see(model),
     }
+
+
+def _ways() -> list[dict[str, Any]]:
+    return [
+        {"title": _("Dashboard"), "icon": "dashboard", "link": reverse("admin:index")},
+        {"title": _("View site"), "icon": "arrow_back", "link": reverse("people:home"), "active": _never},
+    ]
+
+
+def _never(request: HttpRequest) -> bool:
+    """Its address is the beginning of every other."""
+    return False
 
 
 def _health() -> dict[str, Any]:

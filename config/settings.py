@@ -154,6 +154,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "notifications.web.context.unread",
                 "notifications.web.context.mail_notice",
+                "people.themes.context",
                 "schedules.web.context.pulse",
                 "schedules.web.context.attention",
             ],
@@ -203,7 +204,8 @@ ACCOUNT_MAX_EMAIL_ADDRESSES = 3  # each new one gets a mail
 ACCOUNT_RATE_LIMITS = {"manage_email": "10/m/user,30/d/user"}
 SIGN_UP = env.flag("SIGN_UP", True)
 ONBOARDING = env.flag("ONBOARDING", True)  # messages to new people about their first steps
-# An authenticator app and recovery codes. With https, staff must have a second factor.
+# An authenticator app, security keys and recovery codes. With https, staff must have a second factor.
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ADAPTER = "people.second_factor.Adapter"
 MFA_TOTP_ISSUER = "Carillon"
 MFA_TOTP_TOLERANCE = 1  # periods of 30 s on either side, for clocks that differ
@@ -212,6 +214,10 @@ MFA_FORMS = {
     "activate_totp": "people.factor_forms.SetUpForm",
     "authenticate": "people.factor_forms.CodeForm",
     "reauthenticate": "people.factor_forms.CodeAgainForm",
+    "add_webauthn": "people.factor_forms.AddKeyForm",
+    "edit_webauthn": "people.factor_forms.RenameKeyForm",
+    "authenticate_webauthn": "people.factor_forms.KeyForm",
+    "reauthenticate_webauthn": "people.factor_forms.KeyAgainForm",
 }
 SECOND_FACTOR_FOR_STAFF = _https
 # allauth counts tries to sign in, to sign up and to reset a password in this cache, shared by all web processes.
@@ -370,6 +376,7 @@ CELERY_BEAT_SCHEDULE = {
 UNFOLD = {
     "SITE_TITLE": "Carillon",
     "SITE_HEADER": "Carillon",
+    "SITE_SYMBOL": "notifications",
     "SITE_SUBHEADER": _("Scheduled notifications, sent once"),
     "SIDEBAR": {"navigation": "config.admin_site.navigation"},
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_site.icon"}],

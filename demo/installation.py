@@ -54,7 +54,7 @@ class Installation:
             "SECRET_KEY": secrets.token_urlsafe(50),
             "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
             "BASE_URL": self.url,
-            "ALLOWED_HOSTS": "127.0.0.1",
+            "ALLOWED_HOSTS": "127.0.0.1,localhost",
             "ALLOWED_NETWORKS": "127.0.0.0/8",
             "SIGN_UP": "on",
             "DEBUG": "off",

@@ -24,7 +24,7 @@ class Message:
     and, with https, takes a POST (RFC 8058). `answer_url` opens the page on which the reader acknowledges or snoozes;
     empty if the message needs no answer. `open_url` shows the notification to its person, who must be signed in.
     `correlation_id` is the same for all that one cause sent; `schedule_id`,
-    `category` and `data` are those of its schedule, if it has one.
+    `category` and `data` are those of its schedule, if it has one. `code` is that of a verification, also in `body`.
     """
 
     key: UUID
@@ -38,6 +38,7 @@ class Message:
     correlation_id: UUID | None = None
     schedule_id: UUID | None = None
     category: str = ""
+    code: str = field(default="", repr=False)
     data: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
@@ -65,10 +66,12 @@ class Destination:
 class Delivered(Done):
     """The service accepted the message. The channel's owner reads the receipt.
 
-    `moved_to` holds the parts of the channel's address that the service has changed permanently.
+    `moved_to` holds the parts of the channel's address that the service has changed permanently; `code` is what the
+    receiver answered to the code of a verification.
     """
 
     moved_to: Mapping[str, Any] | None = None
+    code: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

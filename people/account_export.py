@@ -50,10 +50,10 @@ def _rows(model: type[models.Model], user_id: int) -> Iterator[list[str]]:
     joins, table, last = "", "t0", tables()[model]
     for number, key in enumerate(last[:-1], 1):
         parent = key.remote_field.model._meta
-        joins += f" JOIN {quote(parent.db_table)} t{number} ON t{number}.{quote(key.target_field.column)}"
-        joins += f" = {table}.{quote(key.column)}"
+        joins += f" JOIN {quote(parent.db_table)} t{number} ON t{number}.{quote(str(key.target_field.column))}"
+        joins += f" = {table}.{quote(str(key.column))}"
         table = f"t{number}"
-    column = last[-1].column if last else "id"
+    column = str(last[-1].column if last else "id")
     statement = (
         f"SELECT (to_jsonb(t0) - %(secret)s::text[])::text FROM {quote(model._meta.db_table)} t0{joins}"  # noqa: S608
         f" WHERE {table}.{quote(column)} = %(user)s"

@@ -45,7 +45,8 @@ def goes_with_parent(model: type[models.Model]) -> bool:
 def tables() -> dict[type[models.Model], tuple[Key, ...]]:
     """Each table of people's rows, with the shortest chain of keys from it to `User`; nearest first."""
     found: dict[type[models.Model], tuple[Key, ...]] = {User: ()}
-    for model in (queue := [User]):  # it grows
+    queue: list[type[models.Model]] = [User]
+    for model in queue:  # it grows
         for key in children(model):
             if key.model not in found:
                 found[key.model] = (key, *found[model])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from functools import wraps
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -41,14 +40,9 @@ View = Callable[[PersonRequest], HttpResponseBase]
 def _sensitive(view: View) -> View:
     """For people who have just signed in, or confirm that it is them."""
 
-    @login_required
-    @require_http_methods(["GET", "HEAD", "POST"])
-    @reauthentication_required
-    @wraps(view)
-    def guarded(request: PersonRequest) -> HttpResponseBase:
-        return view(request)
-
-    return guarded
+    recent: View = reauthentication_required(view)
+    allowed: View = require_http_methods(["GET", "HEAD", "POST"])(recent)
+    return login_required(allowed)
 
 
 @_sensitive

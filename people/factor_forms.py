@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 from allauth.core import context
@@ -10,11 +12,25 @@ from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.totp.internal.auth import SECRET_SESSION_KEY, TOTP
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    EditWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
+from django import forms
 from django.core.cache import cache
 from django.forms import ValidationError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from fido2.utils import websafe_decode
 
 from common import encryption
+from people import second_factor
+
+MAX_NAME = 80
+MOST_KEYS = 10  # for each person
+_LONGEST_ANSWER = 20_000  # characters of JSON
 
 _ATTRIBUTES = {"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false", "placeholder": ""}
 
@@ -80,3 +96,79 @@ class CodeForm(_CountedCode, AuthenticateForm):  # type: ignore[misc]  # allauth
 
 class CodeAgainForm(_CountedCode, ReauthenticateForm):  # type: ignore[misc]  # allauth ships no types
     """Before sensitive changes, for somebody who is signed in."""
+
+
+class _KeyField(forms.JSONField):
+    """What a browser returns for a security key. allauth stores it whole, and PostgreSQL's jsonb takes no NUL."""
+
+    widget = forms.HiddenInput
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str) and (len(value) > _LONGEST_ANSWER or r"\u0000" in value):
+            raise _unrecognised()
+        return super().to_python(value)
+
+
+def _unrecognised() -> ValidationError:
+    return ValidationError(_("This security key was not recognised. Try again, or use another one."), code="wrong_key")
+
+
+def _check_key(check: Callable[[], Any], answer: Any) -> Any:
+    """Check the answer of a key by allauth's `check`, and that it was given to a page of this installation."""
+    try:
+        client_data = json.loads(websafe_decode(answer["response"]["clientDataJSON"]))
+        if client_data["origin"] == second_factor.key_origin():
+            return check()
+    except ValidationError as error:
+        if error.code != "incorrect_code":  # too many tries
+            raise
+    except Exception:  # noqa: S110 - foreign code, with what a stranger's browser sent
+        pass
+    raise _unrecognised()
+
+
+class AddKeyForm(AddWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
+    cleaned_data: dict[str, Any]
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=MAX_NAME,
+        required=False,
+        help_text=gettext_lazy("To tell it from your other keys."),
+    )
+    credential = _KeyField()
+
+    def clean(self) -> dict[str, Any]:
+        answer = self.cleaned_data.get("credential")
+        if not answer:
+            return self.cleaned_data
+        if Authenticator.objects.filter(user=self.user, type=Authenticator.Type.WEBAUTHN).count() >= MOST_KEYS:
+            raise ValidationError(_("You have %(most)s security keys. Remove one first.") % {"most": MOST_KEYS})
+        checked: dict[str, Any] = _check_key(super().clean, answer)
+        return checked
+
+
+class RenameKeyForm(EditWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=MAX_NAME,
+        error_messages={"required": gettext_lazy("Give the security key a name.")},
+    )
+
+
+class _CheckedKey:
+    cleaned_data: dict[str, Any]
+
+    def clean_credential(self) -> Authenticator:
+        return _check_key(super().clean_credential, self.cleaned_data["credential"])  # type: ignore[misc]
+
+
+class KeyForm(_CheckedKey, AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
+    """At sign-in."""
+
+    credential = _KeyField()
+
+
+class KeyAgainForm(_CheckedKey, ReauthenticateWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
+    """Before sensitive changes, for somebody who is signed in."""
+
+    credential = _KeyField()

@@ -12,8 +12,8 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from common import zones
-from people import tokens
-from people.models import User
+from people import themes, tokens
+from people.models import Theme, User
 
 
 class SignUpDetails(forms.Form):
@@ -38,8 +38,9 @@ class SignUpDetails(forms.Form):
     def signup(self, request: HttpRequest, user: User) -> None:
         user.name = self.cleaned_data["name"]
         user.time_zone = self.cleaned_data["time_zone"]
+        user.theme = themes.from_cookie(request)
         user.language = get_language() or ""  # of the page: a worker knows no browser
-        user.save(update_fields=["name", "time_zone", "language"])
+        user.save(update_fields=["name", "time_zone", "theme", "language"])
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -57,19 +58,28 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         error_messages={"required": gettext_lazy("Choose a time zone, such as Europe/Berlin.")},
     )
 
+    theme = forms.ChoiceField(
+        label=gettext_lazy("Theme"),
+        choices=Theme.choices,
+        required=False,
+        error_messages={"invalid_choice": gettext_lazy("Choose one of the themes: system, light or dark.")},
+    )
+
     class Meta:
         model = User
-        fields = ["name", "language", "time_zone", "quiet_from", "quiet_until"]
+        fields = ["name", "language", "time_zone", "quiet_from", "quiet_until", "theme", "keyboard_shortcuts"]
         labels = {
             "name": gettext_lazy("Your name"),
             "quiet_from": gettext_lazy("Quiet from"),
             "quiet_until": gettext_lazy("Quiet until"),
+            "keyboard_shortcuts": gettext_lazy("Keyboard shortcuts"),
         }
         help_texts = {
             "quiet_until": gettext_lazy(
                 "Every day, in your time zone. Only urgent reminders and your inbox are not delayed. "
                 "Reminders that are too old afterwards are not sent."
-            )
+            ),
+            "keyboard_shortcuts": gettext_lazy("Single keys that open pages, such as ? for the list of them."),
         }
         widgets = {"name": forms.TextInput(attrs={"autocomplete": "name"})} | {
             edge: forms.TimeInput(format="%H:%M", attrs={"type": "time", "autocomplete": "off"})
@@ -79,6 +89,10 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
             edge: {"invalid": gettext_lazy("Enter a time from 00:00 to 23:59, such as 22:00, or leave it empty.")}
             for edge in ("quiet_from", "quiet_until")
         }
+
+    def clean_theme(self) -> str:
+        """Without a choice, it stays as it is."""
+        return self.cleaned_data["theme"] or str(self.instance.theme)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

@@ -19,6 +19,9 @@ from django.utils.translation import gettext as _
 from common import languages
 from people import second_factor
 
+_SHOWN_AT = ("mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn")
+_SET_UP_AT = ("mfa_activate_totp", "mfa_add_webauthn")
+
 
 class ReadersZoneAndLanguage:
     """Show instants in the reader's zone, and texts in the language that they or their browser ask for.
@@ -54,17 +57,17 @@ class FactorFirst:
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         guarded = request.path.startswith(_path("mfa_index")) or request.path in _guarded()
-        if not guarded or request.path in (_path("mfa_authenticate"), _path("mfa_reauthenticate")):
+        if not guarded or request.path in map(_path, _SHOWN_AT):
             return None
         if not request.user.is_authenticated:
             return None
-        if request.path == _path("mfa_activate_totp") and second_factor.must_confirm_address(request.user):
+        if request.path in map(_path, _SET_UP_AT) and second_factor.must_confirm_address(request.user):
             # Before the password is asked for, which would be in vain.
             messages.warning(request, _("Confirm your email address first. Then set up the second factor."))
             return redirect("account_email")
         if not second_factor.is_set_up(request.user) or second_factor.was_shown(request, request.user):
             return None
-        return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': request.path})}")
+        return redirect(f"{second_factor.where_to_show(request.user)}?{urlencode({'next': request.path})}")
 
 
 @cache

@@ -62,6 +62,14 @@ class PersonManager(BaseUserManager["User"]):
         return user
 
 
+class Theme(models.TextChoices):
+    """The colours of a person's pages."""
+
+    SYSTEM = "system", gettext_lazy("System")
+    LIGHT = "light", gettext_lazy("Light")
+    DARK = "dark", gettext_lazy("Dark")
+
+
 class User(AbstractUser):
     """A person. `time_zone` is an IANA name, empty until chosen; read it through `zone`.
 
@@ -83,6 +91,8 @@ class User(AbstractUser):
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
     deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
+    keyboard_shortcuts = models.BooleanField(default=True)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

@@ -1,15 +1,19 @@
-"""The second factor at sign-in: codes of an authenticator app (TOTP, RFC 6238), and recovery codes for when it is lost.
+"""The second factor at sign-in: codes of an authenticator app (TOTP, RFC 6238), security keys (WebAuthn), and recovery
+codes for when both are lost.
 
-allauth keeps a row for each (`Authenticator`); the secret in it is sealed. Whether a session has shown a factor is
-asked of the rows that there are now, so that one that was removed opens nothing any more.
+allauth keeps a row for each (`Authenticator`). The secret in it is sealed; a key's holds a public key. Whether a
+session has shown a factor is asked of the rows that there are now, so that one that was removed opens nothing any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlsplit
 
 import qrcode
 from allauth.account.authentication import get_authentication_records
@@ -18,15 +22,19 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added
+from django.conf import settings
 from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from common import encryption
 from people.models import User
 
 _SEALED = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
+_FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 _QUIET_ZONE = 4  # modules around a QR code (ISO/IEC 18004)
 
 
@@ -36,7 +44,7 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no type
             "Wrong code. Each code is valid for 30 seconds and works once. Enter the current one. "
             "If no code works, check the clock of your device."
         ),
-        "cannot_generate_recovery_codes": _("Set up an authenticator app first."),
+        "cannot_generate_recovery_codes": _("Set up an authenticator app or a security key first."),
     }
 
     def encrypt(self, text: str) -> str:
@@ -45,6 +53,14 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no type
     def decrypt(self, encrypted_text: str) -> str:
         """Raises `encryption.Unreadable`."""
         return encryption.unseal(encrypted_text)
+
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
+        count = Authenticator.objects.filter(user=user, type=type).count()
+        return gettext("Security key") if count == 0 else gettext("Security key %(number)s") % {"number": count + 1}
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        """The name that keys are bound to: never that of the Host header, which a client can choose."""
+        return {"id": urlsplit(key_origin()).hostname or "", "name": "Carillon"}
 
     def build_totp_svg(self, url: str) -> str:
         """The QR code as an `<svg>` without inline styles, which the Content-Security-Policy forbids."""
@@ -68,8 +84,24 @@ def _runs(row: list[bool]) -> Iterator[tuple[int, int]]:
         x += length
 
 
+def key_origin() -> str:
+    """The origin at which security keys work: BASE_URL's, with a name, because browsers take no IP address."""
+    parts = urlsplit(settings.BASE_URL)
+    host = parts.hostname or ""
+    with suppress(ValueError):  # a name
+        host = "localhost" if ip_address(host).is_loopback else host
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in (None, default) else "")
+
+
 def is_set_up(user: User) -> bool:
-    return bool(Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).exists())
+    return bool(Authenticator.objects.filter(user=user, type__in=_FACTORS).exists())
+
+
+def where_to_show(user: User) -> str:
+    """The page that asks a signed-in person for their factor; each links to the other."""
+    has_key = Authenticator.objects.filter(user=user, type=Authenticator.Type.WEBAUTHN).exists()
+    return reverse("mfa_reauthenticate_webauthn" if has_key else "mfa_reauthenticate")
 
 
 def must_confirm_address(user: User) -> bool:
@@ -94,8 +126,8 @@ def remove(user: User) -> bool:
 
 @receiver(authenticator_added)
 def _shown_by_setting_up(request: HttpRequest, user: User, authenticator: Any, **_: object) -> None:
-    """Setting up an app needs a code, so it counts as shown in this session."""
-    if authenticator.type == Authenticator.Type.TOTP:
+    """Setting up an app needs a code, and a key its touch, so it counts as shown in this session."""
+    if authenticator.type in _FACTORS:
         record_authentication(request, user, "mfa", id=authenticator.pk, type=authenticator.type)
 
 

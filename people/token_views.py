@@ -26,7 +26,7 @@ def create(request: PersonRequest) -> HttpResponse:
     """The answer to the POST shows the token: nothing else holds it, so no other page could."""
     if settings.SECOND_FACTOR_FOR_STAFF and request.user.is_staff and not second_factor.is_set_up(request.user):
         messages.info(request, _("Staff need a second factor. Set one up to make a token."))
-        return redirect("mfa_activate_totp")
+        return redirect("mfa_index")
     preset = list(tokens.SCOPES) if request.GET.get("preset") == "all" else ["read"]
     posted = request.POST if request.method == "POST" else None
     form = TokenForm(posted, initial={"scopes": preset, "made_as": uuid7()})

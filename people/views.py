@@ -6,14 +6,18 @@ from allauth.account.models import EmailConfirmationHMAC
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from common.request_limiter import by_address, limit_page
-from people import mailboxes, tokens
+from people import mailboxes, themes, tokens
 from people.forms import SettingsForm
+from people.models import Theme, User
 from people.requests import PersonRequest
 
 
@@ -30,10 +34,38 @@ def own_settings(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         form.save()
         messages.success(request, _("Your settings are saved."))
-        return redirect("people:settings")
+        response = redirect("people:settings")
+        themes.remember(response, request.user.theme)
+        return response
     # An invalid form has already changed the instance; show the stored values.
     request.user.refresh_from_db()
     return render(request, "people/settings.html", {"form": form, "tokens": tokens.valid_tokens(request.user)})
+
+
+@login_required
+@require_safe
+def security_keys(request: HttpRequest) -> HttpResponse:
+    """Instead of allauth's page: the second factor's page lists them."""
+    return redirect("mfa_index")
+
+
+@csrf_exempt
+@require_POST
+def choose_theme(request: HttpRequest) -> HttpResponse:
+    """Keep the theme with the account, and in this browser; then return to the page.
+
+    Its form is on public pages, which set no cookie. Another site could change colours, of nobody's account: browsers
+    send it no session.
+    """
+    theme, back = request.POST.get("theme", ""), request.POST.get("next", "")
+    if theme not in Theme.values:
+        raise BadRequest(_("Choose one of the themes: system, light or dark."))
+    if isinstance(request.user, User):
+        User.objects.filter(pk=request.user.pk).update(theme=theme)
+    is_own = back.startswith("/") and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    response = redirect(back if is_own else "people:home")
+    themes.remember(response, theme)
+    return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -5,7 +5,7 @@ The id of a reminder follows from the person and the event, so that a file that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from people.models import User
 from people.user_lock import lock_user
-from schedules import editing
+from schedules import bulk, editing, state_changes
 from schedules.editing import Draft
 from schedules.job_kinds import calendar_events, calendar_file
 from schedules.job_kinds.calendar_events import Entry, Wishes
@@ -102,25 +102,35 @@ def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime)
 
 
 def load(user: User, items: Collection[Item], sent: Draft, now: datetime) -> int:
-    """Make the reminders of the new items, in one transaction; sent as `sent` is. Returns how many."""
+    """Make the reminders of the new items, in one transaction; sent as `sent` is. Returns how many.
+
+    Those that were deleted since an earlier import are restored.
+    """
     entries = {_id(user, item.key): item.entry for item in items if item.entry is not None}
     with lock_user(user):
         stored = Schedule.objects.filter(user=user).in_bulk(list(entries))
-        room, made = editing.room(user), 0
-        for schedule_id, entry in entries.items():
-            deleted = stored.get(schedule_id)
-            if made >= room or (deleted is not None and deleted.deleted_at is None):
-                continue
-            draft = replace(
-                sent, title=entry.title, body=entry.body, kind=entry.kind, rule=entry.rule, time_zone=entry.time_zone
-            )
-            if deleted is None:
-                editing.create(user, draft, now, schedule_id)
-            else:
-                restored = editing.restore(schedule_id, now, user)
-                editing.reschedule(schedule_id, draft, now, restored.version, user)
-            made += 1
-    return made
+        absent = [key for key in entries if key not in stored or stored[key].deleted_at is not None]
+        taken = absent[: max(0, editing.room(user))]
+        for schedule_id in taken:
+            if schedule_id not in stored:
+                editing.create(user, _draft(sent, entries[schedule_id]), now, schedule_id)
+        _restore(user, {key: _draft(sent, entries[key]) for key in taken if key in stored}, now)
+    return len(taken)
+
+
+def _restore(user: User, drafts: Mapping[UUID, Draft], now: datetime) -> None:
+    if not drafts:
+        return
+    state_changes.restore(state_changes.lock(Schedule.objects.filter(id__in=list(drafts)), now), now, user)
+    for schedule in Schedule.objects.filter(id__in=list(drafts)).prefetch_related("channels"):
+        if editing.draft_of(schedule) != drafts[schedule.id]:
+            editing.reschedule(schedule.id, drafts[schedule.id], now, schedule.version, user)
+
+
+def _draft(sent: Draft, entry: Entry) -> Draft:
+    return replace(
+        sent, title=entry.title, body=entry.body, kind=entry.kind, rule=entry.rule, time_zone=entry.time_zone
+    )
 
 
 def made_at(user: User, at: datetime) -> QuerySet[Schedule]:
@@ -132,10 +142,7 @@ def made_at(user: User, at: datetime) -> QuerySet[Schedule]:
 def undo(user: User, at: datetime, now: datetime) -> int:
     """Delete what an import made. Returns how many reminders."""
     with lock_user(user):
-        ids = list(made_at(user, at).values_list("id", flat=True))
-        for schedule_id in ids:
-            editing.delete(schedule_id, now, user)
-    return len(ids)
+        return len(bulk.apply(made_at(user, at), bulk.Action.DELETE, now, user).changed)
 
 
 def _id(user: User, key: str) -> UUID:

@@ -302,6 +302,12 @@ class Occurrence(models.Model):
         verbose_name = gettext_lazy("occurrence")
         verbose_name_plural = gettext_lazy("occurrences")
         ordering = ["-scheduled_for"]
+        indexes = [
+            # what a person's calendar says was skipped; what fires pays nothing for it
+            models.Index(
+                fields=["schedule", "scheduled_for"], condition=Q(outcome="skipped"), name="occurrence_skipped"
+            )
+        ]
         constraints = [
             models.UniqueConstraint(fields=["schedule", "scheduled_for"], name="occurrence_once_per_slot"),
             models.CheckConstraint(condition=Q(outcome__in=["fired", "skipped"]), name="occurrence_known_outcome"),

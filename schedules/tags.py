@@ -29,7 +29,8 @@ def without_repeats(tags: Iterable[str]) -> list[str]:
 
 def spellings(user: User) -> list[str]:
     """Every spelling of every tag of a person's reminders, in order."""
-    tagged = Schedule.objects.for_user(user).exclude(tags=[])
+    # Without the order of the model, whose column would make each row distinct.
+    tagged = Schedule.objects.for_user(user).exclude(tags=[]).order_by()
     found = tagged.annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True).distinct()
     return sorted(found, key=lambda tag: (key(tag), tag))
 

@@ -1,2 +1,26 @@
 // Runs before htmx, whose inline style sheet the Content-Security-Policy forbids; carillon-admin.css has the rules.
 htmx.config.includeIndicatorStyles = false;
+
+// django-unfold calls each of its scrollable regions the same. Its own script, which comes later, reads these names.
+document.addEventListener("DOMContentLoaded", () => {
+  const { navigation, filters, table } = document.getElementById("page")?.dataset ?? {};
+  let tables = 0;
+  for (const region of document.querySelectorAll("[data-simplebar]")) {
+    if (region.closest("#nav-sidebar")) region.dataset.simplebarAriaLabel = navigation;
+    else if (region.closest("#changelist-filter")) region.dataset.simplebarAriaLabel = filters;
+    else region.dataset.simplebarAriaLabel = `${table} ${(tables += 1)}`;
+  }
+});
+
+// Django's scripts add fields and icons later, without names.
+const nameParts = () => {
+  for (const icon of document.querySelectorAll(".search-label-icon:not([role])")) icon.setAttribute("role", "img");
+  for (const select of document.querySelectorAll("select.admin-autocomplete")) {
+    const label = document.querySelector(`label[for="${select.id}"]`);
+    const parts = select.nextElementSibling?.querySelectorAll("[role=combobox], [role=textbox], input:not([aria-label])");
+    if (!label || !parts) continue;
+    label.id ||= `${select.id}_label`;
+    for (const part of parts) part.setAttribute("aria-labelledby", label.id);
+  }
+};
+new MutationObserver(nameParts).observe(document, { childList: true, subtree: true });

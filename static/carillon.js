@@ -3,7 +3,14 @@
 // Suggest the browser's time zone.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 for (const field of document.querySelectorAll("[data-guess-zone]")) {
-  if (!field.value && zone) field.value = zone;
+  if (field.value || !zone) continue;
+  field.value = zone;
+  // Without a zone the server knew no hour to begin with: as there, a full one, 15 to 75 minutes ahead.
+  const at = field.form?.elements.at;
+  if (!at || at.value) continue;
+  const ahead = new Date(Date.now() + 75 * 60000);
+  ahead.setMinutes(-ahead.getTimezoneOffset(), 0, 0);
+  at.value = ahead.toISOString().slice(0, 16);
 }
 
 for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;

@@ -9,10 +9,13 @@ from django.utils import timezone
 
 from common.postgres import query
 from common.uuid7 import first_of
-from work.kinds import Kind
+from work.kinds import KINDS, Kind
 
 MOST = 100_000
 _LINES = 20
+# What is due and still waits after so many seconds is late.
+LATE = 60
+HOURS = 24
 
 _PROCESSED = """
 SELECT handler, source, count(*) AS count, count(*) FILTER (WHERE state = '$done') AS done FROM (
@@ -31,6 +34,62 @@ SELECT date_trunc('minute', created_at) AS minute, count(*) AS recorded, count(s
        SELECT d.created_at, d.settled_at FROM $work d WHERE d.id >= %(since)s ORDER BY d.id DESC LIMIT %(most)s
 ) newest GROUP BY 1 ORDER BY 1 DESC
 """
+_HOURS = """
+WITH newest AS MATERIALIZED (
+       SELECT d.state, d.settled_at FROM $work d WHERE d.id >= %(first)s ORDER BY d.id DESC LIMIT %(most)s
+), ended AS (
+       SELECT settled_at, true AS is_done FROM newest WHERE state = '$done'
+        UNION ALL
+      (SELECT d.settled_at, false FROM $work d
+        WHERE d.state IN ('dead', 'unknown') AND d.settled_at >= %(since)s ORDER BY d.settled_at DESC LIMIT %(most)s)
+)
+SELECT ago, count(*) FILTER (WHERE is_done) AS done, count(*) FILTER (WHERE NOT is_done) AS failed,
+       (SELECT count(*) FROM newest) AS counted
+  FROM ended, LATERAL (SELECT greatest(floor(extract(epoch FROM now() - settled_at) / 3600), 0)::int AS ago) AS buckets
+ WHERE ago < %(hours)s GROUP BY ago
+"""
+_WAITING = """
+SELECT '$name' AS kind, count(*) AS count, count(*) FILTER (WHERE is_late) AS late,
+       min(available_at) FILTER (WHERE is_late) AS late_since FROM (
+       SELECT d.available_at, d.available_at < now() - %(late)s * interval '1 second' AS is_late FROM $work d
+        WHERE d.state = 'pending' AND d.wake_at IS NOT NULL LIMIT %(most)s
+) AS waiting
+"""
+_CAUSES = """
+SELECT '$name' AS kind, causes.*, newest.reason_code, newest.reason_params FROM (
+       SELECT cause, count(*) AS count, max(settled_at) AS last FROM (
+              SELECT d.cause, d.settled_at FROM $work d
+               WHERE d.state IN ('dead', 'unknown') ORDER BY d.settled_at DESC LIMIT %(most)s
+       ) newest GROUP BY cause ORDER BY 2 DESC, cause LIMIT %(lines)s
+) AS causes, LATERAL (
+       SELECT d.reason_code, d.reason_params FROM $work d
+        WHERE d.cause = causes.cause AND d.state IN ('dead', 'unknown') ORDER BY d.settled_at DESC LIMIT 1
+) newest
+"""
+
+
+def hours(kind: Kind[Any]) -> list[Any]:
+    """How many were `done` and how many `failed` in each of the past 24 hours that had some; `ago` 0 is the last one.
+
+    Those done are counted among the newest `MOST` that were recorded meanwhile; `counted` is how many were.
+    """
+    since = timezone.now() - timedelta(hours=HOURS)
+    return query(kind.sql(_HOURS), {"first": first_of(since), "since": since, "hours": HOURS, "most": MOST})
+
+
+def waiting() -> list[Any]:
+    """For each kind, how many wait for a worker, and how many of them are `late`, and since when."""
+    return query(_of_all(_WAITING), {"late": LATE, "most": MOST})
+
+
+def causes(lines: int) -> list[Any]:
+    """The causes of the dead letters that wait, of all kinds: `count`, the `last` one and its reason; most first."""
+    found = query(_of_all(_CAUSES), {"lines": lines, "most": MOST})
+    return sorted(found, key=lambda row: (-row.count, row.kind, row.cause))[:lines]
+
+
+def _of_all(statement: str) -> str:
+    return " UNION ALL ".join(f"({kind.sql(statement)})" for kind in KINDS.values())
 
 
 def processed(kind: Kind[Any]) -> list[Any]:

@@ -178,6 +178,7 @@ class Kind(Generic[C]):
 
     def _all_names(self) -> dict[str, str]:
         return {
+            "name": self.name,
             "work": self.model._meta.db_table,
             "attempt": self.attempts._meta.db_table,
             "working": self.words.working,

@@ -59,7 +59,7 @@ def parse_retry_after(value: str | None, now: datetime) -> float | None:
     date is 0.
     """
     text = (value or "").strip()
-    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,9})?", text):
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,18})?", text):
         return float(text)
     try:
         date = parsedate_to_datetime(text)

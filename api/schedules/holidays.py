@@ -16,6 +16,7 @@ from api.answers import answer
 from api.fields import Body, Instant, Texts, limits, written
 from api.idempotency import transaction_of
 from api.problems import FieldError, invalid, not_found
+from people.models import User
 from people.user_lock import lock_in_transaction
 from schedules.models import Holiday
 from schedules.web import holidays
@@ -32,7 +33,7 @@ class HolidayBody(Body):
     first: str = Field(description="The first day, on the clock of your time zone.")
     last: str = Field(description="The last day.")
     tags: Texts = Field([], description="Only schedules with one of these tags; empty: all.")
-    urgent_rings: bool = Field(True, description="Urgent schedules fire all the same.")
+    urgent_rings: bool = Field(True, description="Urgent schedules still fire.")
     note: str = Field("", json_schema_extra=limits(HolidayForm.base_fields["note"]))
 
 
@@ -50,7 +51,7 @@ class HolidayDocument(BaseModel):
 def list_holidays(request: ApiRequest, cursor: str | None = None) -> HttpResponse:
     """Newest first."""
     mine = Holiday.objects.filter(user=request.auth.user)
-    return paging.answer_page(mine, request, cursor, paging.SIZE, _document)
+    return paging.answer_page(mine, request, cursor, paging.SIZE, document)
 
 
 @router.post("", response={201: HolidayDocument}, summary="Plan a holiday")
@@ -59,18 +60,24 @@ def create_holiday(request: ApiRequest, body: HolidayBody) -> HttpResponse:
     user = request.auth.user
     with transaction_of(request):
         lock_in_transaction(user)
-        form = HolidayForm(body.model_dump(), user=user, today=timezone.localdate(timezone=user.zone))
-        if not form.is_valid():
-            raise invalid(
-                *(
-                    FieldError(name.replace("__all__", "(body)"), str(error))
-                    for name, errors in form.errors.items()
-                    for error in errors
-                )
+        return answer(document(make(user, body)), 201)
+
+
+def make(user: User, body: HolidayBody) -> Holiday:
+    """The caller's transaction holds the person's lock. Raises a 422 problem."""
+    form = HolidayForm(body.model_dump(), user=user, today=timezone.localdate(timezone=user.zone))
+    if not form.is_valid():
+        raise invalid(
+            *(
+                FieldError(name.replace("__all__", "(body)"), str(error))
+                for name, errors in form.errors.items()
+                for error in errors
             )
-        if holidays.too_many(user):
-            raise invalid(FieldError("(body)", holidays.refused()))
-        return answer(_document(form.save()), 201)
+        )
+    if holidays.too_many(user):
+        raise invalid(FieldError("(body)", holidays.refused()))
+    saved: Holiday = form.save()
+    return saved
 
 
 @router.delete("/{uuid:holiday_id}", response={204: None}, summary="Delete a holiday")
@@ -82,7 +89,7 @@ def delete_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def _document(holiday: Holiday) -> dict[str, Any]:
+def document(holiday: Holiday) -> dict[str, Any]:
     return {
         "id": str(holiday.id),
         "first": holiday.first.isoformat(),

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+
 from api import connections
 from api.channels import document as channels
 from api.events.inbound import document as inbound_document
@@ -14,12 +16,14 @@ from api.rules import document as rules
 from api.rules.body import RuleBody
 from api.schedules import document as schedules
 from api.schedules.body import ScheduleBody
+from api.schedules.holidays import HolidayBody
+from api.schedules.holidays import document as holiday_document
 from api.topics import TopicBody
 from events.models import InboundAddress, Rule, Subscription, Topic
 from jobs.models import Connection
 from notifications.models import Channel
 from people.models import User
-from schedules.models import Schedule
+from schedules.models import Holiday, Schedule
 
 FORMAT = "carillon"
 VERSION = 1
@@ -28,12 +32,15 @@ CONNECTION = ("id", "kind", "label", "fields")
 TOPIC = tuple(TopicBody.model_fields)
 INBOUND = ("id", "label", "scheme", "signature", "event", "enabled")
 RULE = ("id", "enabled", *RuleBody.model_fields)
+HOLIDAY = tuple(HolidayBody.model_fields)
 REMINDER = ("id", "state", "fired_count", "snoozed_until", *ScheduleBody.model_fields)
 
 
 def document(user: User, now: datetime) -> dict[str, Any]:
-    """Reminders that follow a calendar are left out: its own reminder makes them again."""
+    """Without holidays that are over, and reminders that follow a calendar: the calendar's own makes them again."""
     own = Schedule.objects.for_user(user).filter(made_by=None).order_by("id").prefetch_related("channels")
+    today = timezone.localdate(now, user.zone)
+    holidays = Holiday.objects.filter(user=user, last__gte=today, ended_at=None).order_by("id")
     joined = Subscription.objects.for_user(user).current().select_related("topic")
     return {
         "format": FORMAT,
@@ -49,6 +56,7 @@ def document(user: User, now: datetime) -> dict[str, Any]:
             RULE, map(rules.document, Rule.objects.for_user(user).order_by("id").prefetch_related("channels"))
         ),
         "reminders": _pick(REMINDER, map(schedules.document, own)),
+        "holidays": _pick(HOLIDAY, map(holiday_document, holidays)),
     }
 
 

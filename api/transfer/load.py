@@ -25,6 +25,7 @@ from api.rules import document as rule_documents
 from api.rules.body import RuleBody
 from api.schedules import body as schedule_bodies
 from api.schedules import document as schedule_documents
+from api.schedules import holidays
 from api.schedules.body import ScheduleBody
 from api.topics import TopicBody
 from api.transfer import entries, export
@@ -40,11 +41,21 @@ from people.forms import SettingsForm
 from people.models import User
 from people.user_lock import lock_in_transaction
 from schedules import editing
-from schedules.models import Schedule
+from schedules.models import Holiday, Schedule
 
 MOST = 2_000
 """Entries of a file."""
-SECTIONS = ("settings", "channels", "connections", "topics", "subscriptions", "inbound", "rules", "reminders")
+SECTIONS = (
+    "settings",
+    "channels",
+    "connections",
+    "topics",
+    "subscriptions",
+    "inbound",
+    "rules",
+    "reminders",
+    "holidays",  # they name tags of reminders
+)
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # A finished reminder has no time to come, and is valid as it was then.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -170,6 +181,15 @@ class _Loading(Destinations):
             rules.switch(rule_id, False)
         return True
 
+    def _holidays(self, entry: Entry) -> bool:
+        body = entries.read(holidays.HolidayBody, entry)
+        said = body.model_dump()
+        for one in map(holidays.document, Holiday.objects.filter(user=self.user, ended_at=None)):
+            if all(one[name] == said[name] for name in said):
+                return False
+        holidays.make(self.user, body)
+        return True
+
     def _reminders(self, entry: Entry) -> bool:
         schedule_id = self._new_id(entry)
         for known in Schedule.objects.filter(user=self.user, id__in=self._ids(entry)):
@@ -185,11 +205,13 @@ class _Loading(Destinations):
             said = _("Announcements are not imported, because they would be sent to others. Make it again.")
             raise invalid(FieldError("audience", said))
         body = entries.read(ScheduleBody, entries.with_rest(entry))
-        finished = entry.get("state") == Schedule.State.FINISHED
+        finished = entry.get("state") in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
         draft = schedule_bodies.draft(self._with_stand_in(body, chosen), self.user, _LONG_AGO if finished else self.now)
         draft = replace(draft, channels=chosen, **_order(body, chosen))
         made = editing.create(self.user, draft, self.now, schedule_id)
-        if entry.get("state") == Schedule.State.PAUSED or (finished and made.state == Schedule.State.ACTIVE):
+        if entry.get("state") == Schedule.State.ARCHIVED:
+            editing.archive(made.id, self.now, self.user)
+        elif entry.get("state") == Schedule.State.PAUSED or (finished and made.state == Schedule.State.ACTIVE):
             editing.pause(made.id, self.now, self.user)
         elif (until := entries.instant(entry.get("snoozed_until"))) and until > self.now and made.next_fire_at:
             editing.snooze(made.id, until, self.now, self.user)

@@ -108,5 +108,6 @@ def _names() -> dict[str, str]:
         "subscriptions": _("Subscriptions"),
         "inbound": _("Inbound addresses"),
         "rules": _("Rules"),
+        "holidays": _("Holidays"),
         "reminders": _("Reminders"),
     }

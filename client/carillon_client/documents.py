@@ -31,6 +31,7 @@ class ScheduleFields(TypedDict, total=False):
     spread: int
     stale_after: int | None
     category: str
+    tags: list[str]
     data: dict[str, Any] | None
 
 
@@ -66,6 +67,7 @@ class Schedule(TypedDict):
     spread: int
     stale_after: int | None
     category: str
+    tags: list[str]
     data: dict[str, Any] | None
     error: str
     created: str

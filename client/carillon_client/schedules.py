@@ -21,12 +21,14 @@ class Schedules:
         *,
         state: str | None = None,
         category: str | None = None,
+        tag: str | None = None,
         search: str | None = None,
         due_before: datetime | None = None,
     ) -> Iterator[Schedule]:
-        """Newest first."""
+        """Newest first; those that are archived only with that `state`."""
         due = instant(due_before) if due_before else None
-        return self._connection.pages("/schedules", state=state, category=category, search=search, due_before=due)
+        found = {"state": state, "category": category, "tag": tag, "search": search, "due_before": due}
+        return self._connection.pages("/schedules", **found)
 
     def create(self, *, key: str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
         """`key` is the Idempotency-Key: the same call with the same key makes one schedule."""
@@ -62,6 +64,12 @@ class Schedules:
 
     def resume(self, schedule_id: str) -> Schedule:
         return self._act(schedule_id, "resume")
+
+    def archive(self, schedule_id: str) -> Schedule:
+        return self._act(schedule_id, "archive")
+
+    def unarchive(self, schedule_id: str) -> Schedule:
+        return self._act(schedule_id, "unarchive")
 
     def snooze(self, schedule_id: str, until: datetime) -> Schedule:
         return self._act(schedule_id, "snooze", until=instant(until))

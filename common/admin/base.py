@@ -38,7 +38,7 @@ class AtLeast(int):
 
 def count_up_to(rows: Any, most: int) -> int:
     """Count a queryset's rows; `AtLeast` if there are more than `most`."""
-    count: int = rows.order_by()[: most + 1].count()
+    count: int = rows.order_by().values("pk")[: most + 1].count()  # without what the list shows beside
     return AtLeast(count) if count > most else count
 
 
@@ -66,7 +66,7 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
     paginator = CappedPaginator
     show_full_result_count = False
     show_facets = ShowFacets.NEVER
-    list_per_page = 50
+    list_per_page = list_max_show_all = 25  # a row of 8 KB takes 1 ms
     sortable_by: ClassVar[tuple[str, ...]] = ()
     compressed_fields = True
 

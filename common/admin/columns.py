@@ -12,6 +12,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
@@ -49,14 +50,21 @@ def _link(url: str, text: object) -> SafeString:
 
 
 def instant(value: datetime | None) -> SafeString:
-    """An instant in the reader's zone, to the second."""
+    """An instant in the reader's zone, to the second; each page names the zone once."""
     if value is None:
         return SafeString(NONE)
+    shown = timezone.localtime(value)
     return format_html(
-        '<time datetime="{}" class="whitespace-nowrap">{}</time>',
+        '<time datetime="{}" title="{}" class="whitespace-nowrap">{}</time>',
         value.isoformat(),
-        dates.exact(timezone.localtime(value)),
+        f"{shown:%Z}",
+        dates.exact(shown),
     )
+
+
+def number(count: int) -> str:
+    """With the separators of the reader's language: "12,345"."""
+    return number_format(count, force_grouping=True)
 
 
 def short(text: str) -> SafeString:

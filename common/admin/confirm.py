@@ -24,7 +24,7 @@ class Reason(forms.Form):
 
 def form(request: HttpRequest) -> Reason:
     """The submitted form, or an unbound one before the page is shown."""
-    return Reason(request.POST if "confirmed" in request.POST else None)
+    return Reason(request.POST if is_confirmed(request) else None)
 
 
 def page(
@@ -37,23 +37,38 @@ def page(
     button: str,
     form: forms.Form | None = None,
     key: str | None = None,
+    lines: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> TemplateResponse:
-    """Confirm `action` for the selected rows, or for the one row `key`. The form posts to the list's own action."""
+    """Confirm `action` for the selected rows, or for the one row `key`. The form posts to the list's own action.
+
+    `lines` are some of the rows in words, `warnings` what to mend before.
+    """
     pages = f"admin:{admin.opts.app_label}_{admin.opts.model_name}"
     list_url = reverse(f"{pages}_changelist")
     selected: Sequence[str] = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME) if key is None else [key]
-    context = {
-        **admin.admin_site.each_context(request),
-        "opts": admin.opts,
-        "title": title,
-        "text": text,
-        "button": button,
-        "form": form,
-        "action": action,
-        "to": request.get_full_path() if key is None else list_url,
-        "back": request.get_full_path() if key is None else reverse(f"{pages}_change", args=[key]),
-        "checkbox": helpers.ACTION_CHECKBOX_NAME,
-        "selected": selected,
-        "select_across": request.POST.get("select_across", "0") if key is None else "0",
-    }
+    across = request.POST.get("select_across", "0") if key is None else "0"
+    hidden = [("action", action), ("select_across", across)]
+    return ask(
+        admin,
+        request,
+        title=title,
+        text=text,
+        button=button,
+        form=form,
+        to=request.get_full_path() if key is None else list_url,
+        back=request.get_full_path() if key is None else reverse(f"{pages}_change", args=[key]),
+        hidden=[*hidden, *((helpers.ACTION_CHECKBOX_NAME, one) for one in selected)],
+        lines=lines,
+        warnings=warnings,
+    )
+
+
+def ask(admin: Any, request: HttpRequest, **context: Any) -> TemplateResponse:
+    """The page that asks before `hidden`, pairs of a name and a value, is posted to the address `to`."""
+    context |= admin.admin_site.each_context(request) | {"opts": admin.opts, "title": context["title"]}
     return TemplateResponse(request, "admin/confirm.html", context)
+
+
+def is_confirmed(request: HttpRequest) -> bool:
+    return "confirmed" in request.POST

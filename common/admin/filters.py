@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.admin import SimpleListFilter
@@ -17,9 +17,12 @@ from django.utils.translation import gettext_lazy
 
 from common import uuid7
 
+<<<<<<< HEAD
+=======
 if TYPE_CHECKING:
     pass
 
+>>>>>>> s8-i2
 PERIODS = {
     "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),
     "day": (gettext_lazy("Past 24 hours"), timedelta(days=1)),

@@ -21,6 +21,8 @@ from common.state_words import state_word
 register = template.Library()
 
 register.filter("state_word", state_word)
+for one in (dates.day, dates.full_day, dates.weekday, dates.named_day, dates.month):
+    register.filter(one.__name__, one)
 
 # Up to so many seconds, the unit, and what is said of one and of more of it, ahead and past.
 _STEPS = (

@@ -18,7 +18,8 @@ from work.admin.rows import WorkAdmin
 
 class DigestRecord(WorkAdmin):
     kind = DIGEST
-    about = (("rule_name", "person"), ("type_pattern", "key_value"), ("gathered", "hops"), "notification_id")
+    about = (("rule_name", "person"), ("type_pattern", "key_value"), "gathered")
+    technical = (("notification_id", "hops"), "cause")
     list_select_related = ("user", "rule")
     search_help_text = _("The id of a digest, or of its notification.")
 
@@ -35,7 +36,7 @@ class DigestRecord(WorkAdmin):
 
 @admin.register(Digest)
 class DigestAdmin(DigestRecord):
-    list_display = ("rule_name", "state_label", "person", "gathered", "available", "settled", "why")
+    list_display = ("rule_name", "state_label", "why", "person", "gathered", "available", "settled")
     empty_text = _("No rule has gathered events yet.")
 
 

@@ -47,11 +47,11 @@ class EventRecord(WorkAdmin):
     about = (
         ("type", "source"),
         ("person", "occurred"),
-        ("trace", "hops"),
+        "trace",
         "topic",
-        "key",
         "data",
     )
+    technical = (("key", "hops"), "cause")
     list_select_related = ("user",)
     search_help_text = _("A correlation id, or an idempotency key.")
 
@@ -75,7 +75,7 @@ class EventRecord(WorkAdmin):
 
 @admin.register(Event)
 class EventAdmin(EventRecord):
-    list_display = ("type", "state_label", "source", "person", "occurred", "tries", "available", "why")
+    list_display = ("type", "state_label", "why", "source", "person", "occurred", "tries", "available")
     link_lookups = ("user__id__exact",)
     empty_text = _("No event was published yet.")
 

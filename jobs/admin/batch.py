@@ -31,9 +31,9 @@ class BatchRecord(WorkAdmin):
         ("size", "told"),
         ("reached", "progress"),
         ("recorded", "ended"),
-        ("job_kind", "origin_id"),
         "rows",
     )
+    technical = (("job_kind", "origin_id"), "cause")
     list_select_related = ("user",)
     search_help_text = _("The id of a batch, or of its reminder or topic.")
 

@@ -26,9 +26,10 @@ class JobRecord(WorkAdmin):
         ("kind_label", "queue"),
         ("person", "due"),
         ("connection", "notification"),
-        ("batch_id", "on_error"),
+        "on_error",
         "payload",
     )
+    technical = ("batch_id", "cause")
     list_select_related = ("user",)
     search_help_text = _("The id of a reminder, of a batch, or an idempotency key.")
 
@@ -56,7 +57,7 @@ class JobRecord(WorkAdmin):
 
 @admin.register(Job)
 class JobAdmin(JobRecord):
-    list_display = ("kind_label", "state_label", "person", "due", "tries", "available", "why")
+    list_display = ("kind_label", "state_label", "why", "person", "due", "tries", "available")
     link_lookups = ("user__id__exact", "connection__id__exact")
     empty_text = _("No reminder has looked at anything yet.")
 

@@ -8,13 +8,16 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.decorators import action as button
 
-from common.admin import columns
+from common.admin import columns, confirm
 from common.admin.filters import newest_filter
 from notifications import dead_letters, providers
+from notifications.admin import cells
 from notifications.admin.delivery import DeliveryRecord
 from notifications.models import Delivery
 from work.admin import dead_letter
@@ -61,11 +64,29 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
             "email": letter.notification.user.email,
         }
 
-    @admin.action(description=gettext_lazy("Send as new: under another key"), permissions=["act"])
-    def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    @admin.display(description=gettext_lazy("mend this first"))
+    def mend(self, letter: Any) -> SafeString | str:
+        channel, link = letter.channel, cells.channel(letter.channel)
+        if channel.removed_at is not None:
+            text = _("The channel {channel} was removed. A replay fails again: discard these, or mark them as fixed.")
+        elif channel.disabled_at is not None:
+            text = _("The channel {channel} is disabled: {why} Enable it first, or a replay fails again.")
+        elif channel.verified_at is None:
+            text = _(
+                "The channel {channel} is not confirmed. Its owner must confirm it first, or a replay fails again."
+            )
+        else:
+            return ""
+        return format_html(text, channel=link, why=channel.disabled_reason)
+
+    @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])
+    def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Tests, and those whose channel cannot be used, are left alone."""
+        if not confirm.is_confirmed(request):
+            return self.ask_all(request, queryset, "send_as_new")
         act = partial(dead_letters.send_as_new, queryset)
         self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))
+        return None
 
     @button(description=gettext_lazy("Send as new…"), url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
     def send_as_new_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -75,7 +96,8 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         if action != "send_as_new":
             return super().question(action, letters, count)
         text = _(
-            "%(letters)s sent as a new notification, with another idempotency key, and this delivery is "
-            "cancelled. If it already arrived, its reader gets it twice."
+            "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What already "
+            "arrived arrives twice."
         ) % {"letters": letters}
-        return {"title": _("Send a dead letter as new"), "text": text, "button": _("Send as new")}
+        button = _("Send %(count)s as new") % {"count": columns.number(count)}
+        return {"title": _("Send dead letters as new"), "text": text, "button": button}

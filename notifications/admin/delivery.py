@@ -42,6 +42,8 @@ class DeliveryRecord(WorkAdmin):
     def handler_label(self, handler: str) -> str:
         return providers.label(handler)
 
+    subject = columns.column(_("subject"), "notification.subject", columns.short)
+
     @admin.display(description=_("notification"))
     def said(self, delivery: Delivery) -> SafeString:
         return columns.to_row(
@@ -58,7 +60,7 @@ class DeliveryRecord(WorkAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(DeliveryRecord):
-    list_display = ("key", "state_label", "said", "person", "to_channel", "provider_name", "tries", "available", "why")
+    list_display = ("subject", "state_label", "why", "person", "to_channel", "tries", "available")
     list_filter = (cells.ProviderFilter, Period)
     link_lookups = ("channel__id__exact", "notification__id__exact")
     empty_text = _("Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due.")

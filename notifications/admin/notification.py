@@ -22,7 +22,7 @@ from people.admin.user import person_ids
 
 class DeliveryInline(ReadOnlyInline):
     model = Delivery
-    fields = ("key", "state_label", "to_channel", "provider", "tries", "reason")
+    fields = ("state_label", "reason", "to_channel", "provider", "tries", "key")
     readonly_fields = ("key", "state_label", "to_channel", "reason")
     ordering = ("id",)
     hide_title = True
@@ -58,15 +58,23 @@ class NotificationAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     link_lookups = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
-    fields = (
-        "subject",
-        "body",
-        ("person", "origin"),
-        "outcome_label",
-        ("due", "recorded"),
-        ("cause", "urgent"),
-        "order",
-        ("batch_id", "trace"),
+    fieldsets: Any = (
+        (
+            None,
+            {
+                "fields": (
+                    "subject",
+                    "body",
+                    ("person", "origin"),
+                    "outcome_label",
+                    ("due", "recorded"),
+                    ("cause", "urgent"),
+                    "order",
+                    "trace",
+                )
+            },
+        ),
+        (_("Technical details"), {"fields": (("id", "batch_id"),)}),
     )
     search_fields = ("id",)
     search_help_text = _("A notification's id, a batch, or the beginning of a person's email address.")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -127,6 +129,14 @@ def _recipient(channel: Channel) -> str:
 def confirm(channel: Channel, typed: str, now: datetime) -> bool:
     """Verify the channel if `typed` is the code that was sent; return whether it was. Raises `codes.Spent`."""
     return codes.check(channel.id, typed, now) and accept(channel)
+
+
+def confirm_answered(link_id: UUID, answered: str, now: datetime) -> None:
+    """Verify the channel if its receiver has answered the code; a wrong one only counts as a try."""
+    channel = Channel.objects.linked(link_id).filter(removed_at=None, verified_at=None).first()
+    if channel is not None:
+        with suppress(codes.Spent):
+            confirm(channel, answered, now)
 
 
 def accept(channel: Channel) -> bool:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from common import encryption, languages
 from common.postgres import persist
 from notifications import providers
-from notifications.channels import changes
+from notifications.channels import changes, verification
 from notifications.deliveries import channel_health, fallback, limits
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
@@ -138,6 +138,7 @@ class DeliveryKind(Kind[Claim]):
                 correlation_id=row.correlation_id,
                 schedule_id=row.schedule_id,
                 category=row.category,
+                code="" if row.nonce is None else codes.reveal(codes.MARK, row.channel_id, row.nonce),
                 data=None if row.data is None else json.loads(row.data),
             ),
             # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
@@ -213,6 +214,8 @@ class DeliveryKind(Kind[Claim]):
             fallback.advance()
         elif answer.moved_to:
             changes.update_address(claim.channel_id, claim.address, answer.moved_to)
+        elif answer.code and claim.message.code:
+            verification.confirm_answered(claim.link_id, answer.code, claim.claimed_at)
 
     def pulled_again(self, ids: Collection[UUID]) -> None:
         """Wake who waits for them. Nobody can pull those of a queue that was removed: they are cancelled."""

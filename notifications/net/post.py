@@ -19,11 +19,16 @@ _RETRY_STATUSES = (408, 425, 429)
 
 
 def post(
-    url: str, body: bytes, headers: Mapping[str, str], deadline: float, judge: Callable[[Response], Answer]
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    deadline: float,
+    judge: Callable[[Response], Answer],
+    method: str = "POST",
 ) -> Answer:
     """Post, and return what `judge` makes of the response, or the answer for none. `deadline` is in seconds."""
     try:
-        response = http.request("POST", url, body=body, headers=headers, deadline=deadline)
+        response = http.request(method, url, body=body, headers=headers, deadline=deadline)
     except (http.NotSent, http.Unanswered) as failure:
         return failed(failure)
     return judge(response)

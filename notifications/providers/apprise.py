@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -28,7 +29,7 @@ from work.reasons import Reason
 EXAMPLE = "gotify://push.example.org/AbCdEf123"
 
 _OWN = {"mailto", "mailtos", "discord", "tgram", "slack", "ntfy", "ntfys", "json", "jsons", "xml", "xmls", "form"}
-_OWN |= {"vapid"}
+_OWN |= {"vapid", "matrix", "matrixs"}
 
 
 class AppriseForm(forms.Form):
@@ -141,6 +142,11 @@ def _service(url: str) -> Any:
         return None
     plugin = apprise_requests.load(_scheme(url))
     asset = AppriseAsset(
+        app_id="Carillon",
+        app_desc="Carillon",
+        app_url=settings.BASE_URL,
+        image_url_mask="",  # pictures of another host
+        image_url_logo="",
         storage_mode="memory",  # the default writes files
         allow_templates=False,
         interpret_emojis=False,

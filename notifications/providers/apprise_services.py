@@ -56,7 +56,7 @@ _REFUSED = {
     " SMPP=smpp,smpps Syslog=syslog,rsyslog XMPP=xmpp,xmpps",
     _(
         "%(service)s is not supported: it keeps a session and encryption keys, which Carillon does not."
-    ): "Matrix=matrix,matrixs Session=session,sessions,sogs",
+    ): "Session=session,sessions,sogs",
     _("%(service)s is not supported: it needs another library."): "Simplepush=spush,simplepush Twitter=x,twitter,tweet",
     _(
         "%(service)s is not supported: it shows messages on the machine of the server."

@@ -30,6 +30,7 @@ from work import retry
 from work.answers import Answer
 from work.reasons import Reason
 
+_LONGEST_CODE = 40  # characters, with what people add
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 
 
@@ -180,6 +181,8 @@ def document(message: Message, now: datetime) -> dict[str, Any]:
         "category": message.category or None,
         "data": message.data,
     }
+    if message.code:
+        data["code"] = message.code
     return {"type": "notification", "timestamp": slot or now.isoformat(), "data": data}
 
 
@@ -210,9 +213,16 @@ def _is_secret(secret: str) -> bool:
     return secret.startswith(SECRET_PREFIX) and 24 <= len(key) <= 64
 
 
+def _answered_code(response: Response) -> str:
+    """Return what the receiver answered as `code` or `challenge`, with which a program confirms a channel."""
+    answered = post.json_object(response)
+    code = answered.get("code", answered.get("challenge"))
+    return code if isinstance(code, str) and len(code) <= _LONGEST_CODE else ""
+
+
 def _judge(response: Response) -> Answer:
     if 200 <= response.status < 300:
-        return Delivered(Reason(Code.ACCEPTED, status=response.status))
+        return Delivered(Reason(Code.ACCEPTED, status=response.status), code=_answered_code(response))
     if response.status == 410:
         return Rejected(post.answered(SERVICE, response, Code.GONE), gone=True)
     if 300 <= response.status < 400:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -12,16 +14,18 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import CodeForm
-from notifications.models import Channel, Delivery
+from notifications.models import Channel, Delivery, Notification
 from people import codes
 from people.requests import PersonRequest
 
 # The result of a test stops polling after this many seconds.
 _POLLED = 120.0
+_CHECKED_WITHIN = timedelta(seconds=5)
 
 
 @login_required
@@ -41,7 +45,11 @@ def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
             form.add_error("code", _("This is not the latest code. Check the newest message."))
         except codes.Spent as spent:
             form.add_error("code", str(spent))
+    sent = Delivery.objects.filter(channel=channel, notification__origin=Notification.Origin.CODE)
+    latest = sent.select_related("notification").order_by("-id").first()
     context = {"channel": channel, "provider": providers.find(channel.provider), "form": form}
+    if latest is not None:
+        context |= _result(latest)
     return render(request, "notifications/channel_verify.html", context)
 
 
@@ -89,14 +97,29 @@ def test_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
 
 
 def _render_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
-    delivery = get_object_or_404(Delivery.objects.for_user(request.user), id=delivery_id)
-    age = (timezone.now() - delivery.created_at).total_seconds()
-    context = {
+    shown = Delivery.objects.for_user(request.user).select_related("notification", "channel")
+    delivery = get_object_or_404(shown, id=delivery_id)
+    channel = delivery.channel
+    if delivery.notification.origin == Notification.Origin.CODE and channel.verified_at and not channel.removed_at:
+        # Its receiver has answered the code.
+        messages.success(request, _("“%(label)s” is ready. Your reminders can use it.") % {"label": channel.label})
+        return HttpResponseClientRedirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
+    return render(request, "notifications/_test_result.html", _result(delivery))
+
+
+def _result(delivery: Delivery) -> dict[str, Any]:
+    """For `_test_result.html`: the delivery of a test or a code, and whether to look again."""
+    now = timezone.now()
+    age = (now - delivery.created_at).total_seconds()
+    is_code = delivery.notification.origin == Notification.Origin.CODE
+    # What the receiver answered is checked just after the delivery has ended.
+    just_ended = is_code and delivery.settled_at is not None and now - delivery.settled_at < _CHECKED_WITHIN
+    return {
         "delivery": delivery,
-        "poll": delivery.state in Delivery.OPEN and age < _POLLED,
+        "is_code": is_code,
+        "poll": (delivery.state in Delivery.OPEN or just_ended) and age < _POLLED,
         "no_worker": delivery.state == Delivery.State.PENDING
         and delivery.tries == 0
         and age > 10
         and not delivery.is_pulled,
     }
-    return render(request, "notifications/_test_result.html", context)

@@ -19,7 +19,7 @@ from notifications.web.history_form import HistoryForm, midnight
 
 MOST_BARS = 90
 _USUAL = timedelta(days=29)  # before the last day, where no first one is chosen
-MOST_COUNTED = 500_000
+MOST_COUNTED = 100_000  # of each channel and state, spread over the bars
 HEIGHT = 1_000  # of the drawing; a bar is 10 wide
 
 # By the index `delivery_history` alone, whose ids are in the order of time: for each channel and state that the time

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from common import durations
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
@@ -28,7 +29,7 @@ Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in
 
 @admin.register(Occurrence)
 class OccurrenceAdmin(ReadOnlyAdmin):
-    list_display = ("slot", "to_schedule", "person", "fired", "lateness", "outcome_label", "why", "said")
+    list_display = ("slot", "to_schedule", "outcome_label", "why", "person", "fired", "lateness", "said")
     list_select_related = ("schedule__user",)
     list_filter = (Outcome, Reason, Period)
     ordering = ("-id",)
@@ -36,9 +37,9 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     fieldsets = (
         (
             None,
-            {"fields": (("to_schedule", "person"), ("slot", "fired"), ("outcome_label", "why"), ("lateness", "said"))},
+            {"fields": ("why", "outcome_label", ("to_schedule", "person"), ("slot", "fired"), ("lateness", "said"))},
         ),
-        (_("Its row"), {"fields": (("id", "version"),)}),
+        (_("Technical details"), {"fields": (("id", "version"),)}),
     )
     search_fields = ("id",)
     search_help_text = _("A batch (the id of an occurrence), or a schedule's id.")
@@ -73,11 +74,10 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     @admin.display(description=_("lateness"))
     def lateness(self, occurrence: Occurrence) -> str:
         late = occurrence.fired_at - occurrence.scheduled_for
-        if late < timedelta(0):
-            return columns.NONE  # a person skipped it ahead of its time
-        if late < timedelta(minutes=1):
-            return f"{late.total_seconds():.3f}\N{NO-BREAK SPACE}s"
-        return str(timedelta(seconds=round(late.total_seconds())))
+        # One that was skipped was sent at no time, so it is not late either.
+        if occurrence.outcome == Occurrence.Outcome.SKIPPED or late < timedelta(0):
+            return columns.NONE
+        return durations.said(late).replace(" ", "\N{NO-BREAK SPACE}")
 
     @badge(_("outcome"), {"fired": "success", "skipped": "warning"})
     def outcome_label(self, occurrence: Occurrence) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -35,7 +36,7 @@ _ORDER = {kind: number for number, kind in enumerate(rules.KINDS)}
 _READ = (
     "id", "title", "kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count", "fired_count",
     "snoozed_until", "next_fire_at", "version", "urgent", "channel_order", "audience", "local_time", "job_kind",
-    "state", "made_by_id", "user_id", "updated_at",
+    "state", "made_by_id", "user_id", "updated_at", "tags",
 )  # fmt: skip
 
 
@@ -64,12 +65,11 @@ def coming(user: User, days: Days, now: datetime, budget: int = BUDGET) -> Comin
         # One rule may not use up what all have.
         work = Work(min(left, budget // 4))
         left -= work.left
-        try:
+        of_one: list[Entry] = []
+        with suppress(InvalidRule):
             of_one = list(_entries(schedule, asked, now, taken[schedule.id], work))
-        except InvalidRule:
-            of_one = None if work.left < 0 else []
         left += max(0, work.left)
-        if of_one is None:
+        if work.left < 0:
             continue
         reminders += 1
         entries += of_one
@@ -97,11 +97,11 @@ def _occurrences(
 
 
 class _Times(NamedTuple):
-    """One time, or `count` of one day; `has_more`: at least so many."""
+    """One time, or so many of one day; `has_more`: at least so many."""
 
     first: datetime
     last: datetime
-    count: int = 1
+    number: int = 1
     has_more: bool = False
 
 
@@ -113,10 +113,10 @@ def _entries(schedule: Schedule, days: Days, now: datetime, taken: Collection[da
     else:
         found = _times(slots.of(schedule, now, taken), schedule.next_fire_at, days, work)
     begin, end = days.begin, days.end
-    for first, last, count, has_more in found:
+    for first, last, number, has_more in found:
         if begin <= first < end:
             yield Entry(
-                schedule.title, first, last, days.zone, count, has_more, schedule=schedule, schedule_id=schedule.id
+                schedule.title, first, last, days.zone, number, has_more, schedule=schedule, schedule_id=schedule.id
             )
 
 
@@ -154,8 +154,8 @@ def _of_interval(coming: Slots, step: timedelta, begin: datetime, days: Days, wo
         work.spend(_SEARCH)
         next_day, ends = _next_day(first, days.zone), coming.timetable.ends
         until = next_day - civil.TICK if ends is None else min(next_day - civil.TICK, ends)
-        count = (until - first) // step + 1
-        yield _Times(first, first + (count - 1) * step, count)
+        number = (until - first) // step + 1
+        yield _Times(first, first + (number - 1) * step, number)
         first = coming.next_after(next_day - civil.TICK, work)
 
 

@@ -40,7 +40,7 @@ class Entry:
     """What one reminder has on one day: one time, or `count` of them from `at` to `last`.
 
     `zone` is that of the clock on which it stands. `state` is "" for what is to come. `has_more`: `count` is only the
-    least number. What was sent has a notification, the others have a schedule.
+    least number. What is to come has a `schedule`, what was sent a notification.
     """
 
     title: str

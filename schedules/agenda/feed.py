@@ -20,6 +20,7 @@ from schedules.agenda.coming import BUDGET, coming
 from schedules.agenda.entry import Days, Entry
 from schedules.agenda.ical import Event
 from schedules.agenda.sent import sent
+from schedules.holidays import Holidays
 
 MOST = 1_000
 """Events in the file: those of the past, then the next ones."""
@@ -64,7 +65,9 @@ def written(user: User, now: datetime) -> str:
     today = civil_time.local(zone, now).date()
     past = sent(user, Days(today - _PAST, today, zone), now)
     ahead = coming(user, Days(today, today + _AHEAD, zone), now, 5 * BUDGET).entries
-    entries = [*past[-MOST // 2 :], *(entry for entry in sorted(ahead, key=attrgetter("at")) if not entry.state)]
+    holidays = Holidays.of(user, now)
+    rings = [one for one in ahead if not one.state and one.schedule and not holidays.of_slot(one.schedule, one.at)]
+    entries = [*past[-MOST // 2 :], *sorted(rings, key=attrgetter("at"))]
     return ical.write("Carillon", (_event(entry) for entry in entries[:MOST]), _REFRESH)
 
 

@@ -1,17 +1,24 @@
-"""What the reminders of a person sent on the days of a span, by what became of it."""
+"""What the reminders of a person sent on the days of a span, by what became of it, and which times were skipped."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections import defaultdict
+from datetime import date, datetime, timedelta
 from itertools import pairwise
+from uuid import UUID
 
+from common.civil_time import local
 from common.postgres import column, query
 from common.uuid7 import first_of
 from people.models import User
 from schedules.agenda.entry import Days, Entry, begin_of
+from schedules.models import Occurrence
 
 MOST = 1_500
 """Messages that are read of a day: a reminder of every minute hides no other one."""
+
+MOST_SKIPPED = 1_000
+"""Times without a message that are read of a span."""
 
 # By the index of the history: ids grow with time.
 _SENT = """
@@ -62,4 +69,24 @@ def sent(user: User, days: Days, now: datetime) -> list[Entry]:
             notification_id=row.id,
         )
         for row in rows
+    ]
+
+
+def skipped(user: User, days: Days, now: datetime) -> list[Entry]:
+    """The times up to `now` for which nothing was sent: missed, without a channel, on holiday, … One statement."""
+    rows = Occurrence.objects.filter(
+        schedule__user=user,
+        schedule__deleted_at=None,
+        outcome=Occurrence.Outcome.SKIPPED,
+        scheduled_for__gte=days.begin,
+        scheduled_for__lt=min(days.end, now),
+    ).values_list("schedule_id", "schedule__title", "scheduled_for")
+    by_day: dict[tuple[UUID, date], list[datetime]] = defaultdict(list)
+    titles: dict[UUID, str] = {}
+    for schedule_id, title, slot in rows.order_by()[:MOST_SKIPPED]:
+        by_day[schedule_id, local(days.zone, slot).date()].append(slot)
+        titles[schedule_id] = title
+    return [
+        Entry(titles[one], min(slots), max(slots), days.zone, len(slots), state="skipped", schedule_id=one)
+        for (one, _), slots in by_day.items()
     ]

@@ -23,13 +23,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from notifications.models import Channel, Delivery
 from notifications.reasons import Code
+from people.models import User
 from people.requests import PersonRequest
-from schedules import editing
+from schedules import editing, words
 from schedules.agenda import moving
 from schedules.agenda.coming import coming
 from schedules.agenda.entry import Days, Entry
-from schedules.agenda.sent import sent
+from schedules.agenda.sent import sent, skipped
 from schedules.firing import fire
+from schedules.holidays import Holidays
 from schedules.models import Schedule
 from schedules.quiet_hours import QuietHours
 from schedules.rules import civil
@@ -47,6 +49,7 @@ class Row:
     entry: Entry
     state: str
     channels: list[Channel]
+    holiday: str
     held: str
     is_snoozed: bool
     is_movable: bool
@@ -137,10 +140,10 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
     days = Days(*_bounds(view, chosen), user.zone)
     ahead = coming(user, days, now)
     by_day = defaultdict(list)
-    for entry in sorted([*sent(user, days, now), *ahead.entries], key=_order):
+    for entry in sorted([*sent(user, days, now), *skipped(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
-    rows = _rows([entry for entries in shown.values() for entry in entries], now)
+    rows = _rows([entry for entries in shown.values() for entry in entries], user, now)
     context = {
         "view": view,
         "chosen": chosen,
@@ -175,8 +178,8 @@ def _most_wanted(entries: list[Entry], most: int, is_today: bool) -> list[Entry]
         return entries  # “1 more” takes as much room
     if not is_today:
         return entries[:most]
-    behind = [entry for entry in entries if entry.notification_id is not None]
-    ahead = [entry for entry in entries if entry.notification_id is None][:most]
+    behind = [entry for entry in entries if entry.schedule is None]
+    ahead = [entry for entry in entries if entry.schedule is not None][:most]
     return sorted([*ahead, *behind[len(behind) - most + len(ahead) :]], key=_order)
 
 
@@ -185,25 +188,29 @@ def _order(entry: Entry) -> tuple[bool, datetime]:
     return entry.count > 1, entry.at
 
 
-def _rows(entries: list[Entry], now: datetime) -> dict[int, Row]:
-    """By the identity of the entry. Two statements."""
+def _rows(entries: list[Entry], user: User, now: datetime) -> dict[int, Row]:
+    """By the identity of the entry. Three statements."""
     schedules = {entry.schedule.id: entry.schedule for entry in entries if entry.schedule is not None}
     prefetch_related_objects(list(schedules.values()), "channels")
     arrived = _arrived(entry.notification_id for entry in entries if entry.state == "fired" and entry.notification_id)
-    return {id(entry): _row(entry, now, arrived) for entry in entries}
+    holidays = Holidays.of(user, now)
+    return {id(entry): _row(entry, now, arrived, holidays) for entry in entries}
 
 
-def _row(entry: Entry, now: datetime, arrived: set[UUID]) -> Row:
+def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) -> Row:
     schedule = entry.schedule
     if schedule is None:
         state = "saved" if entry.state == "fired" and entry.notification_id not in arrived else entry.state
-        return Row(entry, state, [], "", False, False)
+        return Row(entry, state, [], "", "", False, False)
     is_coming = not entry.state
-    wait = QuietHours.of(schedule).wait(entry.at) if is_coming and entry.count == 1 else None
+    holiday = holidays.of_slot(schedule, entry.at) if is_coming else None
+    rings = is_coming and holiday is None and entry.count == 1
+    wait = QuietHours.of(schedule).wait(entry.at) if rings else None
     return Row(
         entry,
         entry.state,
         schedule.ordered_channels(),
+        "" if holiday is None else words.holiday(holiday.first, holiday.last),
         "" if wait is None else wait.shown,
         is_coming and entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
         is_coming and moving.is_movable(schedule),
@@ -222,9 +229,15 @@ def _moved(request: PersonRequest, today: date) -> dict[str, object]:
         moved_id = UUID(request.GET.get("moved", ""))
     except ValueError:
         return {}
-    moved = Schedule.objects.for_user(request.user).filter(id=moved_id, next_fire_at__isnull=False).first()
+    moved = Schedule.objects.for_user(request.user).filter(id=moved_id).first()
+    if moved is None or moved.next_fire_at is None:
+        return {}
     back_to = _date(request.GET.get("from", ""))
-    return {"moved": moved, "back_to": back_to if back_to is not None and back_to >= today else None}
+    return {
+        "moved": moved,
+        "moved_to": civil.local(request.user.zone, moved.next_fire_at),
+        "back_to": back_to if back_to is not None and back_to >= today else None,
+    }
 
 
 def _bounds(view: str, chosen: date) -> tuple[date, date]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -140,19 +139,13 @@ def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
 
 
 def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: Any) -> HttpResponse:
-    fates = Counter(item.fate for item in items)
-    rows = [
-        {
-            "item": item,
-            "taken": item.key in taken,
-            "when": rules.parse(item.entry.kind, item.entry.rule, item.entry.time_zone).describe()
-            if item.entry
-            else "",
-            "said": str(_FATES.get(item.fate, "")) or item.note,
-        }
-        for item in items
-    ]
-    new = [row for row in rows if row["item"].fate is Fate.NEW]
-    others = [row for row in rows if row["item"].fate is not Fate.NEW]
-    context = {"form": form, "new": new, "others": others, "count": fates[Fate.NEW]}
+    new = [_row(item, item.key in taken) for item in items if item.fate is Fate.NEW]
+    others = [_row(item, False) for item in items if item.fate is not Fate.NEW]
+    context = {"form": form, "new": new, "others": others, "count": len(new)}
     return render(request, "schedules/import_preview.html", context)
+
+
+def _row(item: Item, is_taken: bool) -> dict[str, Any]:
+    entry = item.entry
+    when = rules.parse(entry.kind, entry.rule, entry.time_zone).describe() if entry else ""
+    return {"item": item, "taken": is_taken, "when": when, "said": str(_FATES.get(item.fate, "")) or item.note}

@@ -51,9 +51,7 @@ class HolidayForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Separated by commas. Empty: all reminders."),
     )
-    urgent_rings = forms.BooleanField(
-        label=gettext_lazy("Urgent reminders ring all the same"), required=False, initial=True
-    )
+    urgent_rings = forms.BooleanField(label=gettext_lazy("Urgent reminders still ring"), required=False, initial=True)
     note = forms.CharField(
         label=gettext_lazy("Note"),
         required=False,

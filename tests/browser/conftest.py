@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, Request, expect, sync_playwright
 
 from demo.installation import Installation
 from demo.receivers import SMTPReceiver
@@ -41,10 +42,15 @@ def executable() -> str:
 @pytest.fixture(scope="module")
 def browser(executable: str) -> Iterator[Browser]:
     # Not longer than this module: while Playwright runs, Django takes this thread for an asynchronous one.
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=_ARGUMENTS)
+    with sync_playwright() as playwright, launched(playwright, executable) as chromium:
         yield chromium
-        chromium.close()
+
+
+@contextmanager
+def launched(playwright: Playwright, executable: str) -> Iterator[Browser]:
+    chromium = playwright.chromium.launch(executable_path=executable, args=_ARGUMENTS)
+    yield chromium
+    chromium.close()
 
 
 @pytest.fixture(scope="package")

@@ -84,7 +84,7 @@ def test_every_list_takes_as_many_statements_with_2000_rows_as_with_a_few(
     assert {model: queries(operator, model) for model in LISTS} == few
     assert max(few.values()) <= 6
     shown = operator.get("/admin/schedules/schedule/").context["cl"]
-    assert len(shown.result_list) == 50
+    assert len(shown.result_list) == 25
     assert "more than 1,000" in operator.get("/admin/notifications/delivery/").content.decode()
 
 

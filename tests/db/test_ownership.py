@@ -16,6 +16,7 @@ from tests.make import happen, make_channel, make_delivery, make_rule, make_sche
 # What opens without signing in, and why.
 OPEN = {
     "people:home": "the front page",
+    "people:theme": "changes the colours of the pages in one browser",
     "health": "monitors ask it; it says ok or not",
     "health-clock": "likewise",
     "health-queues": "monitors look here",

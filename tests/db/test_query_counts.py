@@ -16,9 +16,9 @@ from tests.make import make_channel, make_rule, make_schedule
 PAGES = {
     "/reminders/": 11,
     "/reminders/?q=plants&state=active": 11,
-    "/reminders/day/": 10,
-    "/reminders/week/": 10,
-    "/reminders/month/": 10,
+    "/reminders/day/": 12,
+    "/reminders/week/": 12,
+    "/reminders/month/": 12,
     "/reminders/new/": 8,
     "/reminders/{schedule}/": 17,
     "/reminders/{schedule}/explain/": 17,

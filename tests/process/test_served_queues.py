@@ -47,4 +47,4 @@ def test_a_worker_says_which_queues_it_serves_for_as_long_as_it_runs(
     finally:
         worker.stop(10.0)
     [key] = broker.keys("*served-queue:deliveries")
-    assert 0 < broker.ttl(key) <= served_queues.SILENT
+    assert 0 < broker.ttl(key) <= served_queues.REMEMBERED

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -11,24 +12,29 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin.utils import label_for_field, lookup_field
 from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path
+from django.urls import path, reverse
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
+from common import durations
 from common.admin import columns, rights
-from common.admin.confirm import Reason
+from common.admin.confirm import Reason, ask, is_confirmed
+from common.state_words import state_word
 from work import dead_letters
 from work.admin.intervention import intervene
-from work.dead_letters import Done, Group, Which
+from work.dead_letters import Done, Which
 from work.models import Intervention
 
 _NEWEST = 20
 _INTERVENTIONS = 10
+_DESCRIBED = 5
 _AGES = {
     "": pgettext_lazy("age", "none"),
     "1": pgettext_lazy("age", "a day"),
@@ -97,7 +103,7 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
                 columns.to_page(page, columns.short(group.example.reason or _("No reason")), cause=group.cause),
                 f"{group.count:,}",
                 admin.handler_label(group.handler),
-                group.example.state,
+                state_word(group.example.state),
                 columns.instant(group.first),
                 columns.instant(group.last),
             ]
@@ -120,8 +126,67 @@ def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     if not form.is_valid():
         return _show(admin, request, cause, form, Reason())
     per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
+    if not is_confirmed(request):
+        return _confirm_replay(admin, request, cause, form)
     act = partial(dead_letters.replay, per_minute=per_minute, skip=skip)
     return _act(admin, request, cause, act, f"Replayed, {per_minute} a minute.")
+
+
+def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) -> HttpResponse:
+    """How many are replayed and how long it takes, with the first ones in words."""
+    per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
+    rows = rights.rows_within(request, admin.get_queryset(request).filter(cause=cause))
+    counted = rows.order_by().aggregate(every=Count("*"), stale=Count("pk", filter=skip))
+    count, stale = counted["every"] - counted["stale"], counted["stale"]
+    page = reverse(f"{admin.kind.dead_letters}_cause", args=[cause])
+    if not count:
+        if stale:
+            text = _("Nothing is replayed: %(stale)s are stale.") % {"stale": columns.number(stale)}
+            admin.message_user(request, text, messages.WARNING)
+        return redirect(page)
+    texts = [
+        ngettext(
+            "%(count)s dead letter is replayed now, and this cannot be undone.",
+            "%(count)s dead letters are replayed, %(rate)s a minute: this takes %(time)s, and cannot be undone.",
+            count,
+        )
+        % {
+            "count": columns.number(count),
+            "rate": columns.number(per_minute),
+            "time": durations.said(timedelta(minutes=math.ceil(count / per_minute))),
+        },
+        _("What already happened may happen twice."),
+    ]
+    if stale:
+        texts.append(
+            ngettext("%(count)s stale one is skipped.", "%(count)s stale ones are skipped.", stale)
+            % {"count": columns.number(stale)}
+        )
+    return ask(
+        admin,
+        request,
+        title=_("Replay dead letters"),
+        text=" ".join(texts),
+        button=_("Replay %(count)s") % {"count": columns.number(count)},
+        to=request.path,
+        back=page,
+        hidden=[(name, form.data.get(name, "")) for name in form.fields],
+        **preview(admin, rows.exclude(skip), count),
+    )
+
+
+def preview(admin: Any, rows: QuerySet[Any], count: int) -> dict[str, Any]:
+    """The oldest of `count` rows in words, and what to mend before they can succeed."""
+    first = list(rows.order_by("pk")[:_DESCRIBED])
+    lines = [admin.describe(letter) for letter in first]
+    if count > len(first):
+        lines.append(_("… and %(count)s more") % {"count": columns.number(count - len(first))})
+    return {"lines": lines, "warnings": mends(admin, first)}
+
+
+def mends(admin: Any, letters: Iterable[Any]) -> list[SafeString]:
+    """What to mend before these can succeed, each once."""
+    return list(dict.fromkeys(filter(None, map(admin.mend, letters))))
 
 
 def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
@@ -156,6 +221,7 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         return redirect(f"{admin.kind.dead_letters}_causes")
     [group] = found
     reason.fields["reason"].widget.attrs.pop("autofocus", None)  # not the first field of this page
+    letters = admin.get_queryset(request).filter(cause=group.cause).order_by("-settled_at")[:_NEWEST]
     return _page(
         admin,
         request,
@@ -165,7 +231,8 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         handler=admin.handler_label(group.handler),
         first=columns.instant(group.first),
         last=columns.instant(group.last),
-        newest=_newest(admin, request, group),
+        warnings=mends(admin, letters),
+        newest=_newest(admin, letters),
         every=columns.to_list(
             admin.opts.label_lower, _("All %(count)s in the list") % {"count": f"{group.count:,}"}, cause=cause
         ),
@@ -176,14 +243,13 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
     )
 
 
-def _newest(admin: Any, request: HttpRequest, group: Group) -> dict[str, Any]:
+def _newest(admin: Any, letters: Iterable[Any]) -> dict[str, Any]:
     """A table of the newest letters, in the columns that the admin names for it; the first links to the letter."""
 
     def cells(letter: Any) -> list[Any]:
         first, *others = (lookup_field(name, letter, admin)[2] for name in admin.newest)
         return [columns.to_row(admin.opts.label_lower, letter.pk, first), *others]
 
-    letters = admin.get_queryset(request).filter(cause=group.cause).order_by("-settled_at")[:_NEWEST]
     headers = [str(label_for_field(name, admin.model, admin)).capitalize() for name in admin.newest]
     return {"headers": headers, "rows": [cells(letter) for letter in letters]}
 

@@ -11,6 +11,7 @@ from django.contrib.admin import helpers
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.decorators import action as button
@@ -43,8 +44,8 @@ class DeadLetterAdmin(WorkAdmin):
     `newest` are the columns of the newest letters on the page of a cause.
     """
 
-    newest: ClassVar[tuple[str, ...]] = ("key", "why", "settled")
-    list_display: ClassVar[tuple[str, ...]] = ("key", "state_label", "why", "settled", "tries", "replays")
+    newest: ClassVar[tuple[str, ...]] = ("why", "settled", "key")
+    list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "settled", "tries", "replays", "key")
     list_filter: tuple[type, ...] = (DiedWithin,)
     ordering = ("-settled_at",)
     link_lookups: ClassVar[tuple[str, ...]] = ("cause",)
@@ -68,12 +69,24 @@ class DeadLetterAdmin(WorkAdmin):
         """What its operator is asked about."""
         return f"{self.kind.model._meta.verbose_name} {letter}"
 
-    @admin.action(description=gettext_lazy("Replay"), permissions=["act"])
-    def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    @admin.display(description=gettext_lazy("mend this first"))
+    def mend(self, letter: Any) -> SafeString | str:
+        """What must be mended before it can succeed, with a link; empty if nothing is known to be broken."""
+        return ""
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        fieldsets = super().get_fieldsets(request, obj)
+        return ((None, {"fields": ("mend",)}), *fieldsets) if obj is not None and self.mend(obj) else fieldsets
+
+    @admin.action(description=gettext_lazy("Replay…"), permissions=["act"])
+    def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Replay selected rows even if they are stale; skip stale ones if all rows of a filter are selected."""
+        if not confirm.is_confirmed(request):
+            return self.ask_all(request, queryset, "replay")
         skip = dead_letters.stale() if _all_selected(request) else None
         act = partial(dead_letters.replay, queryset, skip=skip)
         self.act(request, queryset, act, "Replayed.", _("%(count)s will be replayed."))
+        return None
 
     @admin.action(description=gettext_lazy("Discard…"), permissions=["act"])
     def discard(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
@@ -100,16 +113,34 @@ class DeadLetterAdmin(WorkAdmin):
         if (letter := self.get_object(request, object_id)) is None:
             return redirect(f"{self.kind.dead_letters}_change", object_id)
         form = None if action not in ("discard", "mark_fixed") else confirm.Reason()
-        return self._ask(request, action, 1, _("%(letter)s is") % {"letter": self.describe(letter)}, form, object_id)
+        warnings = causes.mends(self, [letter]) if form is None else []
+        return self._ask(
+            request,
+            action,
+            1,
+            _("%(letter)s is") % {"letter": self.describe(letter)},
+            form,
+            object_id,
+            warnings=warnings,
+        )
+
+    def ask_all(self, request: HttpRequest, rows: QuerySet[Any], action: str, form: Any = None) -> HttpResponse:
+        """The page that asks before `action` is done to the selected letters."""
+        count = rows.count()
+        letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {"count": f"{count:,}"}
+        told = causes.preview(self, rows, count)
+        return self._ask(request, action, count, letters, form, **told if form is None else {"lines": told["lines"]})
 
     def question(self, action: str, letters: str, count: int) -> dict[str, str]:
         """The words of the page that asks before `action`: its title, text and button. `letters` ends in a verb."""
         match action:
             case "replay":
                 text = _(
-                    "%(letters)s replayed under the same idempotency key. What already happened may happen twice."
+                    "%(letters)s replayed under the same idempotency key. What already happened may happen twice. This "
+                    "cannot be undone."
                 ) % {"letters": letters}
-                return {"title": _("Replay a dead letter"), "text": text, "button": _("Replay")}
+                button = _("Replay %(count)s") % {"count": f"{count:,}"}
+                return {"title": _("Replay dead letters"), "text": text, "button": button}
             case "discard":
                 text = _("%(letters)s cancelled with this reason. Nothing more is done.") % {"letters": letters}
                 return {
@@ -167,20 +198,24 @@ class DeadLetterAdmin(WorkAdmin):
     ) -> HttpResponse | None:
         form = confirm.form(request)
         if not form.is_valid():
-            count = rows.count()
-            letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {
-                "count": f"{count:,}"
-            }
-            return self._ask(request, action, count, letters, form)
+            return self.ask_all(request, rows, action, form)
         reason = form.cleaned_data["reason"]
         act = partial(dead_letters.discard, rows, reason=reason, what=what)
         self.act(request, rows, act, f"{str(what.label).capitalize()}: {reason}", str(_ENDED[what]))
         return None
 
     def _ask(
-        self, request: HttpRequest, action: str, count: int, letters: str, form: Any, key: str | None = None
+        self,
+        request: HttpRequest,
+        action: str,
+        count: int,
+        letters: str,
+        form: Any,
+        key: str | None = None,
+        **told: Any,
     ) -> HttpResponse:
-        return confirm.page(self, request, action=action, form=form, key=key, **self.question(action, letters, count))
+        words = self.question(action, letters, count)
+        return confirm.page(self, request, action=action, form=form, key=key, **words, **told)
 
 
 def _all_selected(request: HttpRequest) -> bool:

@@ -96,8 +96,10 @@ class InterventionAdmin(ReadOnlyAdmin):
         rows = sorted(
             dead_letters.touched_by(row).order_by("-pk")[:_SHOWN], key=lambda row: row.state not in DEAD_LETTERS
         )
-        lines = ((columns.to_row(model, row.pk, columns.key(row.pk)), row.state, row.reason) for row in rows)
-        return format_html_join("", "<div>{} {} {}</div>", lines)
+        lines = (
+            (columns.to_row(model, row.pk, row.reason or columns.key(row.pk)), state_word(row.state)) for row in rows
+        )
+        return format_html_join("", "<div>{} ({})</div>", lines)
 
 
 def _is_open(row: Intervention, counts: dict[str, int]) -> bool:

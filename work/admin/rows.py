@@ -25,7 +25,7 @@ from work.models import Attempt, Intervention, Words
 
 class AttemptInline(ReadOnlyInline):
     verbose_name_plural = gettext_lazy("attempts, including earlier replays")
-    fields = ("replay", "number", "started", "took", "outcome", "reason", "worker")
+    fields = ("outcome", "reason", "started", "took", "number", "replay", "worker")
     readonly_fields = ("started", "took", "reason")
     ordering = ("id",)
     hide_title = True
@@ -46,11 +46,14 @@ def state_label(words: Words) -> Callable[[Any, Any], Any]:
 
 
 class WorkAdmin(ReadOnlyAdmin):
-    """A subclass declares `kind`. `about` are the fields that its row's page shows beside those of all work."""
+    """A subclass declares `kind`. `about` are the fields that its row's page shows beside those of all work, and
+    `technical` those that it shows last, with the idempotency key.
+    """
 
     kind: ClassVar[Kind[Any]]
     about: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
-    list_display: ClassVar[tuple[str, ...]] = ("key", "state_label", "tries", "available", "why")
+    technical: ClassVar[tuple[str | tuple[str, ...], ...]] = ("cause",)
+    list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "tries", "available", "key")
     list_filter: tuple[type, ...] = (Period,)
     ordering = ("-id",)
     search_fields = ("id",)
@@ -69,10 +72,10 @@ class WorkAdmin(ReadOnlyAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (
-            (None, {"fields": (("state_label", "reason"), *self.about, "cause", "interventions")}),
+            (None, {"fields": ("reason", "state_label", *self.about, "interventions")}),
             (_("Counts"), {"fields": (("tries", "replays"), ("released", "wakes"))}),
             (_("Instants"), {"fields": (("created", "available"), ("settled", "expires"), ("leased",))}),
-            (_("Idempotency key"), {"fields": ("id",)}),
+            (_("Technical details"), {"fields": ("id", *self.technical)}),
         )
 
     def handler_label(self, handler: str) -> str:

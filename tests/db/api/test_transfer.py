@@ -23,7 +23,7 @@ from jobs.models import Connection
 from notifications.models import Channel
 from people.models import User
 from schedules import editing
-from schedules.models import Schedule
+from schedules.models import Holiday, Schedule
 from tests.make import make_channel, make_connection, make_job_schedule, make_rule, make_schedule, make_user, signed_in
 
 STREAK = {"when": "always", "login": "", "done_title": "Done", "done_body": "Well done."}
@@ -44,7 +44,7 @@ def fill(user: User) -> None:
         address={"url": "https://ntfy.sh", "beginning": "pla", "priority": 4},
     )  # fmt: skip
     github = make_connection(user)
-    make_schedule(user, [inbox], title="Daily", category="plants", data={"room": "kitchen"}, urgent=True)
+    make_schedule(user, [inbox], title="Daily", tags=["home"], category="plants", data={"room": "kitchen"}, urgent=True)
     make_schedule(
         user, [ntfy, hook, inbox], title="In order", in_order=True, escalate_after=15, kind="weekly",
         rule={"time": "18:00", "days": [2, 6]}, time_zone="Europe/Berlin", stale_after=3600, spread=60, grace=90,
@@ -61,6 +61,8 @@ def fill(user: User) -> None:
     make_rule(user, channels=[hook, ntfy], channel_order=[hook.id, ntfy.id], digest_at="09:00")
     off = make_rule(user, channels=[inbox], name="Off")
     rules.switch(off.id, False)
+    editing.archive(make_schedule(user, [inbox], title="Archived", tags=["home"]).id, NOW, user)
+    Holiday.objects.create(user=user, first="2090-08-03", last="2090-08-17", tags=["home"], note="Italy")
     topic = Topic.objects.create(user=user, slug="news", name="News", description="Of the club")
     Subscription.objects.create(topic=topic, user=user, channel_ids=[inbox.id])
     form = InboundForm({"label": "Shop", "scheme": "github", "secret": "planted-secret", "enabled": "on"})
@@ -110,7 +112,8 @@ def test_what_another_account_takes_over_is_the_same_again(ada: User, newcomer: 
     assert plain(again) == plain(file)
     assert outcome.added == {
         "settings": 1, "channels": 3, "connections": 1, "topics": 1, "subscriptions": 1, "inbound": 1, "rules": 2,
-        "reminders": 8,
+        "holidays": 1,
+        "reminders": 9,
     }  # fmt: skip
     assert set(outcome.to_confirm) == {"Email", "Home", "Phone", "Github", "Shop"}
 
@@ -196,6 +199,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("channels", {"kind": 5}, "kind"),
     ("channels", {"fields": []}, "fields"),
     ("connections", {"kind": "pigeon"}, "kind"),
+    ("holidays", {"first": "2091-01-01"}, "last"),
     ("topics", {"slug": "not a slug"}, "slug"),
     ("subscriptions", {"topic": "01890a5d-ac96-774b-bcce-b302099a8057"}, "topic"),
     ("inbound", {"scheme": "pigeon"}, "scheme"),
@@ -213,7 +217,7 @@ def test_an_entry_that_is_wrong_names_its_field_and_stops_no_other(
     outcome = taken(newcomer, file)
     assert {(one.section, one.field.split(".0")[0]) for one in outcome.troubles} == {(section, field)}
     assert all(one.detail for one in outcome.troubles)
-    assert outcome.added["reminders"] == 8 and outcome.added["rules"] == 2
+    assert outcome.added["reminders"] == 9 and outcome.added["rules"] == 2
 
 
 def test_wrong_settings_are_named_and_the_others_stay(newcomer: User) -> None:
@@ -254,11 +258,11 @@ def test_a_file_is_shown_first_and_then_taken_over(ada: User, newcomer: User) ->
     content = json.dumps(exported(ada))
     client = signed_in(newcomer)
     page = uploaded(client, content.encode()).content.decode()
-    assert "Import 18 entries?" in page and "1 entry cannot be imported" in page and "Reminders: Broken" in page
+    assert "Import 20 entries?" in page and "1 entry cannot be imported" in page and "Reminders: Broken" in page
     assert not Schedule.objects.filter(user=newcomer).exists()
     assert User.objects.get(pk=newcomer.pk).time_zone == ""
     assert client.post("/settings/import/", {"content": content})["Location"] == "/reminders/"
-    assert Schedule.objects.filter(user=newcomer).count() == 8
+    assert Schedule.objects.filter(user=newcomer).count() == 9
     assert "Nothing to import" in uploaded(client, content.encode()).content.decode()
 
 
@@ -276,7 +280,7 @@ def test_limits_hold_for_files_too(ada: User, newcomer: User, settings: Settings
 def test_statements_of_an_export_do_not_grow(ada: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     fill(ada)
     for _ in range(2):
-        with django_assert_num_queries(9):
+        with django_assert_num_queries(10):
             export.document(ada, NOW)
         fill_more = Channel.objects.filter(user=ada, provider="inbox").first()
         for _ in range(20):

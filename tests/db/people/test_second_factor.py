@@ -130,7 +130,7 @@ def test_in_public_the_admin_is_closed_to_staff_until_they_have_set_one_up(root:
     client = Client()
     assert sign_in(client, root.email, after="/admin/") == "/admin/"
     led = client.get("/admin/people/user/", follow=True)
-    assert led.redirect_chain[-1][0].startswith("/account/reauthenticate/")
+    assert led.redirect_chain[-1][0] == "/account/second-factor/"
     client.get("/admin/", follow=True)
     set_up(client)
     assert "Continue to the admin" in client.get("/account/second-factor/recovery-codes/").content.decode()

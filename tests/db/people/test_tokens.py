@@ -122,7 +122,7 @@ def test_staff_need_the_second_factor_to_make_one_where_it_is_required(settings:
     settings.SECOND_FACTOR_FOR_STAFF = True
     staff = signed_in(is_staff=True)
     for answer in (staff.get(NEW), staff.post(NEW, typed())):
-        assert answer["Location"] == "/account/second-factor/totp/activate/"
+        assert answer["Location"] == "/account/second-factor/"
     assert not ApiToken.objects.exists()
 
 

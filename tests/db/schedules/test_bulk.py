@@ -13,7 +13,7 @@ from django_celery_beat.models import PeriodicTask
 from notifications.models import Change, Delivery
 from people import tokens
 from people.models import User
-from schedules import bulk, editing
+from schedules import bulk, editing, tags
 from schedules.bulk import Action, Done, Obstacle
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
@@ -161,3 +161,10 @@ def test_a_copy_is_named_so_and_the_next_one_is_counted(ada: User) -> None:
     assert (second.title, third.title, third.tags) == ("Rent (copy)", "Rent (copy 2)", ["home"])
     long = editing.duplicate(make_schedule(ada, [], title="x" * 200).id, NOON)
     assert (len(long.title), long.title[-7:]) == (200, " (copy)")
+
+
+def test_each_spelling_of_a_tag_is_read_once(ada: User) -> None:
+    for schedule, spelled in zip(make_three(ada), (["Home"], ["home", "b"], ["home"]), strict=True):
+        Schedule.objects.filter(id=schedule.id).update(tags=spelled)
+    assert tags.spellings(ada) == ["b", "Home", "home"]
+    assert tags.own(tags.spellings(ada)) == ["b", "Home"]

@@ -62,15 +62,18 @@ def test_each_statement_is_bounded_and_reads_an_index(monkeypatch: pytest.Monkey
     assert [row.count for row in health.processed(EVENT)] == [2]
     with connection.cursor() as cursor, CaptureQueriesContext(connection) as captured:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
-        for ask in (health.processed, health.died, health.minutes):
+        for ask in (health.processed, health.died, health.minutes, health.hours):
             ask(EVENT)
+        health.waiting()
+        health.causes(5)
     plans = []
     for asked in captured.captured_queries:
-        if "newest" in asked["sql"]:
+        if "LIMIT 2" in asked["sql"]:
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN {asked['sql']}")
                 plans.append("\n".join(row[0] for row in cursor.fetchall()))
-    assert ["events_event_pkey" in plan or "event_dead_letters" in plan for plan in plans] == [True] * 3
+    assert ["events_event_pkey" in plan or "event_dead_letters" in plan for plan in plans] == [True] * 4 + [False, True]
+    assert ["Seq Scan" in plan for plan in plans] == [False] * 6
 
 
 def test_the_page_shows_every_kind_in_few_statements_to_those_who_may_see_it(operator: Client) -> None:

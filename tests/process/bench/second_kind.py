@@ -70,7 +70,7 @@ assert out.getvalue().startswith(CAUSE)
 client.post(f"{CAUSES}{CAUSE}/try/")
 for action, entry in (("mark_fixed", entries[0]), ("discard", entries[1])):
     client.post(LIST, {"action": action, "_selected_action": str(entry.id), "confirmed": "1", "reason": "By hand."})
-replayed = client.post(f"{CAUSES}{CAUSE}/replay/", {"per_minute": "60"}, follow=True)
+replayed = client.post(f"{CAUSES}{CAUSE}/replay/", {"per_minute": "60", "confirmed": "yes"}, follow=True)
 assert "60 a minute" in replayed.content.decode()
 run_all()
 assert states() == ["cancelled", "cancelled", "done", "done"]

@@ -34,6 +34,8 @@ def dead(channel: Channel) -> list[Delivery]:
 
 def act(client: Client, action: str, rows: Sequence[Delivery], where: str = LIST, **fields: Any) -> str:
     """Send the action as the list does. Returns what the operator is told."""
+    if action in {"replay", "send_as_new"}:
+        fields = {"confirmed": "yes"} | fields
     answer = client.post(where, {"action": action, "_selected_action": [str(row.pk) for row in rows], **fields})
     assert answer.status_code == 302, answer.content[:500]
     return str(list(get_messages(answer.wsgi_request))[-1])

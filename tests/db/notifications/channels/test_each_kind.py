@@ -12,7 +12,7 @@ from django.core import mail
 from django.test import Client, override_settings
 from pytest_django import Settings
 
-from demo.receivers import HTTPReceiver, Reply, discord, gotify, ntfy, slack, telegram
+from demo.receivers import HTTPReceiver, Reply, discord, gotify, matrix, ntfy, slack, telegram
 from notifications import providers
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
@@ -47,7 +47,8 @@ def service(kind: str) -> Iterator[Service]:
                 "The mail server refused the connection.",
             )
         return
-    answer = {"telegram": telegram, "discord": discord, "slack": slack, "ntfy": ntfy, "apprise": gotify}.get(kind)
+    modules = {"telegram": telegram, "discord": discord, "slack": slack, "ntfy": ntfy, "matrix": matrix}
+    answer = {**modules, "apprise": gotify}.get(kind)
     with HTTPReceiver(answer and answer.answer) as receiver:
         typed = {
             "webhook": {"url": receiver.url, "headers": "X-Room: 7"},
@@ -56,6 +57,7 @@ def service(kind: str) -> Iterator[Service]:
             "discord": {"url": f"https://discord.com/api/webhooks/{discord.WEBHOOK}"},
             "slack": {"url": f"https://hooks.slack.com/services/{slack.WEBHOOK}"},
             "ntfy": {"server": receiver.origin, "topic": ntfy.OPEN, "priority": "5"},
+            "matrix": {"server": receiver.origin, "room": matrix.ROOM, "token": matrix.TOKEN},
             "apprise": {"url": f"gotify://127.0.0.1:{receiver.port}/{gotify.TOKEN}"},
         }[kind]
         with override_settings(SERVICE_URLS=dict.fromkeys(("telegram", "discord", "slack"), receiver.origin)):

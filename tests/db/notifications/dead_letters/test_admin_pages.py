@@ -14,7 +14,7 @@ from django.urls import reverse
 from demo.receivers import HTTPReceiver, Reply
 from notifications.models import Channel, Delivery
 from tests.db.notifications.conftest import state_after_a_try
-from tests.make import NOON, make_channel, make_delivery, make_user
+from tests.make import NOON, disabled, make_channel, make_delivery, make_user
 from work.models import Intervention
 
 pytestmark = pytest.mark.django_db
@@ -68,12 +68,54 @@ def test_one_is_tried_and_its_result_shown_then_the_rest_replayed_at_a_rate(
     assert "The receiver answered 404 Not Found." in tried.content.decode()
     assert f'href="{page_of(letters)}"' in tried.content.decode()
     assert "Refresh" not in tried
-    answer = operator.post(f"{page_of(letters)}replay/", {"per_minute": "60", "max_age": ""}, follow=True)
+    typed = {"per_minute": "60", "max_age": ""}
+    answer = operator.post(f"{page_of(letters)}replay/", typed | {"confirmed": "yes"}, follow=True)
     assert "3 waiting." in answer.content.decode()
     assert "60 a minute" in answer.content.decode()
     due = Delivery.objects.filter(state="pending").order_by("available_at").values_list("available_at", flat=True)
     assert [at - due[0] for at in due] == [timedelta(seconds=n) for n in range(3)]
     assert [kept.what for kept in Intervention.objects.order_by("id")] == ["tested", "replayed"]
+
+
+def test_a_replay_of_many_first_says_how_many_and_which_and_what_cannot_be_undone(
+    operator: Client, letters: list[Delivery]
+) -> None:
+    Delivery.objects.filter(pk=letters[0].pk).update(expires_at=NOON)
+    answer = operator.post(f"{page_of(letters)}replay/", {"per_minute": "2", "max_age": ""})
+    page = answer.content.decode()
+    assert "3 dead letters are replayed, 2 a minute" in page and "cannot be undone" in page
+    assert "1 stale one is skipped." in page
+    assert page.count("“Water the plants” to “") == 3
+    assert dict(answer.context["hidden"]) == {"per_minute": "2", "max_age": ""}
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"dead"}
+    Delivery.objects.update(expires_at=NOON)
+    answer = operator.post(f"{page_of(letters)}replay/", {"per_minute": "2"}, follow=True)
+    assert "4 are stale" in answer.content.decode()
+
+
+def test_dead_letters_say_what_to_mend_before_a_replay(operator: Client, letters: list[Delivery]) -> None:
+    channel = letters[0].channel
+    typed = {"per_minute": "60"}
+    ways = [
+        lambda: operator.get(page_of(letters)),
+        lambda: operator.post(f"{page_of(letters)}replay/", typed),
+        lambda: operator.get(f"/admin/notifications/deadletter/{letters[0].pk}/change/"),
+        lambda: operator.get(f"/admin/notifications/deadletter/{letters[0].pk}/replay/"),
+    ]
+    for fields, words in [
+        ({}, ""),
+        (
+            disabled("<b>410</b> Gone.") | {"disabled_at": NOON},
+            "is disabled: &lt;b&gt;410&lt;/b&gt; Gone. Enable it first",
+        ),
+        ({"disabled_at": None, "verified_at": None}, "is not confirmed"),
+        ({"removed_at": NOON}, "was removed"),
+    ]:
+        Channel.objects.filter(pk=channel.pk).update(**fields)
+        for way in ways:
+            page = way().content.decode()
+            assert words in page
+            assert ("a replay fails again" in page.lower()) == bool(words)
 
 
 def test_what_was_done_shows_on_each_deliverys_page(operator: Client, letters: list[Delivery]) -> None:
@@ -110,7 +152,7 @@ def test_a_group_that_somebody_else_has_just_finished_leads_back_to_the_groups(
 ) -> None:
     page = page_of(letters)
     operator.post(f"{page}discard/", {"reason": "Old."})
-    answer = operator.post(f"{page}replay/", {"per_minute": "60"}, follow=True)
+    answer = operator.post(f"{page}replay/", {"per_minute": "60", "confirmed": "yes"}, follow=True)
     assert answer.redirect_chain == [(CAUSES, 302)]
     assert "No dead letter of this cause is left" in answer.content.decode()
     assert operator.get(page, follow=True).redirect_chain == [(CAUSES, 302)]
@@ -175,7 +217,7 @@ def test_one_is_sent_as_new_and_one_is_marked_as_fixed(operator: Client, letters
     assert 'value="send_as_new"' in shown(operator, f"{lists}{new.pk}/as-new/")
     assert 'value="mark_fixed"' in shown(operator, f"{lists}{fixed.pk}/fixed/")
     for letter, posted in (
-        (new, {"action": "send_as_new"}),
+        (new, {"action": "send_as_new", "confirmed": "yes"}),
         (fixed, {"action": "mark_fixed", "confirmed": "1", "reason": "By phone."}),
     ):
         operator.post(lists, posted | {"_selected_action": [str(letter.pk)]})

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
 from notifications.models import Delivery
 from people.models import User
@@ -90,3 +92,31 @@ def test_a_place_that_is_none_shows_the_newest(browser: Client, ada: User, place
     message = arrived(ada)
     query = {"before": place.replace("%s", str(message.id))}
     assert [row.id for row in browser.get("/inbox/", query).context["page"].rows] == [message.id]
+
+
+MANY = """
+INSERT INTO notifications_notification (id, batch_id, user_id, origin, subject, body, outcome)
+SELECT uuidv7(), gen_random_uuid(), %(user)s, 'api', 'Ferns', 'All of them.', 'full' FROM generate_series(1, 5000);
+INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, settled_at)
+SELECT uuidv7(), id, %(channel)s, 'inbox', 'delivered', 0, 1, 0, now() FROM notifications_notification;
+ANALYZE notifications_notification, notifications_delivery;
+"""
+
+
+def test_5000_unread_cost_no_more_than_a_few(
+    browser: Client, ada: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    inbox = make_channel(ada)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(MANY, {"user": ada.pk, "channel": inbox.id})
+    with django_assert_num_queries(7):
+        page = browser.get("/inbox/")
+    assert len(page.context["page"].rows) == 25
+    assert page.content.decode().count('class="row unread"') == 25
+    assert ", 999+ unread" in page.content.decode()
+    assert len(page.content) < 30_000
+    with django_assert_num_queries(3):  # the session, the person, and all of them
+        browser.post("/inbox/read/")
+    assert unread(browser) == 0
+    assert not Delivery.objects.filter(read_at=None).exists()

@@ -21,7 +21,7 @@ from schedules import editing
 from schedules.agenda import feed
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Wishes, wanted
-from schedules.models import Schedule
+from schedules.models import Holiday, Schedule
 from tests.make import make_channel, make_delivery, make_schedule, make_user
 
 WISHES = Wishes(before=timedelta(0), uses_alarms=False, all_day_at=datetime(2026, 1, 1, 9).time())  # noqa: DTZ001
@@ -92,6 +92,14 @@ def test_what_comes_all_the_time_is_one_event_a_day(ada: User) -> None:
     events = calendar_file.read(read(ada).content.decode())
     assert 90 <= len(events) <= 92
     assert "1440 times" in events[5].title.replace(",", "")
+
+
+def test_what_a_holiday_keeps_silent_is_not_in_it(ada: User) -> None:
+    Holiday.objects.create(user=ada, first=at(3).date(), last=at(4).date())
+    inbox = [make_channel(ada)]
+    once(ada, at(3), channels=inbox)
+    once(ada, at(6), title="Later", channels=inbox)
+    assert [event.title for event in calendar_file.read(read(ada).content.decode())] == ["Later"]
 
 
 def test_there_are_at_most_a_thousand_events(ada: User) -> None:

@@ -14,7 +14,7 @@ from notifications.models import Notification
 from notifications.reasons import Code
 from people.models import User
 from schedules import editing
-from schedules.models import Schedule
+from schedules.models import Holiday, Schedule
 from schedules.web.agenda import DayRows, Row
 from tests.db.api.conftest import clock_at
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
@@ -105,6 +105,16 @@ def test_a_row_says_what_holds_it(noon: None, browser: Client, ada: User) -> Non
     assert (other.held, other.is_movable) == ("", True)
 
 
+def test_a_row_says_that_a_holiday_keeps_it_silent(noon: None, browser: Client, ada: User) -> None:
+    Holiday.objects.create(user=ada, first=date(2026, 6, 3), last=date(2026, 6, 4))
+    inbox = [make_channel(ada)]
+    once(ada, "2026-06-04T10:00", channels=inbox)
+    once(ada, "2026-06-05T10:00", channels=inbox)
+    within, after = rows(browser, "/reminders/week/")
+    assert within.holiday and not after.holiday
+    assert within.holiday in browser.get("/reminders/week/").content.decode()
+
+
 def test_days_past_show_what_was_sent_and_what_became_of_it(browser: Client, ada: User) -> None:
     inbox = make_channel(ada)
     one, other = make_schedule(ada, [inbox]), make_schedule(ada, [inbox])
@@ -121,6 +131,25 @@ def test_days_past_show_what_was_sent_and_what_became_of_it(browser: Client, ada
     page = browser.get("/reminders/day/").content.decode()
     assert f"/history/{arrived.notification_id}/" in page
     assert "failed" in page and ">dead<" not in page
+
+
+def test_a_time_for_which_nothing_was_sent_leads_to_why(browser: Client, ada: User) -> None:
+    inbox = [make_channel(ada)]
+    plants, stretch = make_schedule(ada, inbox, title="Plants"), make_schedule(ada, inbox, title="Stretch")
+    make_schedule(make_user(), title="Not mine")
+    for schedule in Schedule.objects.all():
+        for hour in (9, 10)[: 1 + (schedule == stretch)]:
+            schedule.occurrences.create(
+                scheduled_for=NOON.replace(hour=hour), outcome="skipped", reason="misfire", version=1
+            )
+    with clock_at(NOON + timedelta(days=1)):
+        found = {row.entry.title: row for row in rows(browser, "/reminders/day/?date=2026-06-01")}
+        page = browser.get("/reminders/month/").content.decode()
+    assert {title: (row.state, row.entry.count) for title, row in found.items()} == {
+        "Plants": ("skipped", 1),
+        "Stretch": ("skipped", 2),
+    }
+    assert f"/reminders/{plants.id}/explain/" in page and "Not mine" not in page
 
 
 def test_what_was_sent_often_is_one_entry_a_day(browser: Client, ada: User) -> None:

@@ -155,7 +155,7 @@ def test_a_copy_is_paused_and_opened_for_editing(browser: Client, ada: User, now
     schedule = hourly(ada, now)
     assert "This is the copy. It is paused" in act(browser, schedule, "duplicate")
     copy = Schedule.objects.exclude(id=schedule.id).get()
-    assert (copy.state, copy.title, copy.user) == ("paused", "Stretch", ada)
+    assert (copy.state, copy.title, copy.user) == ("paused", "Stretch (copy)", ada)
 
 
 def test_who_pauses_is_remembered(browser: Client, ada: User, now: datetime) -> None:

@@ -175,8 +175,8 @@ def test_the_services_that_people_ask_for_are_carried(url: str) -> None:
 
 
 def test_a_refused_service_says_why() -> None:
-    [error] = APPRISE.form({"url": "matrixs://token@example.org/%23ferns"}).errors["url"]
-    assert error.startswith("Matrix is not supported: ")
+    [error] = APPRISE.form({"url": "mqtts://token@example.org/ferns"}).errors["url"]
+    assert error.startswith("MQTT is not supported: ")
 
 
 def test_a_url_that_names_a_file_of_the_server_is_refused() -> None:

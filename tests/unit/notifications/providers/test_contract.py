@@ -6,7 +6,7 @@ ANSWER: how its service answers. destination(origin, **changed): one at a server
 SENT: the path, headers and document of `make_message()`. MEANINGS: a change of the destination, the reply (None: that
 of ANSWER) and what it means. TEXT: texts that the service could take for markup. TEXTS: the fields of the document that
 hold text. check_text(request, message): fails if it is not sent as typed. key_of(request): its key, if there is one.
-read(request): its document, if it is not the JSON of its body.
+read(request): its document, if it is not the JSON of its body. METHOD: that of the request, if it is not POST.
 
 Every secret contains the word "planted".
 """
@@ -162,7 +162,8 @@ def test_a_message_has_the_documented_shape(provider: Provider) -> None:
         assert isinstance(provider.send(make_message(), module.destination(receiver.origin)), Delivered)
     [request] = receiver.requests
     path, headers, document = module.SENT
-    assert (request.method, request.path, document_of(provider, request)) == ("POST", path, document)
+    method = getattr(module, "METHOD", "POST")
+    assert (request.method, request.path, document_of(provider, request)) == (method, path, document)
     assert {"Content-Type": "application/json", **headers}.items() <= request.headers.items()
 
 

@@ -1,0 +1,122 @@
+"""Matrix, on any homeserver (https://spec.matrix.org/latest/client-server-api/#sending-events-to-a-room)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.net import post
+from notifications.net.address_field import AddressField
+from notifications.net.http import Response
+from notifications.providers.base import Limits, PatternField, Provider, Rate
+from notifications.reasons import Code
+from notifications.text import utf8
+from work.answers import Answer
+from work.reasons import Reason
+
+EXAMPLE = "https://matrix.example.org"
+
+_ROOM = re.compile(r"![^\s/?#]{1,250}")
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{8,500}")
+_HEADERS = {"Content-Type": "application/json"}
+
+
+class MatrixForm(forms.Form):
+    server = AddressField(
+        label=_("Homeserver"),
+        example=EXAMPLE,
+        max_length=300,
+        widget=forms.URLInput(attrs={"placeholder": EXAMPLE}),
+        help_text=_("As the settings of your Matrix app show it, under “Help & About”."),
+        error_messages={"required": _("Enter the homeserver's address, such as https://matrix.example.org.")},
+    )
+    room = PatternField(
+        _ROOM,
+        _("A room id begins with an exclamation mark, such as !AbCdEf:example.org. An address with # is not one."),
+        label=_("Room id"),
+        max_length=255,
+        help_text=_(
+            "In the room's settings, under “Advanced”. Choose a room without encryption: Carillon's messages have none."
+        ),
+        error_messages={"required": _("Enter the room's id, such as !AbCdEf:example.org.")},
+    )
+    token = PatternField(
+        _TOKEN,
+        _("An access token is at least 8 letters, digits and the signs . _ ~ + / = -, such as syt_Ab12…"),
+        secret=True,
+        label=_("Access token"),
+        max_length=500,
+        help_text=_("Of an account that is in the room. Best one of its own, for Carillon alone."),
+        error_messages={"required": _("Enter the access token of the account that writes, such as syt_Ab12…")},
+    )
+
+    def clean_server(self) -> str:
+        """Return the server's address without the final slash."""
+        server: str = self.cleaned_data["server"]
+        parts = urlsplit(server)
+        if parts.path != "/" or parts.query:
+            raise forms.ValidationError(_("Leave out everything after the server's name."))
+        return server.removesuffix("/")
+
+
+class Matrix(Provider):
+    """Sends plain text to a room. The key is the transaction's id, by which the homeserver recognises a repeat."""
+
+    kind = "matrix"
+    label = "Matrix"
+    about = _("Writes to a room on your homeserver, in the name of an account that you give it.")
+    icon = "matrix"
+    position = 55
+    recognises_repeats = True
+    # A whole event has at most 65,536 bytes, and JSON may write a byte of text as six.
+    limits = Limits(body=10_000, measure=utf8, joined=True)
+    # Synapse's default for one account (rc_message): 10, then one in 5 seconds
+    rates = (Rate("matrix-channel", 10, 50.0, "channel"),)
+    form = MatrixForm
+
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return address {"url", "room"}, secrets {"token"}."""
+        return Destination({"url": cleaned["server"], "room": cleaned["room"]}, {"token": cleaned["token"]})
+
+    def form_initial(self, destination: Destination) -> dict[str, Any]:
+        return {"server": destination.address.get("url", ""), "room": destination.address.get("room", "")}
+
+    def summary(self, destination: Destination) -> str:
+        return f"{destination.address.get('room', '')} · {self.host(destination)}"
+
+    def send(self, message: Message, destination: Destination) -> Answer:
+        room, token = str(destination.address.get("room", "")), destination.secrets.get("token", "")
+        if not (_ROOM.fullmatch(room) and _TOKEN.fullmatch(token) and self.host(destination)):
+            return post.damaged("homeserver, room or token")
+        path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/send/m.room.message/{message.key}"
+        # Without m.mentions, an "@room" in the text would ring for everybody in the room.
+        document = {"msgtype": "m.text", "body": self.render(message, destination).body.text, "m.mentions": {}}
+        return post.post(
+            f"{destination.address['url']}{path}",
+            json.dumps(document).encode(),
+            {**_HEADERS, "Authorization": f"Bearer {token}"},
+            self.deadline,
+            _judge,
+            method="PUT",
+        )
+
+
+def _judge(response: Response) -> Answer:
+    if response.status == 200:
+        return Delivered()
+    error = post.json_object(response)
+    match response.status, error.get("errcode"):
+        case 401, _:
+            return Rejected(Reason(Code.ACCESS_TOKEN, service="Matrix"))
+        case 403, "M_FORBIDDEN":
+            return Rejected(Reason(Code.NOT_IN_ROOM))
+    milliseconds = error.get("retry_after_ms")
+    wait = milliseconds / 1000 if isinstance(milliseconds, int) and not isinstance(milliseconds, bool) else None
+    return post.refused("the homeserver", response, wait)

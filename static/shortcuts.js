@@ -1,0 +1,44 @@
+// Keyboard shortcuts. A dialog lists them; a link in it with data-keys is what these keys open.
+const help = document.getElementById("shortcuts");
+const TYPED = "input:not([type=checkbox], [type=radio], [type=button], [type=submit]), select, textarea, [contenteditable]";
+const PATIENCE = 1500; // milliseconds between the two keys of one shortcut
+
+function move(step) {
+  const rows = [...document.querySelectorAll("main .rows > *")];
+  const here = rows.indexOf(document.activeElement.closest(".rows > *"));
+  const row = rows[here < 0 ? 0 : Math.min(Math.max(here + step, 0), rows.length - 1)];
+  row?.querySelector("h2 a, a, summary, button")?.focus();
+}
+
+// In the row at hand, or in the headline of a page about one reminder.
+function press(selector) {
+  const scopes = [document.activeElement.closest(".rows > *"), document.querySelector("main .headline")];
+  scopes.map((scope) => scope?.querySelector(selector)).find(Boolean)?.click();
+}
+
+const shortcuts = {
+  "?": () => help.showModal(),
+  "/": () => document.querySelector("main input[type=search]")?.focus(),
+  j: () => move(1),
+  k: () => move(-1),
+  e: () => press('a[href$="/edit/"]'),
+  p: () => press('form:is([action$="/pause/"], [action$="/resume/"]) button'),
+};
+for (const link of help.querySelectorAll("[data-keys]")) shortcuts[link.dataset.keys] = () => link.click();
+
+let first = "", timer;
+if ("on" in help.dataset) document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches(TYPED) || document.querySelector("dialog[open]")) return;
+  const keys = first + event.key;
+  clearTimeout(timer);
+  first = "";
+  if (Object.hasOwn(shortcuts, keys)) {
+    event.preventDefault(); // "/" must not arrive in the field
+    shortcuts[keys]();
+  } else if (event.key === "g") {
+    first = "g ";
+    timer = setTimeout(() => { first = ""; }, PATIENCE);
+  }
+});
+document.querySelector("[data-open=shortcuts]")?.addEventListener("click", () => help.showModal());

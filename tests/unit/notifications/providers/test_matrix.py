@@ -1,0 +1,68 @@
+import json
+
+from hypothesis import strategies
+
+from demo.receivers import HTTPReceiver, Received, matrix
+from demo.receivers.matrix import LIMITED, ROOM, TOKEN
+from notifications import providers
+from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.reasons import Code
+from tests.network import KEY, answered, make_message
+from work.answers import Retryable
+from work.reasons import Reason
+
+MATRIX = providers.get("matrix")
+ANSWER = matrix.answer
+METHOD = "PUT"
+
+VALID = [
+    {"server": "https://matrix.example.org", "room": ROOM, "token": TOKEN},
+    {
+        "server": "http://matrix.example.org:8008/",
+        "room": "!31hneApxJ_1o-63DmFrpeqnkFfWppnzWso1JvH3ogLM",
+        "token": TOKEN,
+    },
+]
+_RIGHT = VALID[0]
+INVALID = [
+    ({"room": ROOM, "token": TOKEN}, "server"),
+    *[({**_RIGHT, "server": url}, "server") for url in ("http://10.0.0.1/", "https://matrix.example.org/_matrix")],
+    *[
+        ({**_RIGHT, "room": room}, "room")
+        for room in ("", "#ferns:example.org", "!a b:example.org", "!a/b", "!" + "x" * 300)
+    ],
+    *[({**_RIGHT, "token": token}, "token") for token in ("", "planted", TOKEN + " x")],
+]
+
+SENT = (
+    f"/_matrix/client/v3/rooms/%21ferns%3Aexample.org/send/m.room.message/{KEY}",
+    {"Authorization": f"Bearer {TOKEN}"},
+    {"msgtype": "m.text", "body": "Water the plants\n\nThe ferns too. ☂", "m.mentions": {}},
+)
+MEANINGS = [
+    ({"token": TOKEN + "x"}, None, Rejected(Reason(Code.ACCESS_TOKEN, service="Matrix"))),
+    ({"room": "!other:example.org"}, None, Rejected(Reason(Code.NOT_IN_ROOM))),
+    ({"room": LIMITED}, None, Retryable(answered("the homeserver", 429), 2.5)),
+]
+
+TEXTS = {"body"}
+TEXT = strategies.nothing()
+
+
+def destination(origin: str, room: str = ROOM, token: str = TOKEN) -> Destination:
+    return MATRIX.destination({"server": origin, "room": room, "token": token})
+
+
+def key_of(request: Received) -> str:
+    return request.path.rpartition("/")[2]
+
+
+def check_text(request: Received, message: Message) -> None:
+    assert json.loads(request.body)["body"] == "\n\n".join(filter(None, (message.subject, message.body)))
+
+
+def test_a_message_is_put_so_that_a_repeat_is_the_same_transaction(receiver: HTTPReceiver) -> None:
+    for _ in range(2):
+        assert MATRIX.send(make_message(), destination(receiver.origin)) == Delivered()
+    assert [request.method for request in receiver.requests] == ["PUT", "PUT"]
+    assert len({request.path for request in receiver.requests}) == 1
