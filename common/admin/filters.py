@@ -17,12 +17,6 @@ from django.utils.translation import gettext_lazy
 
 from common import uuid7
 
-<<<<<<< HEAD
-=======
-if TYPE_CHECKING:
-    pass
-
->>>>>>> s8-i2
 PERIODS = {
     "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),
     "day": (gettext_lazy("Past 24 hours"), timedelta(days=1)),
