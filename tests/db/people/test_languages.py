@@ -37,17 +37,17 @@ def languages_of(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list
 )
 def test_a_page_is_in_the_language_of_the_browser(client: Client, db: None, asked: str, shown: str) -> None:
     page = client.get("/account/login/", headers={"accept-language": asked})
-    assert f'<html lang="{shown}">' in page.content.decode()
+    assert f'<html lang="{shown}"' in page.content.decode()
     assert (page["Content-Language"], "Accept-Language" in page["Vary"]) == (shown, True)
 
 
 def test_the_language_of_the_account_comes_before_that_of_the_browser() -> None:
     client = signed_in(make_user(language="es"))
-    assert '<html lang="es">' in client.get("/settings/", headers=GERMAN_BROWSER).content.decode()
+    assert '<html lang="es"' in client.get("/settings/", headers=GERMAN_BROWSER).content.decode()
 
 
 def test_a_language_that_is_not_offered_any_more_is_the_installations() -> None:
-    assert '<html lang="en-gb">' in signed_in(make_user(language="tlh")).get("/settings/").content.decode()
+    assert '<html lang="en-gb"' in signed_in(make_user(language="tlh")).get("/settings/").content.decode()
 
 
 def test_the_language_is_chosen_in_the_settings() -> None:
