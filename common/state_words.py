@@ -30,6 +30,8 @@ _WORDS = {
     "finished": pgettext_lazy("state", "finished"),
     "broken": pgettext_lazy("state", "broken"),
     "archived": pgettext_lazy("state", "archived"),
+    "deleted": pgettext_lazy("state", "deleted"),
+    "removed": pgettext_lazy("state", "removed"),
     "skipped": pgettext_lazy("state", "skipped"),
     "disabled": pgettext_lazy("state", "disabled"),
     "failing": pgettext_lazy("state", "failing"),
