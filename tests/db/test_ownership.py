@@ -201,7 +201,7 @@ def test_no_body_reaches_what_is_anothers(ada: User) -> None:
 
 
 def test_no_list_of_the_api_shows_what_is_anothers(ada: User) -> None:
-    planted, stranger = "Adas own words", make_user()
+    planted, stranger = "Adas own words", Api(make_user())
     inbox = make_channel(ada, label=planted)
     make_delivery(inbox, state="delivered", settled_at="2026-06-01T12:00Z", subject=planted)
     make_schedule(ada, [inbox], title=planted, category="planted")
@@ -210,5 +210,5 @@ def test_no_list_of_the_api_shows_what_is_anothers(ada: User) -> None:
     Topic.objects.create(user=ada, slug="planted", name=planted)
     for operation in OPERATIONS:
         if operation.method == "GET" and not operation.takes:
-            answer = Api(stranger).get(operation.path({}))
+            answer = stranger.get(operation.path({}))
             assert (answer.status_code, planted in answer.content.decode()) == (200, False), operation.name
