@@ -15,6 +15,7 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -75,7 +76,7 @@ def found_by(client: Any, start: str, most: int) -> dict[str, Ask]:
         elif answer.status_code != 200:
             raise SystemExit(f"{path} answers {answer.status_code}")
         else:
-            pages[path] = lambda path=path: client.get(path)
+            pages[path] = partial(client.get, path)
             if not answer.headers["Content-Type"].startswith("text/html"):
                 continue
             links = Page(answer.content.decode()).leads_to(path)

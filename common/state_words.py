@@ -30,6 +30,8 @@ _WORDS = {
     "finished": pgettext_lazy("state", "finished"),
     "broken": pgettext_lazy("state", "broken"),
     "archived": pgettext_lazy("state", "archived"),
+    "deleted": pgettext_lazy("state", "deleted"),
+    "removed": pgettext_lazy("state", "removed"),
     "skipped": pgettext_lazy("state", "skipped"),
     "disabled": pgettext_lazy("state", "disabled"),
     "failing": pgettext_lazy("state", "failing"),
@@ -47,6 +49,8 @@ _WORDS = {
     "open": pgettext_lazy("state", "open"),
     "full": pgettext_lazy("state", "full"),
     "partial": pgettext_lazy("state", "failed in part"),
+    "usable": pgettext_lazy("state", "usable"),
+    "not verified": pgettext_lazy("state", "not verified"),
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from allauth.account.forms import AddEmailForm, ChangePasswordForm, ResetPasswordKeyForm, SignupForm
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from people import mailboxes
 from people.models import User
@@ -34,6 +35,13 @@ class AddAddressForm(_NewAddress, AddEmailForm):  # type: ignore[misc]  # allaut
     pass
 
 
+_LABELS = {
+    "oldpassword": _("Current password"),
+    "password1": _("New password"),
+    "password2": _("New password (again)"),
+}
+
+
 class _NewPassword:
     """allauth's labels in sentence case, as everywhere else."""
 
@@ -41,8 +49,8 @@ class _NewPassword:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for field in self.fields.values():
-            field.label = str(field.label).capitalize()
+        for name in self.fields.keys() & _LABELS:
+            self.fields[name].label = _LABELS[name]
 
 
 class ChangeOwnPasswordForm(_NewPassword, ChangePasswordForm):  # type: ignore[misc]  # allauth ships no types

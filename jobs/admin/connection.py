@@ -15,6 +15,7 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import newest_filter
+from common.state_words import labelled
 from jobs import connections
 from jobs.models import Connection
 from people.admin.user import person_ids
@@ -51,8 +52,8 @@ class ConnectionAdmin(ReadOnlyAdmin):
     why = columns.column(_("why"), "failing_reason")
 
     @badge(_("state"), {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"})
-    def state(self, connection: Connection) -> str:
-        return "removed" if connection.removed_at is not None else connection.state
+    def state(self, connection: Connection) -> tuple[str, str]:
+        return labelled("removed" if connection.removed_at is not None else connection.state)
 
     @admin.display(description=_("person"))
     def person(self, connection: Connection) -> SafeString:

@@ -18,6 +18,7 @@ from common.admin import columns, confirm
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import newest, of_the_newest
+from common.state_words import labelled, state_word
 from notifications.admin import cells
 from notifications.channels import changes
 from notifications.models import Channel
@@ -32,11 +33,11 @@ _STATES: dict[str | None, tuple[str, dict[str, Any]]] = {
 
 
 class ChannelState(admin.SimpleListFilter):
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(name), of_the_newest(label)) for name, (label, _) in _STATES.items()]
+        return [(str(name), of_the_newest(state_word(label))) for name, (label, _lookups) in _STATES.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         name = self.value()
@@ -53,9 +54,9 @@ class ChannelAdmin(ReadOnlyAdmin):
     link_lookups = ("user__id__exact",)
     fieldsets: Any = (
         (None, {"fields": (("label", "provider_name"), "address_summary", ("person", "state"), "rows")}),
-        ("Settings", {"fields": ("on_unknown",)}),
-        ("Instants", {"fields": (("created", "verified"), ("failing", "disabled"), "disabled_reason")}),
-        ("Ended", {"fields": (("unsubscribed", "removed"),)}),
+        (gettext_lazy("Settings"), {"fields": ("on_unknown",)}),
+        (gettext_lazy("Instants"), {"fields": (("created", "verified"), ("failing", "disabled"), "disabled_reason")}),
+        (gettext_lazy("Ended"), {"fields": (("unsubscribed", "removed"),)}),
     )
     readonly_fields = [name for name in flatten_fieldsets(fieldsets) if name != "on_unknown"]
     search_fields = ("id",)
@@ -106,28 +107,31 @@ class ChannelAdmin(ReadOnlyAdmin):
                 form=form,
             )
         reason = form.cleaned_data["reason"]
-        self._report(request, changes.disable(queryset.values_list("pk", flat=True), reason), "disabled", f": {reason}")
+        disabled = changes.disable(queryset.values_list("pk", flat=True), reason)
+        self._report(request, disabled, f"Disabled: {reason}", _("%(count)s disabled."))
         return None
 
     @admin.action(description=gettext_lazy("Enable"), permissions=["act"])
     @transaction.atomic
     def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._report(request, changes.enable(queryset.values_list("pk", flat=True)), "enabled", ".")
+        enabled = changes.enable(queryset.values_list("pk", flat=True))
+        self._report(request, enabled, "Enabled.", _("%(count)s enabled."))
 
-    def _report(self, request: HttpRequest, changed: list[UUID], done: str, end: str) -> None:
-        self.log_many(request, [Channel(pk=key) for key in changed], f"{done.capitalize()}{end}")
-        self.message_user(request, f"{len(changed)} {done}.", messages.SUCCESS if changed else messages.WARNING)
+    def _report(self, request: HttpRequest, changed: list[UUID], log_message: str, told: str) -> None:
+        self.log_many(request, [Channel(pk=key) for key in changed], log_message)
+        level = messages.SUCCESS if changed else messages.WARNING
+        self.message_user(request, told % {"count": len(changed)}, level)
 
     provider_name = columns.column(gettext_lazy("provider"), "provider_label")
     address_summary = columns.column(gettext_lazy("address"), "summary")
 
     @badge(gettext_lazy("state"), {"usable": "success", "not verified": "info", "disabled": "warning"})
-    def state(self, channel: Channel) -> str:
+    def state(self, channel: Channel) -> tuple[str, str]:
         if channel.removed_at is not None:
-            return "removed"
+            return labelled("removed")
         if channel.disabled_at is not None:
-            return "disabled"
-        return "usable" if channel.verified_at is not None else "not verified"
+            return labelled("disabled")
+        return labelled("usable" if channel.verified_at is not None else "not verified")
 
     @admin.display(description=gettext_lazy("person"))
     def person(self, channel: Channel) -> SafeString:

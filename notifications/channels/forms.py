@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.conf import settings
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from notifications.change_types import STATUS
 from notifications.message import Destination
@@ -114,8 +115,11 @@ class ChangeForm(forms.Form):
             field.required, field.help_text = False, f"{field.help_text} {hint}"
         else:
             field.help_text = hint
+            label = str(field.label)
+            if get_language() == settings.LANGUAGE_CODE:
+                label = label.lower()  # other languages may write nouns with a capital
             self.fields[_DROP + name] = forms.BooleanField(
-                required=False, label=_("Delete the stored %(label)s") % {"label": str(field.label).lower()}
+                required=False, label=_("Delete the stored %(label)s") % {"label": label}
             )
         field.widget.attrs["placeholder"] = _("unchanged")
         check = getattr(self, f"clean_{name}", lambda: self.cleaned_data[name])

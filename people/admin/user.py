@@ -50,7 +50,7 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     readonly_fields = ("joined", "last_login", "rows")
     fieldsets = (
         (None, {"fields": ("email", "name", "language", "time_zone", "password")}),
-        ("Rows", {"fields": ("rows", ("joined", "last_login"))}),
+        (_("Rows"), {"fields": ("rows", ("joined", "last_login"))}),
         (_("Admin access"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -68,6 +69,7 @@ class Entry:
         return self.clock.date()
 
 
+@lru_cache(maxsize=1_000)
 def begin_of(day: date, zone: ZoneInfo) -> datetime:
     """The first instant of a date."""
     return civil_time.first_instant(zone, datetime.combine(day, time()))

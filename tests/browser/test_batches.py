@@ -6,15 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import accessible, fits
+from tests.browser.conftest import fits
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
-
-
-def looks_right(page: Page) -> None:
-    fits(page)
-    accessible(page)
 
 
 def test_an_announcement_its_progress_and_how_a_reader_stops_it(page: Page, site: Installation) -> None:
@@ -25,7 +20,7 @@ def test_an_announcement_its_progress_and_how_a_reader_stops_it(page: Page, site
 
     page.goto(f"{site.url}/batches/")
     expect(page.get_by_role("heading", name="No batches yet")).to_be_visible()
-    looks_right(page)
+    fits(page)
     page.goto(f"{site.url}/reminders/new/")
     expect(page.get_by_label("On each reader’s clock")).to_be_hidden()
     page.get_by_label("Title", exact=True).fill("The server moves on Sunday")
@@ -36,23 +31,23 @@ def test_an_announcement_its_progress_and_how_a_reader_stops_it(page: Page, site
     expect(page.get_by_label("Time zone", exact=True)).to_be_hidden()
     expect(page.locator("#preview")).to_contain_text("on each reader’s clock")
     expect(page.locator("#preview")).to_contain_text("It reaches")
-    looks_right(page)
+    fits(page)
     page.get_by_role("button", name="Create reminder").click()
     expect(page.get_by_role("heading", name="For Everybody")).to_be_visible()
-    looks_right(page)
+    fits(page)
 
     page.get_by_text("Run now…").click()
     page.get_by_role("button", name="Tell them now").click()
     page.get_by_role("link", name="How many it reached").click()
     expect(page.locator("#progress")).to_contain_text("Ended", timeout=60_000)
     expect(page.locator("#progress")).to_contain_text("100 %")
-    looks_right(page)
+    fits(page)
     page.get_by_role("link", name="← Batches").click()
     expect(page.get_by_role("link", name="The server moves on Sunday")).to_be_visible()
-    looks_right(page)
+    fits(page)
 
     page.goto(f"{site.url}/history/")
     page.get_by_role("link", name="The server moves on Sunday").first.click()
     page.get_by_role("button", name="Stop these announcements").click()
     expect(page.get_by_role("button", name="Get them again")).to_be_visible()
-    looks_right(page)
+    fits(page)

@@ -10,16 +10,11 @@ import requests
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation, wait_until
-from tests.browser.conftest import accessible, fits
+from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
-
-
-def looks_right(page: Page) -> None:
-    fits(page)
-    accessible(page)
 
 
 def make_token(page: Page, site: Installation) -> str:
@@ -43,7 +38,7 @@ def test_events_their_trace_and_their_types(page: Page, site: Installation) -> N
     sign_up(page, site, f"events{page.viewport_size['width']}@example.org")
     page.get_by_role("link", name="Events").first.click()
     expect(page.get_by_role("heading", name="No event has come yet")).to_be_visible()
-    looks_right(page)
+    fits(page)
 
     chain = str(uuid4())
     long = {"url": "https://shop.example.org/orders/" + "0123456789" * 12, "amount": 12}
@@ -55,25 +50,25 @@ def test_events_their_trace_and_their_types(page: Page, site: Installation) -> N
     )
     page.goto(f"{site.url}/events/")
     expect(page.get_by_role("main")).to_contain_text("Nobody listens to order.paid.")
-    looks_right(page)
+    fits(page)
     page.get_by_role("link", name="order.paid").click()
     expect(page.get_by_role("heading", name="Data")).to_be_visible()
-    looks_right(page)
+    fits(page)
     page.get_by_role("link", name="Trace").click()
     expect(page.get_by_role("row")).to_have_count(3)
     if page.viewport_size["width"] < 576:  # a heading in front of each value, instead of a row of them
         shown = page.evaluate("getComputedStyle(document.querySelector('.trace td'), '::before').content")
         assert shown == '"After"'
-    looks_right(page)
+    fits(page)
     page.get_by_role("link", name="alert.raised").click()
     expect(page.locator(".state.dead")).to_be_visible()
     page.get_by_text("Handle it again…").click()
-    looks_right(page)
+    fits(page)
     page.get_by_role("button", name="Handle it again").click()
     expect(page.get_by_role("status")).to_contain_text("It is handled again.")
     page.goto(f"{site.url}/events/types")
     expect(page.get_by_role("main")).to_contain_text("order.paid")
-    looks_right(page)
+    fits(page)
 
 
 def test_an_inbound_address_with_the_keyboard_alone(page: Page, site: Installation) -> None:
@@ -81,13 +76,13 @@ def test_an_inbound_address_with_the_keyboard_alone(page: Page, site: Installati
     hand = Keyboard()
     sign_up(page, site, f"inbound{page.viewport_size['width']}@example.org")
     page.goto(f"{site.url}/inbound/")
-    looks_right(page)
+    fits(page)
     hand.press(page, page.get_by_role("main").get_by_role("link", name="New address").first)
     expect(page.get_by_role("heading", name="New inbound address")).to_be_visible()
-    looks_right(page)
+    fits(page)
     hand.press(page, page.get_by_role("button", name="Make the address"))
     expect(page.get_by_label("Label")).to_be_focused()
-    looks_right(page)
+    fits(page)
     hand.write(page, page.get_by_label("Label"), "Shop")
     hand.press(page, page.get_by_role("button", name="Make the address"))
     expect(page.get_by_role("status")).to_contain_text("takes requests")
@@ -96,7 +91,7 @@ def test_an_inbound_address_with_the_keyboard_alone(page: Page, site: Installati
     assert requests.post(address, data=b"no JSON", timeout=30).status_code == 400
     page.reload()
     hand.press(page, page.locator("summary", has_text="taken"))
-    looks_right(page)
+    fits(page)
 
     hand.press(page, page.get_by_role("link", name="Change"))
     hand.press(page, page.locator("summary", has_text="What becomes of a request"))
@@ -105,8 +100,8 @@ def test_an_inbound_address_with_the_keyboard_alone(page: Page, site: Installati
     hand.write(page, page.get_by_label("Body"), '{"type": "order.paid"}')
     hand.press(page, page.get_by_role("button", name="Show the event"))
     expect(page.get_by_role("heading", name="order.paid")).to_be_visible()
-    looks_right(page)
+    fits(page)
     hand.press(page, page.get_by_role("button", name="Save"))
     expect(page.get_by_role("status")).to_contain_text("is saved")
     page.goto(f"{site.url}/inbound/")
-    looks_right(page)
+    fits(page)

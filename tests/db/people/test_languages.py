@@ -11,7 +11,7 @@ from django.utils import translation
 from notifications.models import Notification
 from notifications.providers import inbox
 from people.models import User
-from schedules.firing import fire
+from schedules.firing import fire, quarantine
 from tests.make import NINE, NOON, make_channel, make_delivery, make_schedule, make_user, send_now, signed_in
 from work import operator_summary
 
@@ -37,17 +37,17 @@ def languages_of(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list
 )
 def test_a_page_is_in_the_language_of_the_browser(client: Client, db: None, asked: str, shown: str) -> None:
     page = client.get("/account/login/", headers={"accept-language": asked})
-    assert f'<html lang="{shown}">' in page.content.decode()
+    assert f'<html lang="{shown}"' in page.content.decode()
     assert (page["Content-Language"], "Accept-Language" in page["Vary"]) == (shown, True)
 
 
 def test_the_language_of_the_account_comes_before_that_of_the_browser() -> None:
     client = signed_in(make_user(language="es"))
-    assert '<html lang="es">' in client.get("/settings/", headers=GERMAN_BROWSER).content.decode()
+    assert '<html lang="es"' in client.get("/settings/", headers=GERMAN_BROWSER).content.decode()
 
 
 def test_a_language_that_is_not_offered_any_more_is_the_installations() -> None:
-    assert '<html lang="en-gb">' in signed_in(make_user(language="tlh")).get("/settings/").content.decode()
+    assert '<html lang="en-gb"' in signed_in(make_user(language="tlh")).get("/settings/").content.decode()
 
 
 def test_the_language_is_chosen_in_the_settings() -> None:
@@ -103,3 +103,13 @@ def test_each_operator_gets_the_summary_in_their_language(monkeypatch: pytest.Mo
     spoken = languages_of(monkeypatch, operator_summary, "_words")
     operator_summary.send(NOON)
     assert spoken == ["de", "es"]
+
+
+def test_a_notice_about_a_reminder_is_in_its_owners_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = make_user(language="es")
+    make_channel(owner)
+    make_schedule(owner, [], now=NOON)
+    spoken = languages_of(monkeypatch, quarantine.words, "without_channel")
+    with translation.override("de"):
+        fire.fire_due(NINE)
+    assert spoken == ["es"]

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from common import paging
 from notifications.models import Delivery
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
@@ -85,6 +86,23 @@ def test_the_pages_show_each_message_once_forth_and_back(browser: Client, ada: U
     assert [row.id for page in pages for row in page.rows] == expected
     back = browser.get(f"/inbox/{pages[-1].newer}").context["page"]
     assert [row.id for row in back.rows] == expected[25:50]
+
+
+def test_a_search_looks_at_some_messages_and_leads_on(
+    browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "WINDOW", 3)
+    rent = arrived(ada, subject="Rent")
+    for _ in range(6):
+        arrived(ada)
+    found, link, pages = [], "?q=rent", 0
+    while link:
+        answer = browser.get(f"/inbox/{link}")
+        page, pages = answer.context["page"], pages + 1
+        assert page.older == "" or 'rel="next"' in answer.content.decode()
+        found += [row.id for row in page.rows]
+        link = page.older
+    assert (found, pages) == ([rent.id], 3)
 
 
 @pytest.mark.parametrize("place", ["x", "2026-06-01", "2026-06-01T18:00,x", "2026-06-01T18:00,%s", ",%s", "%s"])
