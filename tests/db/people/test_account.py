@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.contrib.auth.models import Group
 from django.contrib.sessions.models import Session
 from django.core import mail
@@ -32,6 +33,7 @@ from people.account_rows import tables
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Schedule
+from tests import authenticator
 from tests.db.every_url import values_of
 from tests.make import (
     NINE,
@@ -225,6 +227,17 @@ def test_whoever_has_not_just_signed_in_confirms_that_it_is_them(path: str, pers
     for answer in (somebody.get(path), somebody.post(path, {"email": person.email})):
         assert answer["Location"].startswith("/account/reauthenticate/")
     assert User.objects.get(pk=person.pk).is_active
+
+
+@pytest.mark.parametrize("path", ["/settings/delete/", "/settings/download/"])
+def test_a_session_from_before_the_second_factor_shows_it_first(path: str) -> None:
+    user = make_user(password=authenticator.PASSWORD)
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    before, other = Client(), Client()
+    for client in (before, other):
+        authenticator.sign_in(client, user.email)
+    authenticator.set_up(other)
+    assert before.get(path)["Location"].startswith("/account/second-factor/reauthenticate/")
 
 
 def test_the_only_operator_cannot_leave(client_of: Client, person: User) -> None:
