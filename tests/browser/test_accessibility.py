@@ -41,7 +41,7 @@ from notifications.models import Channel
 from people.models import RefusedMailbox, User
 from schedules.firing import fire
 from schedules.models import Heartbeat
-from tests.browser.conftest import launched
+from tests.browser.conftest import PATIENCE, launched
 from tests.db.conftest import undone
 from tests.db.every_url import Url, every_url, values_of
 from tests.make import NOON, disabled, happen, make_channel, make_delivery, make_rule, make_schedule, make_user
@@ -76,6 +76,7 @@ def test_no_page_breaks_a_rule_of_axe(executable: str) -> None:
     broken: dict[str, list[str]] = {}
     with served(shown) as site, sync_playwright() as playwright, launched(playwright, executable) as browser:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
         page.add_init_script(files("axe_playwright_python").joinpath("axe.min.js").read_text())
         for address in documents:
             page.goto(f"{site}{address}")

@@ -80,6 +80,7 @@ def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page,
     hand, email = Keyboard(), "careful@example.org"
     enter(page, filled, email)
     hand.press(page, page.get_by_role("link", name="Set up a second factor"))
+    hand.press(page, page.get_by_role("link", name="Set up", exact=True))
     hand.write(page, page.get_by_label("Password"), _PASSWORD)
     hand.press(page, page.get_by_role("button", name="Continue"))
     expect(page.get_by_role("img", name="QR code")).to_be_visible()
