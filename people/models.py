@@ -91,7 +91,7 @@ class User(AbstractUser):
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
     deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
-    theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
+    theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM, db_default=Theme.SYSTEM)
     keyboard_shortcuts = models.BooleanField(default=True)
 
     USERNAME_FIELD = "email"
