@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django import forms
 from django.http import HttpResponse
+from django.utils.functional import Promise
 from ninja import Router
 from pydantic import BaseModel, Field
 
@@ -141,6 +142,8 @@ def _values(field: forms.Field) -> list[str] | None:
 
 def _field(name: str, field: forms.Field) -> dict[str, Any]:
     initial = field.initial() if callable(field.initial) else field.initial
+    if isinstance(initial, Promise):
+        initial = str(initial)
     return {
         "name": name,
         "label": str(field.label or name.replace("_", " ").capitalize()),
