@@ -51,7 +51,6 @@ _WORDS = {
     "partial": pgettext_lazy("state", "failed in part"),
     "usable": pgettext_lazy("state", "usable"),
     "not verified": pgettext_lazy("state", "not verified"),
-    "removed": pgettext_lazy("state", "removed"),
 }
 
 
