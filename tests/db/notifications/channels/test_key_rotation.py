@@ -14,6 +14,7 @@ from common import encryption
 from notifications.channels import key_rotation
 from notifications.models import Channel, Delivery
 from people.models import User
+from schedules.agenda import feed
 from tests.db.events.test_inbound import make_address
 from tests.make import make_channel, make_connection, make_delivery, make_user, send_now
 
@@ -44,10 +45,10 @@ def test_after_a_rotation_the_old_key_is_needed_no_more(ada: User, settings: Set
 
 
 def test_a_rotation_covers_every_table_with_secrets(ada: User, settings: Settings) -> None:
-    rows = [make_connection(ada), make_address(ada, token="7" * 48), make_channel(ada, "webhook")]
+    rows = [make_connection(ada), make_address(ada, token="7" * 48), make_channel(ada, "webhook"), feed.make(ada)]
     assert {type(row) for row in rows} == set(key_rotation.models())
     settings.ENCRYPTION_KEYS = [NEW, OLD]
-    assert "3 sealed with the first key, 0 were already, 0 unreadable" in rotate()
+    assert "4 sealed with the first key, 0 were already, 0 unreadable" in rotate()
     settings.ENCRYPTION_KEYS = [NEW]
     for row in rows:
         row.refresh_from_db()
