@@ -92,7 +92,7 @@ class User(AbstractUser):
     quiet_until = models.TimeField(null=True, blank=True)
     deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
     theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM, db_default=Theme.SYSTEM)
-    keyboard_shortcuts = models.BooleanField(default=True)
+    keyboard_shortcuts = models.BooleanField(default=True, db_default=True)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

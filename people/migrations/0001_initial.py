@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
                 ('quiet_until', models.TimeField(blank=True, null=True)),
                 ('deletion_asked_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('theme', models.CharField(choices=[('system', 'System'), ('light', 'Light'), ('dark', 'Dark')], db_default='system', default='system', max_length=6)),
-                ('keyboard_shortcuts', models.BooleanField(default=True)),
+                ('keyboard_shortcuts', models.BooleanField(db_default=True, default=True)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
