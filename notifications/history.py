@@ -18,21 +18,21 @@ EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 # Ids are made by the clocks of several machines, `created_at` by the database's.
 _SLACK = timedelta(minutes=10)
 
-# By the index `delivery_history`, which is in the order of the pages: so many rows at most for each channel and state.
-# A join could be planned as one of all rows.
-_CANDIDATES = """
-SELECT DISTINCT found.id
-  FROM unnest(%(channels)s::uuid[]) c (id) CROSS JOIN unnest(%(states)s::text[]) s (state)
- CROSS JOIN LATERAL (
+# By the indexes `delivery_history` and `delivery_open`, which are in the order of the pages: so many rows at most for
+# each channel and state. A join could be planned as one of all rows.
+_ENDED = """(
            SELECT d.notification_id AS id FROM notifications_delivery d
-            WHERE d.channel_id = c.id AND d.state = s.state
+            WHERE d.channel_id = c.id AND d.state = s.state AND d.settled_at IS NOT NULL
               AND d.notification_id > %(above)s AND d.notification_id < %(below)s
               AND (SELECT n.created_at >= %(since)s AND n.created_at < %(until)s AND n.origin <> ALL (%(without)s)
                      FROM notifications_notification n WHERE n.id = d.notification_id)
-            ORDER BY d.notification_id {order} LIMIT %(most)s
-       ) found
+            ORDER BY d.notification_id {order} LIMIT %(most)s)"""
+_CANDIDATES = """
+SELECT DISTINCT found.id
+  FROM unnest(%(channels)s::uuid[]) c (id) CROSS JOIN unnest(%(states)s::text[]) s (state)
+ CROSS JOIN LATERAL ($ended UNION ALL $open) found
  ORDER BY found.id {order} LIMIT %(most)s
-"""
+""".replace("$ended", _ENDED).replace("$open", _ENDED.replace("IS NOT NULL", "IS NULL"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,16 @@ class Delivery(Work):
             *WORDS.indexes(),
             # the newest of a channel: its last one in the list, and its statistics
             models.Index(fields=["channel", "-id"], name="delivery_of_channel"),
-            # the history by channel and state, in the order of its pages, and the counts of its chart
-            models.Index(fields=["channel", "state", "-notification"], name="delivery_history"),
+            # the history by channel and state, in the order of its pages, and the counts of its chart; in two, of which
+            # a claim by id implies neither
+            models.Index(
+                fields=["channel", "state", "-notification"],
+                condition=Q(settled_at__isnull=False),
+                name="delivery_history",
+            ),
+            models.Index(
+                fields=["channel", "state", "-notification"], condition=Q(settled_at__isnull=True), name="delivery_open"
+            ),
             # a person's dead letters, and those of one channel
             models.Index(
                 fields=["channel", "-id"], condition=Q(state__in=["dead", "unknown"]), name="delivery_dead_of_channel"

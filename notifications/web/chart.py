@@ -28,7 +28,7 @@ _COUNTS = """
 WITH pair AS MATERIALIZED (
     SELECT c.id, s.state FROM unnest(%(channels)s::uuid[]) c (id), unnest(%(states)s::text[]) s (state)
      WHERE EXISTS (SELECT FROM notifications_delivery d
-                    WHERE d.channel_id = c.id AND d.state = s.state
+                    WHERE d.channel_id = c.id AND d.state = s.state AND d.settled_at IS NOT NULL
                       AND d.notification_id >= %(first)s AND d.notification_id < %(last)s)
 ), apart AS MATERIALIZED (
     SELECT d.state, d.notification_id
@@ -42,7 +42,7 @@ WITH pair AS MATERIALIZED (
       FROM bar CROSS JOIN pair CROSS JOIN LATERAL (
                SELECT count(*) FROM (
                    SELECT FROM notifications_delivery d
-                    WHERE d.channel_id = pair.id AND d.state = pair.state
+                    WHERE d.channel_id = pair.id AND d.state = pair.state AND d.settled_at IS NOT NULL
                       AND d.notification_id >= bar.low AND d.notification_id < bar.high LIMIT %(most)s) found
            ) counted
     UNION ALL

@@ -30,7 +30,7 @@ def test_a_dead_event_is_listed_by_cause_and_replayed(operator: Client, dead: Ev
     assert f'href="{CAUSES}{dead.cause}/"' in operator.get(CAUSES).content.decode()
     page = operator.get(f"{CAUSES}{dead.cause}/").content.decode()
     assert f"/admin/events/deadletter/{dead.pk}/" in page and dead.user.email in page
-    operator.post(f"{CAUSES}{dead.cause}/replay/", {"per_minute": "60"})
+    operator.post(f"{CAUSES}{dead.cause}/replay/", {"per_minute": "60", "confirmed": "yes"})
     dead.refresh_from_db()
     assert (dead.state, dead.replays) == ("pending", 1)
     kept = Intervention.objects.get()
@@ -49,7 +49,7 @@ def test_a_dead_digest_is_listed_by_cause_and_replayed(operator: Client, ada: Us
     assert f'href="{causes}{digest.cause}/"' in operator.get(causes).content.decode()
     for page in ("digest/", f"digest/{digest.pk}/change/", "deaddigest/"):
         assert rule.name in operator.get(f"/admin/events/{page}").content.decode()
-    operator.post(f"{causes}{digest.cause}/replay/", {"per_minute": "60"})
+    operator.post(f"{causes}{digest.cause}/replay/", {"per_minute": "60", "confirmed": "yes"})
     digest.refresh_from_db()
     assert (digest.state, digest.replays) == ("pending", 1)
 

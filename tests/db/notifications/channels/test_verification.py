@@ -69,7 +69,7 @@ def test_the_history_tells_a_code_from_a_test(browser: Client, channel: Channel)
     for notification, said in ((test, "test"), (code, "code")):
         page = re.sub(r"\s+", " ", browser.get(f"/history/{notification.id}/").content.decode())
         assert f"· {said}</p>" in page
-    listed = browser.get("/history/").content.decode()
+    listed = browser.get("/history/?show=tests").content.decode()
     assert listed.index("· test</p>") < listed.index("· code</p>")
 
 
