@@ -99,10 +99,12 @@ def past_holiday(first: date, last: date) -> str:
 
 def copy_of(title: str, taken: Collection[str], longest: int = 200) -> str:
     """The title of a copy: “Rent (copy)”, “Rent (copy 2)”, … - the first that is not taken."""
-    copied = re.fullmatch(rf"(.*\S) \({re.escape(_('copy'))}(?: \d+)?\)", title, re.DOTALL)
+    first, other = _(" (copy)"), _(" (copy %(number)d)")
+    numbered = re.escape(other).replace(re.escape("%(number)d"), "[0-9]+")
+    copied = re.fullmatch(rf"(.*\S)(?:{re.escape(first)}|{numbered})", title, re.DOTALL)
     original: str = copied[1] if copied else title
     for number in count(1):
-        suffix = _(" (copy)") if number == 1 else _(" (copy %(number)d)") % {"number": number}
+        suffix = first if number == 1 else other % {"number": number}
         named: str = original[: longest - len(suffix)].rstrip() + suffix
         if named not in taken:
             return named

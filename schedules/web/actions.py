@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from common import dates
 from common.uuid7 import is_recent
 from common.zones import FIRST_ZONE
 from people.requests import PersonRequest
@@ -118,7 +119,7 @@ def snooze(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
         said = _("“%(title)s” is snoozed until %(until)s.")
     else:
         said = _("“%(title)s” is snoozed until %(until)s. It has no times after that. Resume it to undo this.")
-    shown = f"{timezone.localtime(until):%a %-d %b %Y, %H:%M}"
+    shown = dates.short(timezone.localtime(until), year=True)
     _report(request, snoozed, said % {"title": schedule.title, "until": shown})
 
 
@@ -187,7 +188,7 @@ def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 def _shown(schedule: Schedule, slot: datetime) -> str:
     shown = timezone.localtime(slot, ZoneInfo(FIRST_ZONE) if schedule.local_time else None)
-    said = f"{shown:%a %-d %b, %H:%M}"
+    said = dates.short(shown)
     return _("%(time)s on each reader’s clock") % {"time": said} if schedule.local_time else said
 
 
