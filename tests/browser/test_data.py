@@ -30,8 +30,8 @@ CALENDAR = "\r\n".join(
 @pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     page.goto(f"{site.url}/account/signup/")
-    page.get_by_label("Your name").fill("Dora")
-    page.get_by_label(re.compile("e-?mail", re.I)).fill("dora@example.org")
+    page.get_by_label("Your name").fill("Dana")
+    page.get_by_label(re.compile("e-?mail", re.I)).fill("dana@example.org")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("main").get_by_role("button", name="Sign up").click()
 
@@ -77,7 +77,7 @@ def test_data_comes_and_goes(page: Page, site: Installation) -> None:
         assert "schedules_schedule.jsonl" in archive.namelist()
 
     page.goto(f"{site.url}/settings/delete/")
-    page.get_by_label("Your email address").fill("dora@example.org")
+    page.get_by_label("Your email address").fill("dana@example.org")
     page.get_by_role("button", name="Delete my account").click()
     expect(page.get_by_role("status")).to_contain_text("Your account is deleted")
     page.goto(f"{site.url}/reminders/")
