@@ -1,0 +1,54 @@
+"""What would not ring says so at a glance, with the remedy."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.installation import Installation
+from tests.browser.conftest import accessible, fits
+from tests.browser.test_channels import sign_up
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
+def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Installation) -> None:
+    sign_up(page, site, "truth@example.org")
+    page.goto(f"{site.url}/channels/new/queue/")
+    page.get_by_label("Name", exact=False).last.fill("Pager")
+    page.get_by_role("main").get_by_role("button", name="Add").click()
+
+    page.goto(f"{site.url}/reminders/new/")
+    page.get_by_label("Title").fill("Water the plants")
+    page.get_by_label("Daily", exact=True).check()
+    page.locator("#id_time").fill("12:00")
+    page.get_by_role("checkbox", name="Pager").check()
+    page.get_by_role("checkbox", name="Inbox").uncheck()
+    page.get_by_role("button", name="Create reminder").click()
+    expect(page.get_by_role("status")).to_contain_text("is created")
+    page.get_by_role("link", name="Reminders", exact=True).first.click()
+    row = page.locator("#reminders > li")
+    expect(row).not_to_contain_text("Reaches nobody")
+    expect(page.locator("footer")).not_to_contain_text("scheduler")
+
+    [pager] = site.rows(
+        "SELECT c.id FROM notifications_channel c JOIN people_user u ON u.id = c.user_id"
+        " WHERE u.email = 'truth@example.org' AND c.provider = 'queue'"
+    )
+    page.goto(f"{site.url}/channels/{pager['id']}/remove/")
+    page.get_by_role("main").get_by_role("button", name=re.compile("^Remove")).click()
+    page.get_by_role("link", name="Reminders that need attention: 1").click()
+    expect(row).to_contain_text("Reaches nobody: “Pager” was removed.")
+    accessible(page)
+    fits(page)
+    row.get_by_role("link", name="Water the plants", exact=True).click()
+    expect(page.get_by_role("main")).to_contain_text("Reaches nobody")
+    expect(page.get_by_role("link", name="Why did it not ring?")).to_be_visible()
+
+    page.goto(f"{site.url}/channels/new/webhook/")
+    page.locator("#id_url").fill("https://10.0.0.9/hook")
+    page.get_by_role("main").get_by_role("button", name="Add").click()
+    expect(page.locator("#id_url_error")).to_contain_text("ALLOWED_NETWORKS")
