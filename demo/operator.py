@@ -33,7 +33,8 @@ class Operator:
             raise DemoFailed(f"the admin's list of dead letters does not show {key}")
         page = self._browser.open(_DEAD_LETTERS)
         form = page.form("_selected_action").fill(action="replay", _selected_action=[str(key)])
-        self._browser.send(page, form)
+        asked = self._browser.ask(page, form, page.address)
+        self._browser.send(asked, asked.form("confirmed"))
 
     def announce(self, title: str, at: datetime, audience: str) -> None:
         """To "kind:key", at an aware instant."""

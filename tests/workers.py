@@ -16,6 +16,7 @@ if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
 
 
 _LANES = ("process", "browser", "db", "unit")
+_AXE = "tests/browser/test_accessibility.py"  # long, and without the processes of its lane
 
 
 @pytest.hookimpl(trylast=True)
@@ -44,7 +45,7 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "tests/browser" if file.startswith("tests/browser/") else file
+        return "tests/browser" if file.startswith("tests/browser/") and file != _AXE else file
 
 
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> ByFile:

@@ -32,7 +32,7 @@ router = Router(tags=["schedules"], auth=Bearer("schedules"))
 class Bulk(Body):
     """`ids` that are no schedules of yours are passed by. `tag` is for the actions tag and untag."""
 
-    ids: Annotated[list[Annotated[UUID, Strict(False)]], FailFast(), Field(max_length=10_000)]
+    ids: Annotated[list[Annotated[UUID, Strict(False)]], FailFast(), Field(max_length=5_000)]
     action: Annotated[Action, Strict(False)]
     tag: str = ""
 

@@ -22,7 +22,7 @@ from schedules.slots import Slots
 
 MOST = 500
 """Reminders that are read, the next ones first: as many as a person may have, unless the operator allows more."""
-BUDGET = 30_000
+BUDGET = 20_000
 """Of work, in the units of `rules.Work`: some hundredths of a second."""
 
 # A reminder that comes more often on a day is one entry; times are counted up to `_COUNTED` a day.

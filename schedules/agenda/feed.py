@@ -63,7 +63,7 @@ def written(user: User, now: datetime) -> str:
     """The file: what was sent in the last 30 days, and what comes in the next 90."""
     zone = user.zone
     today = civil_time.local(zone, now).date()
-    past = sent(user, Days(today - _PAST, today, zone), now)
+    past, _ = sent(user, Days(today - _PAST, today, zone), now, MOST)
     ahead = coming(user, Days(today, today + _AHEAD, zone), now, 5 * BUDGET).entries
     holidays = Holidays.of(user, now)
     rings = [one for one in ahead if not one.state and one.schedule and not holidays.of_slot(one.schedule, one.at)]

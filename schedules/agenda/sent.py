@@ -23,15 +23,17 @@ MOST_SKIPPED = 1_000
 # By the index of the history: ids grow with time.
 _SENT = """
 SELECT asked.day, said.*
-  FROM unnest(%(days)s::int[], %(since)s::uuid[], %(until)s::uuid[]) AS asked(day, since, until),
+  FROM unnest(%(days)s::int[], %(since)s::uuid[], %(until)s::uuid[], %(ways)s::int[]) AS asked(day, since, until, way),
        LATERAL (
            SELECT origin_id, outcome, count(*) AS count, min(at) AS first, max(at) AS last,
-                  (array_agg(id))[1] AS id, (array_agg(subject))[1] AS subject
+                  (array_agg(id))[1] AS id, (array_agg(subject))[1] AS subject,
+                  count(*) OVER () AS entries, sum(count(*)) OVER () AS read
              FROM (SELECT id, origin_id, outcome, coalesce(slot, created_at) AS at, subject
                      FROM notifications_notification
                     WHERE user_id = %(user)s AND id >= asked.since AND id < asked.until AND origin = 'schedule'
                     ORDER BY id LIMIT %(most)s) one
             GROUP BY origin_id, outcome
+            ORDER BY count(*) > 1, extract(epoch FROM min(at)) * asked.way LIMIT %(shown)s
        ) said
  ORDER BY said.first
 """
@@ -39,8 +41,11 @@ SELECT asked.day, said.*
 _STATES = {"open": "pending", "full": "fired", "partial": "partial", "failed": "dead", "dropped": "cancelled"}
 
 
-def sent(user: User, days: Days, now: datetime) -> list[Entry]:
-    """Entries up to `now`: one for each reminder, day and state, at the time for which it was sent. One statement."""
+def sent(user: User, days: Days, now: datetime, shown: int) -> tuple[list[Entry], dict[date, int]]:
+    """Entries up to `now`: one for each reminder, day and state, at the time for which it was sent. One statement.
+
+    Of each day the first `shown`, of the last day the last ones; and how many more there are, where there are more.
+    """
     edges = [begin_of(day, days.zone) for day in [*days, days.last + timedelta(days=1)]]
     begun = [(since, until) for since, until in pairwise(edges) if since <= now]
     rows = query(
@@ -49,27 +54,28 @@ def sent(user: User, days: Days, now: datetime) -> list[Entry]:
             "days": column(range(len(begun))),
             "since": column(first_of(since) for since, _ in begun),
             "until": column(first_of(until) for _, until in begun),
+            "ways": column(-1 if until > now else 1 for _, until in begun),
             "user": user.pk,
             "most": MOST,
+            "shown": shown,
         },
     )
-    read = [0] * len(begun)
-    for row in rows:
-        read[row.day] += row.count
-    return [
+    entries = [
         Entry(
             row.subject,
             row.first,
             row.last,
             days.zone,
             row.count,
-            row.count > 1 and read[row.day] == MOST,
+            row.count > 1 and row.read == MOST,
             _STATES[row.outcome],
             schedule_id=row.origin_id,
             notification_id=row.id,
         )
         for row in rows
     ]
+    known = [*days]
+    return entries, {known[row.day]: row.entries - shown for row in rows if row.entries > shown}
 
 
 def skipped(user: User, days: Days, now: datetime) -> list[Entry]:

@@ -139,8 +139,9 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
     chosen = _date(request.GET.get("date", "")) or today
     days = Days(*_bounds(view, chosen), user.zone)
     ahead = coming(user, days, now)
+    was_sent, more = sent(user, days, now, _SHOWN[view] + 2)
     by_day = defaultdict(list)
-    for entry in sorted([*sent(user, days, now), *skipped(user, days, now), *ahead.entries], key=_order):
+    for entry in sorted([*was_sent, *skipped(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
     rows = _rows([entry for entries in shown.values() for entry in entries], user, now)
@@ -157,7 +158,7 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
             DayRows(
                 day,
                 [rows[id(entry)] for entry in shown[day]],
-                len(by_day[day]) - len(shown[day]),
+                len(by_day[day]) - len(shown[day]) + more.get(day, 0),
                 day == today,
                 day < today,
                 view == "month" and day.month != chosen.month,

@@ -274,7 +274,7 @@ def test_a_file_is_shown_first_and_then_taken_over(ada: User, newcomer: User) ->
     assert User.objects.get(pk=newcomer.pk).time_zone == ""
     assert client.post("/settings/import/", {"content": content})["Location"] == "/reminders/"
     assert Schedule.objects.filter(user=newcomer).count() == 9
-    assert "Nothing to import" in uploaded(client, content.encode()).content.decode()
+    assert "Nichts zu importieren" in uploaded(client, content.encode()).content.decode()  # Ada's language came too
 
 
 def test_limits_hold_for_files_too(ada: User, newcomer: User, settings: Settings) -> None:
