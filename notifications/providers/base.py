@@ -240,7 +240,7 @@ class Provider(HasForm):
             return ""
 
     def notice(self) -> str:
-        """Return what a person must know about this provider's configuration, or ""."""
+        """Return why it sends nothing before an operator has configured it, or ""."""
         return ""
 
 
