@@ -201,6 +201,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("reminders", {"audience": {"kind": "everybody", "key": ""}}, "audience"),
     ("reminders", {"job": {"kind": "nothing"}}, "job.kind"),
     ("reminders", {"data": "x"}, "data"),
+    ("reminders", {"snoozed_until": "9999-12-31T23:59:59Z"}, "snoozed_until"),
     ("rules", {"type_pattern": "order paid"}, "type_pattern"),
     ("rules", {"channels": ["nowhere"]}, "channels"),
     ("rules", {"conditions": [{"field": "x", "operator": "?", "value": 1}]}, "conditions"),
@@ -231,8 +232,9 @@ def test_an_entry_that_is_wrong_names_its_field_and_stops_no_other(
     assert outcome.added["reminders"] == 9 and outcome.added["rules"] == 2
 
 
-def test_wrong_settings_are_named_and_the_others_stay(newcomer: User) -> None:
-    file = {"format": "carillon", "version": 1, "settings": {"time_zone": "Europe/Berlin", "quiet_from": "25:00"}}
+@pytest.mark.parametrize("wrong", ["25:00", 5, True, [], {}], ids=repr)
+def test_wrong_settings_are_named_and_the_others_stay(newcomer: User, wrong: Any) -> None:
+    file = {"format": "carillon", "version": 1, "settings": {"time_zone": "Europe/Berlin", "quiet_from": wrong}}
     outcome = taken(newcomer, file)
     assert {one.field for one in outcome.troubles} >= {"quiet_from"}
     assert User.objects.get(pk=newcomer.pk).time_zone == ""
