@@ -181,6 +181,20 @@ def test_a_task_without_time_leaves_the_rest_to_the_next(person: User, monkeypat
     assert account_deletion.delete_requested() == 1
 
 
+def test_an_account_that_cannot_be_deleted_stops_no_other(person: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = make_user()
+
+    def refuse(user_id: int) -> None:
+        if user_id == person.pk:
+            raise ValueError
+
+    monkeypatch.setattr(account_deletion, "FIRST", [*account_deletion.FIRST, refuse])
+    for one in (person, other):
+        account_deletion.request(one)
+    assert account_deletion.delete_requested() == 1
+    assert list(User.objects.filter(deletion_asked_at__isnull=False)) == [person]
+
+
 def test_an_address_that_an_owner_has_added_stays_in_their_list(person: User) -> None:
     owner = make_user()
     topic = Topic.objects.create(user=owner, slug="news", name="News")
