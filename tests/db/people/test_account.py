@@ -235,6 +235,15 @@ def test_the_page_says_what_goes_and_asks_for_the_address(client_of: Client, per
     assert not [one for one in Session.objects.all() if str(person.pk) in str(one.get_decoded())]
 
 
+def test_an_address_with_markup_is_shown_as_text() -> None:
+    user = make_user(email='"<u>bold</u>"@example.org', password=PASSWORD)
+    client = Client()
+    client.post("/account/login/", {"login": user.email, "password": PASSWORD})
+    client.post("/account/reauthenticate/", {"password": PASSWORD})
+    page = client.get("/settings/delete/").content.decode()
+    assert "&lt;u&gt;bold" in page and "<u>" not in page
+
+
 @pytest.mark.parametrize("path", ["/settings/delete/", "/settings/download/"])
 def test_whoever_has_not_just_signed_in_confirms_that_it_is_them(path: str, person: User) -> None:
     somebody = signed_in(person)
