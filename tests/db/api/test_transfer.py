@@ -19,6 +19,8 @@ from events import rules
 from events.inbound import addresses
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress, Rule, Subscription, Topic
+from jobs import connection_changes, connections
+from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from notifications.models import Channel
 from people.models import User
@@ -128,6 +130,20 @@ def test_nothing_of_another_account_comes_unasked(ada: User, newcomer: User) -> 
     assert (connection.destination().secrets, connection.verified_at) == ({}, None)
     own, others = InboundAddress.objects.get(user=newcomer), InboundAddress.objects.get(user=ada)
     assert own.secrets()["token"] != others.secrets()["token"] and own.secrets()["secret"] == ""
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in connections.all() if kind.name != "address"], ids=lambda kind: kind.name
+)
+def test_a_connection_that_came_without_its_secret_says_so(ada: User, newcomer: User, kind: ConnectionKind) -> None:
+    form = kind.form({"url": HOOK["url"], "token": "ghp_" + "a" * 36})
+    assert form.is_valid(), form.errors
+    connection_changes.add(ada, kind, kind.destination(form.cleaned_data), "Mine", checked=True)
+    taken(newcomer, exported(ada))
+    found = Connection.objects.get(user=newcomer)
+    assert "None" not in kind.summary(found.address)
+    why = connection_changes.check(found)
+    assert why is not None and why.code == "connection-unreadable"
 
 
 def test_a_file_holds_no_secret(browser: Client, ada: User) -> None:
