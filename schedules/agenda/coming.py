@@ -159,7 +159,9 @@ def _of_dates(coming: Slots, rule: DatedRule, begin: datetime, days: Days, work:
     found = rule.between(begin, end)
     if timetable.excluded:
         found = [slot for slot in found if civil.local(rule.zone, slot).date() not in timetable.excluded]
-    return ((slot, None) for slot in found if slot not in coming.settled)
+    if coming.settled:
+        found = [slot for slot in found if slot not in coming.settled]
+    return ((slot, None) for slot in found)
 
 
 def _searched(coming: Slots, begin: datetime, days: Days, work: Work) -> Iterator[_Times]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
@@ -28,6 +29,7 @@ class DatedRule(CivilRule):
         first, last = (civil.local(self.zone, edge).date() for edge in (begin, end))
         since_midnight = timedelta(hours=self.time.hour, minutes=self.time.minute)
         found: list[datetime] = []
+        before = None
         for day, midnight, is_plain in _dates(self.zone, first - _DAY, last):
             if not self.is_on(day):
                 continue
@@ -35,10 +37,10 @@ class DatedRule(CivilRule):
                 slot = midnight + since_midnight
             else:
                 slot = civil.first_instant(self.zone, datetime.combine(day, self.time))
-            # A date that the clock skips comes with the next one.
-            if begin <= slot < end and slot not in found[-1:]:
+            if slot != before:  # a date that the clock skips comes with the next one
                 found.append(slot)
-        return found
+                before = slot
+        return found[bisect_left(found, begin) : bisect_left(found, end)]
 
 
 @lru_cache(maxsize=500)
