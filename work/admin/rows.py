@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from common.admin.filters import Period, newest_filter
-from common.state_words import labelled
+from common.state_words import Labelled, labelled
 from work.kinds import Kind
 from work.models import DEAD_LETTERS, Attempt, Intervention, Words
 
@@ -42,7 +42,12 @@ class AttemptInline(ReadOnlyInline):
 def state_label(words: Words) -> Callable[[Any, Any], Any]:
     """The column of a state, coloured."""
     colours = {"pending": "info", words.working: "info", words.done: "success", "dead": "danger", "unknown": "warning"}
-    return columns.badge(gettext_lazy("state"), colours)(columns.column(gettext_lazy("state"), "state", labelled))
+
+    @columns.badge(gettext_lazy("state"), colours)
+    def state(self: Any, row: Any) -> Labelled:
+        return labelled(getattr(row, "shown_state", row.state))
+
+    return state
 
 
 class WorkAdmin(ReadOnlyAdmin):
