@@ -1,7 +1,8 @@
 """axe-core finds nothing on any page, and none is too wide: people's, the admin's, errors, and forms with errors.
 
-Django renders each page once. A plain server gives them to the browser, which loads each once and looks at it in light
-and dark colours, at 1280 and 360 px, in German, whose words are the longest. A new URL is taken in by `every_url`, and its parameters by `values_of`.
+Django renders each page once, in German, whose words are the longest. A plain server gives them to the browser, which
+loads each once and looks at it in light and dark colours, at 1280 and 360 px. A new URL is taken in by `every_url`, and
+its parameters by `values_of`.
 """
 
 from __future__ import annotations
