@@ -65,6 +65,20 @@ def test_choosing_a_kind_shows_its_fields_and_texts_and_stores_nothing(browser: 
     assert not Schedule.objects.exists()
 
 
+def test_a_report_over_everybody_is_offered_to_staff_alone(ada: User, inbox: Channel) -> None:
+    report = typed(inbox, job_kind="report", job_shown="report", **{"job-period": "week", "job-of": "everybody"})
+    assert errors_of(signed_in(ada).post("/reminders/new/", report)) == {"job-of"}
+    staff = make_user(is_staff=True)
+    assert signed_in(staff).post("/reminders/new/", report | {"channels": make_channel(staff).id}).status_code == 302
+    shown = signed_in(ada).post("/reminders/job/", typed(inbox, job_kind="report")).context["form"].question
+    assert [value for value, _ in shown.fields["of"].choices] == ["me"]
+
+
+def test_a_watched_page_is_read_as_a_web_page_at_first(browser: Client, inbox: Channel) -> None:
+    shown = browser.post("/reminders/job/", typed(inbox, job_kind="web_value")).content.decode()
+    assert '<option value="html" selected>' in shown
+
+
 def test_texts_that_were_typed_stay_and_suggested_ones_go_with_their_kind(browser: Client, inbox: Channel) -> None:
     chosen = browser.post("/reminders/job/", typed(inbox, job_kind="sample", title="Mine", body="My text"))
     assert (chosen.context["form"]["title"].value(), chosen.context["form"]["body"].value()) == ("Mine", "My text")
