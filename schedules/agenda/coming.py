@@ -36,7 +36,7 @@ _ORDER = {kind: number for number, kind in enumerate(rules.KINDS)}
 _READ = (
     "id", "title", "kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count", "fired_count",
     "snoozed_until", "next_fire_at", "version", "urgent", "channel_order", "audience", "local_time", "job_kind",
-    "state", "made_by_id", "user_id", "updated_at", "tags",
+    "job_payload", "state", "made_by_id", "user_id", "updated_at", "tags",
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def coming(user: User, days: Days, now: datetime, budget: int = BUDGET) -> Comin
         reminders += 1
         entries += of_one
         entries += [
-            Entry(schedule.title, slot, slot, zone, state="skipped", schedule=schedule, schedule_id=schedule.id)
+            Entry(schedule.name, slot, slot, zone, state="skipped", schedule=schedule, schedule_id=schedule.id)
             for slot in skipped[schedule.id]
             if asked.begin <= slot < asked.end
         ]
@@ -116,7 +116,7 @@ def _entries(schedule: Schedule, days: Days, now: datetime, taken: Collection[da
     for first, last, number, has_more in found:
         if begin <= first < end:
             yield Entry(
-                schedule.title, first, last, days.zone, number, has_more, schedule=schedule, schedule_id=schedule.id
+                schedule.name, first, last, days.zone, number, has_more, schedule=schedule, schedule_id=schedule.id
             )
 
 

@@ -288,6 +288,15 @@ def test_lists_and_pages_show_what_is_looked_at(browser: Client, ada: User) -> N
         assert b"ooks at seven" in browser.get(path).content
 
 
+def test_lists_name_what_is_looked_at_where_the_title_waits_for_what_is_found(browser: Client, ada: User) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven"}, title="It is {value}")
+    assert schedule.name == "Sample: seven"
+    shown = browser.get("/reminders/").content.decode()
+    assert ">Sample: seven</a></h2>" in shown and "It is {value}" not in shown
+    schedule.title = "Bins, {name}"
+    assert schedule.name == "Bins, {name}"
+
+
 def test_the_page_of_kinds_lists_every_kind_with_its_queue(browser: Client) -> None:
     page = browser.get("/job-kinds/").content.decode()
     assert all(word in page for word in ("Sample", "Linked sample", "<code>jobs</code>", "{value}"))
