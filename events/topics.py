@@ -8,7 +8,8 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db.models import F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db import transaction
+from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -28,8 +29,18 @@ class Refused(Exception):
     """A limit or another topic is in the way; the message is for the person."""
 
 
+class Conflict(Exception):
+    """The topic has changed since its editor read it. `current` is the stored one; nothing was written."""
+
+    def __init__(self, current: Topic) -> None:
+        super().__init__(f"The topic is at version {current.version}")
+        self.current = current
+
+
 class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs alone
-    """`slug` is set once: programs publish by it."""
+    """`slug` is set once: programs publish by it. `version` is the one that was edited; empty: any."""
+
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     class Meta:
         model = Topic
@@ -59,6 +70,7 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         super().__init__(posted, instance=topic or Topic(user=user))
         if topic is not None:
             del self.fields["slug"]
+            self.initial["version"] = topic.version
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
@@ -102,24 +114,28 @@ def _checked(template: str) -> str:
 def create(form: TopicForm) -> Topic:
     """Save the valid form of a new topic. Raises Refused."""
     user = form.instance.user
+    values = {name: form.cleaned_data[name] for name in form.Meta.fields}
     with lock_user(user):
         if Topic.objects.filter(user=user).count() >= settings.MOST_TOPICS:
             raise Refused(
                 _("You have %(most_topics)s topics, which is the limit. Delete one that you no longer need.")
                 % {"most_topics": settings.MOST_TOPICS}
             )
-        topic, made = Topic.objects.get_or_create(user=user, slug=form.instance.slug, defaults=form.cleaned_data)
+        topic, made = Topic.objects.get_or_create(user=user, slug=form.instance.slug, defaults=values)
         if not made:  # another tab was first
             raise Refused(_("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": topic.slug})
         return topic
 
 
+@transaction.atomic
 def change(form: TopicForm) -> Topic:
-    """Save the valid form of a topic, as its next version."""
+    """Save the valid form of a topic, as its next version. Raises `Conflict`, or DoesNotExist if it was deleted."""
     topic: Topic = form.instance
-    topic.version = F("version") + 1
+    current = Topic.objects.select_for_update().get(id=topic.id)
+    if form.cleaned_data["version"] not in (None, current.version):
+        raise Conflict(current)
+    topic.version = current.version + 1
     topic.save()
-    topic.refresh_from_db(fields=["version"])
     return topic
 
 

@@ -251,6 +251,14 @@ class Schedule(models.Model):
         return kinds.summary(self.job_kind, self.job_payload) if self.job_kind else ""
 
     @property
+    def name(self) -> str:
+        """Its title, for lists; where that waits for what a look finds ("It is {value}"), what it looks at instead."""
+        kind = kinds.find(self.job_kind) if self.job_kind else None
+        if kind is None or not any(f"{{{name}}}" in self.title for name in kind.placeholders):
+            return self.title
+        return f"{kind.label}: {self.looks_at}"
+
+    @property
     def speaks(self) -> bool:
         """Whether it may say something, so that it needs a channel."""
         kind = kinds.find(self.job_kind) if self.job_kind else None

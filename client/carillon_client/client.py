@@ -10,7 +10,7 @@ from carillon_client.documents import Account
 from carillon_client.events import Events, Rules
 from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.queues import Queues
-from carillon_client.schedules import Schedules
+from carillon_client.schedules import Holidays, Schedules
 from carillon_client.topics import Subscriptions, Topics
 
 
@@ -20,6 +20,7 @@ class Client:
     def __init__(self, url: str, token: str, *, timeout: float = 30.0, tries: int = 5) -> None:
         self.connection = Connection(url, token, timeout=timeout, tries=tries)
         self.schedules = Schedules(self.connection)
+        self.holidays = Holidays(self.connection)
         self.channels = Channels(self.connection)
         self.notifications = Notifications(self.connection)
         self.events = Events(self.connection)

@@ -421,6 +421,26 @@ class RulePreview(TypedDict):
     lengths: list[dict[str, Any]]
 
 
+class HolidayFields(TypedDict, total=False):
+    """`first` and `last` are needed: dates such as "2090-08-03". Only schedules with one of `tags`; empty: all."""
+
+    first: str
+    last: str
+    tags: list[str]
+    urgent_rings: bool
+    note: str
+
+
+class Holiday(TypedDict):
+    id: str
+    first: str
+    last: str
+    tags: list[str]
+    urgent_rings: bool
+    note: str
+    ended_at: str | None
+
+
 class TopicFields(TypedDict, total=False):
     """What a topic may be given. To create one, `name` is needed."""
 

@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 from typing import Unpack, cast
 
 from carillon_client.connection import Connection
-from carillon_client.documents import Occurrence, Preview, QuickDraft, Schedule, ScheduleFields, Slot
+from carillon_client.documents import (
+    Holiday,
+    HolidayFields,
+    Occurrence,
+    Preview,
+    QuickDraft,
+    Schedule,
+    ScheduleFields,
+    Slot,
+)
 
 
 class Schedules:
@@ -98,6 +107,24 @@ class Schedules:
 
     def _act(self, schedule_id: str, verb: str, **body: str) -> Schedule:
         return cast(Schedule, self._connection.post(f"/schedules/{schedule_id}/{verb}", body or None))
+
+
+class Holidays:
+    """Times in which schedules send nothing."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> Iterator[Holiday]:
+        """Newest first."""
+        return self._connection.pages("/holidays")
+
+    def create(self, *, key: str | None = None, **fields: Unpack[HolidayFields]) -> Holiday:
+        return cast(Holiday, self._connection.post("/holidays", fields, key=key))
+
+    def delete(self, holiday_id: str) -> None:
+        """Schedules fire again from now on."""
+        self._connection.change("DELETE", f"/holidays/{holiday_id}")
 
 
 def instant(moment: datetime) -> str:

@@ -1,16 +1,17 @@
-"""Compare two versions of a rule, field by field."""
+"""Compare two versions of a rule or of a topic, field by field."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from events import words
-from events.models import Rule
+from events.models import Rule, Topic
 from events.rules import PLAIN, Draft
+from events.topics import TopicForm
 from notifications.web.channels_form import channel_names
 
 if TYPE_CHECKING:
@@ -31,6 +32,19 @@ def differences(rule: Rule, draft: Draft) -> list[tuple[str, str, str]]:
     enabled = _("Yes") if rule.enabled else _("No")
     rows.append((_("Switched on"), enabled, enabled))
     return [row for row in rows if row[1] or row[2]]
+
+
+def of_topic(current: Topic, form: TopicForm) -> list[tuple[str, str, str]]:
+    """The same for a valid form of a topic."""
+
+    def shown(value: Any) -> str:
+        return (_("Yes") if value else _("No")) if isinstance(value, bool) else value
+
+    return [
+        (str(form[name].label), shown(getattr(current, name)), shown(form.cleaned_data[name]))
+        for name in TopicForm.Meta.fields
+        if name in form.fields
+    ]
 
 
 _SHOWN: tuple[tuple[StrOrPromise, Callable[[Rule], str]], ...] = (

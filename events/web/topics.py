@@ -15,6 +15,7 @@ from common import paging
 from events import subscriptions, topics
 from events.models import Subscription, Topic
 from events.topics import AddressForm, TopicForm
+from events.web import differences
 from people.requests import PersonRequest
 
 _EVENTS = 5
@@ -75,11 +76,21 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     topic = _own(request, topic_id)
     name = topic.name
     form = TopicForm(request.POST if request.method == "POST" else None, request.user, topic)
+    changed = None
     if form.is_valid():
-        topics.change(form)
-        messages.success(request, _("“%(name)s” is saved.") % {"name": topic.name})
-        return redirect("events:topic", topic.id)
-    return render(request, "events/topic_form.html", {"form": form, "topic": topic, "name": name})
+        try:
+            topics.change(form)
+        except Topic.DoesNotExist:
+            raise Http404 from None
+        except topics.Conflict as conflict:
+            changed = differences.of_topic(conflict.current, form)
+            form.data = form.data.copy()
+            form.data["version"] = conflict.current.version  # saving again overwrites
+        else:
+            messages.success(request, _("“%(name)s” is saved.") % {"name": topic.name})
+            return redirect("events:topic", topic.id)
+    context = {"form": form, "topic": topic, "name": name, "differences": changed}
+    return render(request, "events/topic_form.html", context, status=409 if changed else 200)
 
 
 @login_required

@@ -19,6 +19,8 @@ from work.retry import Policy
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
+    from people.models import User
+
 KEEP: Final = object()
 """The memory stays as it is."""
 
@@ -155,6 +157,9 @@ class JobKind(ABC):
     def form_initial(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return the form's fields for a stored payload."""
         return dict(payload)
+
+    def restrict(self, form: forms.Form, user: User) -> None:  # noqa: B027 - most kinds offer all to everybody
+        """Remove from the form what this person may not choose."""
 
     @abstractmethod
     def summary(self, payload: Mapping[str, Any]) -> str:

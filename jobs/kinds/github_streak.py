@@ -79,6 +79,7 @@ class StreakForm(forms.Form):
         required=False,
         max_length=text.MAX_SUBJECT,
         initial=gettext_lazy("Your {streak}-day streak is safe"),
+        widget=forms.TextInput(attrs={"data-only": ALWAYS}),
         help_text=gettext_lazy("With “always”. Empty: the suggested title."),
     )
     done_body = forms.CharField(
@@ -87,7 +88,7 @@ class StreakForm(forms.Form):
         max_length=text.MAX_BODY,
         initial=gettext_lazy("Great job! You made {contributions} today. Your {streak}-day streak is safe."),
         help_text=gettext_lazy("With “always”. Empty: the suggested text."),
-        widget=forms.Textarea(attrs={"rows": 3}),
+        widget=forms.Textarea(attrs={"rows": 3, "data-only": ALWAYS}),
     )
 
     def clean(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from common.admin import columns
 from notifications.admin import cells
+from schedules import words
 from schedules.explain.upcoming import Upcoming, upcoming
 from schedules.firing import fire
 
@@ -49,9 +50,10 @@ def screen(request: HttpRequest) -> HttpResponse:
 
 def _row(one: Upcoming) -> list[object]:
     schedule = one.schedule
+    channels = columns.many(*map(cells.channel, schedule.ordered_channels())) or columns.NONE
     return [
         columns.instant(one.slot),
         columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title)),
         cells.person(schedule),
-        columns.many(*map(cells.channel, schedule.ordered_channels())) or columns.NONE,
+        channels if one.holiday is None else words.holiday(one.holiday.first, one.holiday.last),
     ]

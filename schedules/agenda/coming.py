@@ -39,7 +39,7 @@ _ORDER = {kind: number for number, kind in enumerate(rules.KINDS)}
 _READ = (
     "id", "title", "kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count", "fired_count",
     "snoozed_until", "next_fire_at", "version", "urgent", "channel_order", "audience", "local_time", "job_kind",
-    "state", "made_by_id", "user_id", "updated_at", "tags",
+    "job_payload", "state", "made_by_id", "user_id", "updated_at", "tags",
 )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
         last, count, has_more = (first, 1, False) if several is None else several
         state = "skipped" if first in skipped[schedule.id] else ""
         zone = clocks[schedule.local_time].zone
-        entries.append(Entry(schedule.title, first, last, zone, count, has_more, state, schedule, schedule.id))
+        entries.append(Entry(schedule.name, first, last, zone, count, has_more, state, schedule, schedule.id))
     more = {day: len(found) - shown for day, found in zip(days, by_day, strict=True) if len(found) > shown}
     return Coming(entries, more, reminders, reminders < len(read))
 

@@ -6,6 +6,7 @@ Entries of the stock loop are claimed in their row, so several beats send each o
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -48,6 +49,8 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._is_set_up = False
         log.info("Zones are read from %s", zone_updates.source())
         super().__init__(*args, **kwargs)
+        # What is loaded by now stays: searching it for garbage took a fifth of the time of each firing.
+        gc.freeze()
 
     def setup_schedule(self) -> None:
         """Read the stock entries. If the database is away or not migrated, log it; each tick tries again."""

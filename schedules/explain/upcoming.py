@@ -1,4 +1,4 @@
-"""The slots of all schedules that come within a time: what fires, and for whom."""
+"""The slots of all schedules that come within a time: what fires, for whom, and which a holiday keeps silent."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import heapq
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 
-from schedules import slots
+from schedules import holidays, slots
+from schedules.holidays import Holidays, Span
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Work
 from schedules.rules.invalid import BUDGET
@@ -22,10 +23,12 @@ _WORK = 10 * BUDGET
 class Upcoming:
     slot: datetime
     schedule: Schedule
+    holiday: Span | None
+    """Of its person, if it keeps the slot silent."""
 
 
 def upcoming(now: datetime, until: datetime, most: int) -> tuple[list[Upcoming], bool]:
-    """The first `most` slots before `until`, and whether there are more. Takes three statements.
+    """The first `most` slots before `until`, and whether there are more. Takes four statements.
 
     Of a schedule that is overdue: the slot that is due, and those after `now`. Reads at most `most` schedules, by the
     index of what is due; the slots of later ones cannot be among the first `most`.
@@ -34,22 +37,36 @@ def upcoming(now: datetime, until: datetime, most: int) -> tuple[list[Upcoming],
     found = list(due.select_related("user").prefetch_related("channels")[: most + 1])
     taken = slots.settled([schedule.id for schedule in found], now)
     work = Work(_WORK)
-    each = [_slots(schedule, now, until, taken[schedule.id], work) for schedule in found]
+    people = {(schedule.user_id, schedule.user.time_zone) for schedule in found}
+    first = min((schedule.next_fire_at or now for schedule in found), default=now)
+    silent = holidays.of_people(people, first, until)
+    each = [
+        _slots(schedule, now, until, taken[schedule.id], silent.get(schedule.user_id, holidays.NONE), work)
+        for schedule in found
+    ]
     listed = list(islice(heapq.merge(*each, key=attrgetter("slot")), most + 1))
     return listed[:most], len(listed) > most
 
 
 def _slots(
-    schedule: Schedule, now: datetime, until: datetime, taken: Collection[datetime], work: Work
+    schedule: Schedule, now: datetime, until: datetime, taken: Collection[datetime], silent: Holidays, work: Work
 ) -> Iterator[Upcoming]:
     assert schedule.next_fire_at is not None  # noqa: S101 - it was selected by it
-    yield Upcoming(schedule.next_fire_at, schedule)
+    left = slots.left(schedule.max_count, schedule.fired_count)
     try:
-        coming = slots.of(schedule, now, taken)
-        after_next = replace(coming, left=None if coming.left is None else max(0, coming.left - 1))
-        for slot in after_next.after(max(schedule.next_fire_at, now), work):
-            if slot >= until:
+        for slot in chain([schedule.next_fire_at], _after_next(schedule, now, taken, work)):
+            if slot >= until or left == 0:
                 return
-            yield Upcoming(slot, schedule)
+            holiday = silent.of_slot(schedule, slot)
+            if left is not None and holiday is None:
+                left -= 1
+            yield Upcoming(slot, schedule, holiday)
     except InvalidRule:
         return  # its owner and the list of schedules say so
+
+
+def _after_next(schedule: Schedule, now: datetime, taken: Collection[datetime], work: Work) -> Iterator[datetime]:
+    """Without a limit: a slot in a holiday does not count."""
+    assert schedule.next_fire_at is not None  # noqa: S101 - as above
+    coming = replace(slots.of(schedule, now, taken), left=None)
+    yield from coming.after(max(schedule.next_fire_at, now), work)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -44,21 +45,27 @@ def record(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now:
     many = [one for one in fired if one[1].audience]
     said = [one for one in fired if not one[1].audience and not one[1].job_kind]
     looks = [one for one in fired if not one[1].audience and one[1].job_kind]
-    wakes = outbox.record(
-        _notification(batch_id, schedule, slot, channels[schedule.id], now) for batch_id, schedule, slot in said
-    )
+    wakes = outbox.record(_notifications(said, channels, now))
     wakes += recording.record(
         _job(batch_id, schedule, slot, channels[schedule.id]) for batch_id, schedule, slot in looks
     )
     return wakes + batches.record(_batch(*one) for one in many)
 
 
+def _notifications(
+    said: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime
+) -> Iterator[NewNotification]:
+    for language, alike in groupby(said, key=lambda one: one[1].language):
+        with languages.override(language):
+            new = [_notification(batch_id, due, slot, channels[due.id], now) for batch_id, due, slot in alike]
+        yield from new
+
+
 def _notification(
     batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
     available_at = slot + _spread(schedule, slot)
-    with languages.override(schedule.language):
-        said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
+    said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
     return NewNotification(
         user_id=schedule.user_id,
         channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -20,6 +20,9 @@ from jobs.reasons import Code as JobCode
 from notifications import providers
 from schedules.job_kinds import report_queries as queries
 from work.reasons import FORMATS, Codes, Reason, sentence
+
+if TYPE_CHECKING:
+    from people.models import User
 
 PERIODS = {"day": 1, "week": 7, "month": 30}
 ME, EVERYBODY = "me", "everybody"
@@ -105,6 +108,12 @@ class Report(JobKind):
     }
     title = gettext_lazy("Your {period}: {sent} sent, {failed} failed")
     body = "{report}"
+
+    def restrict(self, form: forms.Form, user: User) -> None:
+        if not user.is_staff:
+            of = cast(forms.ChoiceField, form.fields["of"])
+            of.choices = [(ME, gettext_lazy("My own reminders"))]
+            of.error_messages["invalid_choice"] = _(Code.NOT_STAFF.text)
 
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         return {**cleaned, "of": cleaned["of"] or ME}

@@ -29,6 +29,7 @@ from schedules.web.tags_field import TagsField
 _PAST_SHOWN = 10
 _LAST_DATE = date(8999, 12, 31)
 _FIRST_DATE = date(1900, 1, 1)
+_DELETED = "deleted-holiday"
 
 View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
 
@@ -140,6 +141,7 @@ def collection(request: PersonRequest) -> HttpResponse:
         "form": form,
         "coming": [(one, span.begins <= now) for one, span in listed if span.ends > now],
         "over": [one for one, span in listed if span.ends <= now] + over,
+        "deleted": request.session.pop(_DELETED, None) if posted is None else None,
     }
     return render(request, "schedules/holidays.html", context)
 
@@ -188,5 +190,12 @@ def end(request: PersonRequest, holiday: Holiday) -> None:
 @require_POST
 @_of_own
 def delete(request: PersonRequest, holiday: Holiday) -> None:
+    """The page that follows offers to plan the same one again."""
+    request.session[_DELETED] = {
+        "first": holiday.first.isoformat(),
+        "last": holiday.last.isoformat(),
+        "tags": ", ".join(holiday.tags),
+        "urgent_rings": "on" if holiday.urgent_rings else "",
+        "note": holiday.note,
+    }
     holiday.delete()
-    messages.success(request, _("The holiday is deleted."))

@@ -119,6 +119,7 @@ class JobForm(EditForm):
             )
         self.initial["job_kind"] = name
         self.question = self.job.form(self.data if self._shown else None, prefix=PREFIX, initial=initial)
+        self.job.restrict(self.question, user)
         if self.job.connection:
             self._offer_connections(self.job)
 

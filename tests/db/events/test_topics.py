@@ -50,6 +50,20 @@ def test_a_topic_is_made_edited_and_deleted_with_a_confirmation(browser: Client,
     assert not Topic.objects.exists()
 
 
+def test_an_edit_overwrites_no_change_that_its_editor_has_not_seen(browser: Client, topic: Topic) -> None:
+    page = f"/topics/{topic.id}/edit/"
+    mine = NEWS | {"name": "Mine", "version": browser.get(page).context["form"]["version"].value()}
+    browser.post(page, mine | {"name": "Theirs"})
+    answer = browser.post(page, mine)
+    assert (answer.status_code, answer.context["differences"][0][1:]) == (409, ("Theirs", "Mine"))
+    topic.refresh_from_db()
+    assert topic.name == "Theirs"
+    seen = mine | {"version": answer.context["form"]["version"].value()}
+    assert browser.post(page, seen).status_code == 302
+    topic.refresh_from_db()
+    assert topic.name == "Mine"
+
+
 @pytest.mark.parametrize(
     ("typed", "field"),
     [

@@ -339,3 +339,10 @@ def test_topics_and_subscriptions(client: Client, ada: User) -> None:
     client.subscriptions.leave(topic["id"])
     client.topics.delete("news")
     assert list(client.topics.list()) == []
+
+
+def test_holidays(client: Client) -> None:
+    planned = client.holidays.create(first="2090-08-03", last="2090-08-17", note="Italy")
+    assert list(client.holidays.list()) == [planned]
+    client.holidays.delete(planned["id"])
+    assert list(client.holidays.list()) == []

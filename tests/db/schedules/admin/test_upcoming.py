@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -12,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from schedules.explain.upcoming import upcoming
-from schedules.models import Schedule
+from schedules.models import Holiday, Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +53,23 @@ def test_what_is_overdue_is_listed_once_and_then_from_now_on() -> None:
     assert [(one.slot - now) // timedelta(minutes=1) for one in found] == [-43195, 5, 15]
 
 
+def test_a_slot_in_a_holiday_says_so_and_does_not_count() -> None:
+    schedule = every(20 * 60, max_count=2)
+    day = (NOON + timedelta(days=1)).date()
+    Holiday.objects.create(user=schedule.user, first=day, last=day)
+    found, _ = upcoming(NOON, NOON + timedelta(days=4), 10)
+    assert [one.holiday is not None for one in found] == [True, False, False]
+
+
+def test_the_page_says_which_slots_a_holiday_keeps_silent(operator: Client) -> None:
+    schedule = make_schedule(make_user())
+    Schedule.objects.update(next_fire_at=_now() + timedelta(hours=3))
+    assert "holiday" not in operator.get(f"{PAGE}?hours=6").content.decode()
+    today = _now().date()
+    Holiday.objects.create(user=schedule.user, first=today - timedelta(days=1), last=today + timedelta(days=1))
+    assert "Nothing is sent: holiday" in operator.get(f"{PAGE}?hours=6").content.decode()
+
+
 def test_a_damaged_rule_and_paused_or_deleted_schedules_keep_nothing_back() -> None:
     damaged, good = every(10), every(20)
     for fields in ({"state": "paused", "next_fire_at": None}, {"deleted_at": NOON, "next_fire_at": None}):
@@ -80,16 +98,16 @@ def test_only_those_who_may_see_schedules_see_it() -> None:
 
 
 @pytest.mark.parametrize("schedules", [1, 20])
-def test_it_takes_three_statements(schedules: int) -> None:
+def test_it_takes_four_statements(schedules: int) -> None:
     for _ in range(schedules):
         every(20)
     with CaptureQueriesContext(connection) as captured:
         found, _ = upcoming(NOON, NOON + timedelta(hours=1), 100)
         assert all(one.schedule.user.email and one.schedule.ordered_channels() for one in found)
-    assert len(captured) == 3
+    assert len(captured) == 4
 
 
-def _now() -> object:
+def _now() -> Any:
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
         return cursor.fetchone()[0]

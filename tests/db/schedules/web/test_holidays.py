@@ -44,6 +44,18 @@ def test_a_holiday_is_planned_changed_ended_and_deleted(browser: Client, ada: Us
     assert not Holiday.objects.exists()
 
 
+def test_deleting_one_can_be_undone(browser: Client, ada: User) -> None:
+    make_schedule(ada, tags=["Home", "Cat"])
+    browser.post("/holidays/", typed(first=-2, tags="home, cat", urgent_rings="", note="Italy"))
+    fields = ("first", "last", "tags", "urgent_rings", "note")
+    before = Holiday.objects.values_list(*fields).get()
+    browser.post(f"/holidays/{Holiday.objects.get().id}/delete/")
+    undo = browser.get("/holidays/").context["deleted"]
+    assert not browser.get("/holidays/").context["deleted"]
+    browser.post("/holidays/", undo)
+    assert Holiday.objects.values_list(*fields).get() == before
+
+
 def test_one_that_is_to_come_is_not_ended(browser: Client, ada: User) -> None:
     browser.post("/holidays/", typed(first=3))
     holiday = Holiday.objects.get()

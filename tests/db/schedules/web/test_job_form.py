@@ -65,6 +65,20 @@ def test_choosing_a_kind_shows_its_fields_and_texts_and_stores_nothing(browser: 
     assert not Schedule.objects.exists()
 
 
+def test_a_report_over_everybody_is_offered_to_staff_alone(ada: User, inbox: Channel) -> None:
+    report = typed(inbox, job_kind="report", job_shown="report", **{"job-period": "week", "job-of": "everybody"})
+    assert errors_of(signed_in(ada).post("/reminders/new/", report)) == {"job-of"}
+    staff = make_user(is_staff=True)
+    assert signed_in(staff).post("/reminders/new/", report | {"channels": make_channel(staff).id}).status_code == 302
+    shown = signed_in(ada).post("/reminders/job/", typed(inbox, job_kind="report")).context["form"].question
+    assert [value for value, _ in shown.fields["of"].choices] == ["me"]
+
+
+def test_a_watched_page_is_read_as_a_web_page_at_first(browser: Client, inbox: Channel) -> None:
+    shown = browser.post("/reminders/job/", typed(inbox, job_kind="web_value")).content.decode()
+    assert '<option value="html" selected>' in shown
+
+
 def test_texts_that_were_typed_stay_and_suggested_ones_go_with_their_kind(browser: Client, inbox: Channel) -> None:
     chosen = browser.post("/reminders/job/", typed(inbox, job_kind="sample", title="Mine", body="My text"))
     assert (chosen.context["form"]["title"].value(), chosen.context["form"]["body"].value()) == ("Mine", "My text")
@@ -272,6 +286,15 @@ def test_lists_and_pages_show_what_is_looked_at(browser: Client, ada: User) -> N
     schedule = make_job_schedule(ada, payload={"value": "seven"})
     for path in ("/reminders/", f"/reminders/{schedule.id}/"):
         assert b"ooks at seven" in browser.get(path).content
+
+
+def test_lists_name_what_is_looked_at_where_the_title_waits_for_what_is_found(browser: Client, ada: User) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "seven"}, title="It is {value}")
+    assert schedule.name == "Sample: seven"
+    shown = browser.get("/reminders/").content.decode()
+    assert ">Sample: seven</a></h2>" in shown and "It is {value}" not in shown
+    schedule.title = "Bins, {name}"
+    assert schedule.name == "Bins, {name}"
 
 
 def test_the_page_of_kinds_lists_every_kind_with_its_queue(browser: Client) -> None:
