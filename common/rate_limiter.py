@@ -294,7 +294,8 @@ def end(slots: Sequence[Slots], ended: Ended) -> None:
     minutes. Requests that had begun before that do not count. Any answer ends it.
     """
     keys = [key for one in slots for key in _keys(one, "")]
-    _run(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
+    if time.monotonic() >= _Outage.until:
+        _together.leave(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
 
 
 _NONE = Ended("", 0.0, None)
