@@ -288,7 +288,7 @@ def take(
 
 
 def end(slots: Sequence[Slots], ended: Ended) -> None:
-    """Free the slots of a request.
+    """Free the slots of a request, without waiting for it while other threads ask.
 
     The fifth timeout in a row makes slots that rest do so for 30 s, each further one for twice as long, up to 15
     minutes. Requests that had begun before that do not count. Any answer ends it.
