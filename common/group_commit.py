@@ -10,6 +10,7 @@ import os
 from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 Request = TypeVar("Request")
@@ -30,12 +31,15 @@ class Alone(Exception):
 
 
 class _Call(Generic[Request]):
-    """A request and its result. `ready` is held until the result is there, or until the caller has to lead."""
+    """A request and its result. `ready` is held until the result is there, or until the caller has to lead.
 
-    __slots__ = ("leads", "ready", "request", "result")
+    `is_left`: its caller does not wait.
+    """
 
-    def __init__(self, request: Request) -> None:
-        self.request, self.result, self.leads = request, _PENDING, False
+    __slots__ = ("is_left", "leads", "ready", "request", "result")
+
+    def __init__(self, request: Request, is_left: bool = False) -> None:
+        self.request, self.result, self.leads, self.is_left = request, _PENDING, False, is_left
         self.ready = allocate_lock()
         self.ready.acquire()
 
@@ -70,10 +74,21 @@ class Combiner(Generic[Request, Result]):
             raise call.result
         return call.result  # type: ignore[no-any-return]
 
+    def leave(self, request: Request) -> None:
+        """Have it executed before those that wait, without waiting for it. An error of its own is ignored."""
+        call = _Call(request, is_left=True)
+        with self._lock:
+            if self._busy:
+                self._left.append(call)
+                return
+            self._busy = True
+        self._lead(call)
+
     def _reset(self) -> None:
         self._lock = allocate_lock()
         self._busy = False
         self._waiting: deque[_Call[Request]] = deque()
+        self._left: deque[_Call[Request]] = deque()
 
     def _wait(self, call: _Call[Request]) -> None:
         try:
@@ -87,32 +102,51 @@ class Combiner(Generic[Request, Result]):
             raise
 
     def _lead(self, own: _Call[Request]) -> None:
-        batch = [own]
+        leading: _Call[Request] | None = own
+        while leading:
+            with self._lock:
+                batch = [*_take(self._left, self._most - 1), leading]
+                batch += _take(self._waiting, self._most - len(batch))
+            leading = self._execute_batch(batch)
+
+    def _execute_batch(self, batch: list[_Call[Request]]) -> _Call[Request] | None:
+        """Return what this thread has to execute next, because nobody waits who could."""
         results: Sequence[Any] = ()
         cause: Exception | None = None
+        is_alive = False
         try:
-            with self._lock:
-                while self._waiting and len(batch) < self._most:
-                    batch.append(self._waiting.popleft())
-            results = self._execute([call.request for call in batch])
-            if len(results) != len(batch):
-                raise ValueError(f"{len(batch)} requests got {len(results)} results")
-        except Exception as error:
-            cause, results = error, ()
+            try:
+                results = self._execute([call.request for call in batch])
+                if len(results) != len(batch):
+                    raise ValueError(f"{len(batch)} requests got {len(results)} results")
+            except Exception as error:
+                cause, results = error, ()
+                for call in batch if len(batch) > 1 else ():
+                    if call.is_left:
+                        with suppress(Exception):
+                            self._execute([call.request])
+            is_alive = True
         finally:  # also when SystemExit ends this thread: nobody may be left waiting
-            self._hand_over()
+            following = self._hand_over(is_alive)
             for position, call in enumerate(batch):
                 call.result = results[position] if results else _broken(cause)
                 call.ready.release()
+        return following
 
-    def _hand_over(self) -> None:
+    def _hand_over(self, is_alive: bool = False) -> _Call[Request] | None:
         with self._lock:
             successor = self._waiting.popleft() if self._waiting else None
-            self._busy = successor is not None
+            following = self._left.pop() if is_alive and self._left and not successor else None
+            self._busy = bool(successor or following)
             if successor:
                 successor.leads = True
         if successor:
             successor.ready.release()
+        return following
+
+
+def _take(calls: deque[_Call[Request]], most: int) -> list[_Call[Request]]:
+    return [calls.popleft() for _ in range(min(len(calls), most))]
 
 
 def _broken(cause: Exception | None) -> Alone:

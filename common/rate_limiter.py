@@ -288,13 +288,14 @@ def take(
 
 
 def end(slots: Sequence[Slots], ended: Ended) -> None:
-    """Free the slots of a request.
+    """Free the slots of a request, without waiting for it while other threads ask.
 
     The fifth timeout in a row makes slots that rest do so for 30 s, each further one for twice as long, up to 15
     minutes. Requests that had begun before that do not count. Any answer ends it.
     """
     keys = [key for one in slots for key in _keys(one, "")]
-    _run(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
+    if time.monotonic() >= _Outage.until:
+        _together.leave(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
 
 
 _NONE = Ended("", 0.0, None)

@@ -21,8 +21,8 @@ from work import load
 
 # Few enough that another queue has its turn soon.
 MOST = 16
-# As many threads make the largest batches; more only cost CPU.
-BUSY = 64
+# As many threads make large batches; more only cost CPU.
+BUSY = 128
 # While a worker is busy, it looks so often whether its threads wait for slow receivers.
 _EVERY = 0.05  # seconds
 

@@ -383,6 +383,7 @@ def test_requests_of_one_round_trip_count_one_after_the_other(monkeypatch: pytes
     take([slots], "ada", 0, token="first")
     requests: list[rate_limiter._Request] = []
     monkeypatch.setattr(rate_limiter, "_run", requests.append)
+    monkeypatch.setattr(rate_limiter._together, "leave", requests.append)
     take([window, other], "ada", 0)  # passes
     take([window, other], "ada", 0)  # the other window is full, so it counts in neither
     take([window], "eve", 0)  # passes: the second in its window

@@ -173,6 +173,66 @@ def test_a_waiting_caller_that_a_signal_interrupts_holds_up_nobody(appointed: bo
         assert [first.result(10), last.result(10)] == [0, 20]
 
 
+def test_what_is_left_is_executed_first_and_nobody_waits_for_it() -> None:
+    gate = Gate()
+    combiner: Combiner[int, int] = Combiner(gate)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(combiner, 0)
+        assert gate.entered.wait(10)
+        second = threads.submit(combiner, 1)
+        wait_for(lambda: len(combiner._waiting) == 1)
+        combiner.leave(2)
+        gate.opened.set()
+        assert [first.result(10), second.result(10)] == [0, 10]
+    assert gate.batches == [[0], [2, 1]]
+
+
+def test_a_leader_executes_what_is_left_where_nobody_waits() -> None:
+    gate = Gate()
+    combiner: Combiner[int, int] = Combiner(gate)
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(combiner, 0)
+        assert gate.entered.wait(10)
+        combiner.leave(1)
+        gate.opened.set()
+        assert first.result(10) == 0
+    assert gate.batches == [[0], [1]]
+    combiner.leave(2)
+    assert gate.batches[2:] == [[2]]
+
+
+def test_what_is_left_is_executed_alone_where_its_batch_fails() -> None:
+    seen: list[list[int]] = []
+
+    def execute(requests: Sequence[int]) -> Sequence[int]:
+        seen.append(list(requests))
+        if 0 in requests and len(seen) == 1:
+            combiner.leave(1)
+            combiner.leave(2)
+        return broken(requests)
+
+    combiner = Combiner(execute)
+    assert combiner(0) == 0
+    assert seen == [[0], [1, 2], [1], [2]]
+
+
+def test_what_is_left_waits_for_the_next_leader_if_this_one_is_ended() -> None:
+    seen: list[list[int]] = []
+
+    def execute(requests: Sequence[int]) -> Sequence[int]:
+        seen.append(list(requests))
+        if len(seen) == 1:
+            combiner.leave(1)
+            raise SystemExit
+        return requests
+
+    combiner = Combiner(execute)
+    with pytest.raises(SystemExit):
+        combiner(0)
+    assert combiner(2) == 2
+    assert seen == [[0], [1, 2]]
+
+
 def test_a_forked_child_begins_afresh() -> None:
     gate = Gate()
     combiner: Combiner[int, int] = Combiner(gate)
