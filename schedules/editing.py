@@ -41,7 +41,8 @@ _OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
 
 
 class Conflict(Exception):
-    """The schedule has changed since its editor read it. `current` is the stored one; nothing was written."""
+    """The schedule has changed since its editor read it, or is deleted. `current` is the stored one; nothing was
+    written."""
 
     def __init__(self, current: Schedule) -> None:
         super().__init__(f"The schedule is at version {current.version}")
@@ -241,7 +242,7 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
     Raises `Conflict` if no person skipped it, or it has passed (even if the clock was set back since).
     """
     schedule = _lock(schedule_id, now)
-    if slot <= now or schedule.deleted_at is not None:
+    if slot <= now:
         raise Conflict(schedule)
     skipped = schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).first()
     # An edit made after the slot's time has settled it: without this record the slot would be lost.
@@ -263,7 +264,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
     archived, InvalidRule if its rule or its zone is unreadable.
     """
     schedule = _lock(schedule_id, now)
-    if schedule.deleted_at is not None or schedule.state == Schedule.State.ARCHIVED:
+    if schedule.state == Schedule.State.ARCHIVED:
         raise Conflict(schedule)
     schedule.timetable()
     if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
@@ -276,7 +277,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
 @transaction.atomic
 def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Mark as deleted: its history stays, and `restore` undoes it. What its job keeps is deleted with it."""
-    schedule = _lock(schedule_id, now)
+    schedule = _lock(schedule_id, now, deleted=True)
     state_changes.delete([schedule], now, by)
     return schedule
 
@@ -284,15 +285,18 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
 @transaction.atomic
 def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """Undo `delete`. Slots that passed in between never fire. The next look restores what its job keeps."""
-    schedule = _lock(schedule_id, now)
+    schedule = _lock(schedule_id, now, deleted=True)
     state_changes.restore([schedule], now, by)
     return schedule
 
 
-def _lock(schedule_id: UUID, now: datetime) -> Schedule:
+def _lock(schedule_id: UUID, now: datetime, *, deleted: bool = False) -> Schedule:
+    """Raises `Conflict` if it is deleted, maybe by another tab at this moment, unless it may be (`deleted`)."""
     schedules = state_changes.lock(Schedule.objects.filter(id=schedule_id), now)
     if not schedules:
         raise Schedule.DoesNotExist
+    if schedules[0].deleted_at is not None and not deleted:
+        raise Conflict(schedules[0])
     return schedules[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -148,7 +149,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
         for key in Schedule.objects.filter(id__in=chosen, state__in=leaving, deleted_at=None).values_list(
             "id", flat=True
         ):
-            with transaction.atomic():
+            with suppress(editing.Conflict), transaction.atomic():
                 schedule = act(key, fire.read_clock().now, cast(User, request.user))
                 if schedule.state == entering:
                     self.log_many(request, [schedule], f"{done.capitalize()}.")

@@ -96,6 +96,23 @@ def test_a_deleted_reminder_comes_back_with_undo(browser: Client, ada: User) -> 
     assert titles(browser) == ["Water the plants"]
 
 
+@pytest.mark.parametrize("verb", ["pause", "resume", "archive", "duplicate"])
+def test_what_another_tab_deletes_at_this_moment_stays_deleted(
+    browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    schedule = make_schedule(ada, [make_channel(ada)])
+    real = fire.read_clock
+
+    def read_clock() -> fire.Clock:  # between the view's first look and its lock
+        Schedule.objects.filter(id=schedule.id).update(deleted_at=NOON, next_fire_at=None)
+        return real()
+
+    monkeypatch.setattr(fire, "read_clock", read_clock)
+    assert browser.post(f"/reminders/{schedule.id}/{verb}/")["Location"] == "/reminders/"
+    stored = Schedule.objects.get()
+    assert (stored.deleted_at, stored.state, stored.version) == (NOON, "active", schedule.version)
+
+
 @pytest.mark.parametrize("verb", ["pause", "resume", "delete", "restore"])
 def test_a_link_cannot_change_a_reminder(browser: Client, ada: User, verb: str) -> None:
     schedule = make_schedule(ada)
