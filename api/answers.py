@@ -13,9 +13,9 @@ def answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:
     return HttpResponse(to_json(document), status=status, content_type="application/json", headers=headers)
 
 
-def to_json(document: Any, indent: int | None = None) -> str:
+def to_json(document: Any) -> str:
     """JSON in UTF-8: other letters than ASCII would take two to three times the room as escapes."""
-    return json.dumps(document, ensure_ascii=False, indent=indent)
+    return json.dumps(document, ensure_ascii=False)
 
 
 def secret_answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:

@@ -56,11 +56,7 @@ class Timing:
 
 def write(schedule: Schedule) -> None:
     """Update the row of `schedule`, or create a lost one; the caller saves the schedule, which refers to it."""
-    columns = fields(schedule)
-    if (timing := timing_of(schedule)) is not None:
-        statement, values = shared(timing)
-        [row] = query(f"WITH {statement} SELECT id FROM timing", values)  # noqa: S608 - names of columns
-        columns |= {"clocked_id": None, "interval_id": None, "crontab_id": None, timing.column: row.id}
+    columns = _columns(schedule)
     if schedule.periodic_task_id is None:
         [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**columns)])
     else:
@@ -69,10 +65,11 @@ def write(schedule: Schedule) -> None:
 
 def switch(schedules: Sequence[Schedule]) -> None:
     """Enable the rows of schedules that have a next slot, and disable the others. What has lost its row gets one."""
-    for schedule in schedules:
-        if schedule.periodic_task_id is None:
-            write(schedule)
-            Schedule.objects.filter(id=schedule.id).update(periodic_task=schedule.periodic_task)
+    if lost := [one for one in schedules if one.periodic_task_id is None]:
+        tasks = PeriodicTask.objects.bulk_create([PeriodicTask(**_columns(one)) for one in lost])
+        for schedule, task in zip(lost, tasks, strict=True):
+            schedule.periodic_task = task
+        Schedule.objects.bulk_update(lost, ["periodic_task"])
     enabled = [one.periodic_task_id for one in schedules if one.next_fire_at is not None]
     PeriodicTask.objects.filter(id__in=enabled).update(enabled=True)
     disable([one.periodic_task_id for one in schedules if one.next_fire_at is None])
@@ -101,6 +98,16 @@ def fields(schedule: Schedule) -> dict[str, Any]:
         "expires": schedule.ends_at,
         "description": schedule.when,
     }
+
+
+def _columns(schedule: Schedule) -> dict[str, Any]:
+    """The row's columns, with its timing; one statement."""
+    columns = fields(schedule)
+    if (timing := timing_of(schedule)) is not None:
+        statement, values = shared(timing)
+        [row] = query(f"WITH {statement} SELECT id FROM timing", values)  # noqa: S608 - names of columns
+        columns |= {"clocked_id": None, "interval_id": None, "crontab_id": None, timing.column: row.id}
+    return columns
 
 
 def timing_of(schedule: Schedule) -> Timing | None:

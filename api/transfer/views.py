@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from api.answers import to_json
 from api.transfer import export, load
 from api.transfer.entries import Outcome, Trouble
 from api.transfer.load import Unreadable
@@ -36,8 +35,8 @@ def download(request: PersonRequest) -> HttpResponse:
     now = timezone.now()
     name = f"carillon-{timezone.localdate(now)}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    document = to_json(export.document(request.user, now), indent=1)
-    return HttpResponse(document, content_type="application/json", headers=headers)
+    file = export.text(export.document(request.user, now))
+    return HttpResponse(file, content_type="application/json", headers=headers)
 
 
 @login_required

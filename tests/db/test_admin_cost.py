@@ -9,8 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from common.admin import base, filters
+from common.uuid7 import uuid7
 from tests.db.conftest import Story
 from tests.db.test_admin_pages import ROWS
+from tests.make import NOON, make_channel, make_delivery
 
 LISTS = [*ROWS, "django_celery_beat.periodictask", "account.emailaddress", "events.event", "events.inboundrequest"]
 
@@ -108,3 +110,11 @@ def test_a_filter_without_an_index_looks_at_the_newest_rows_only(
         answer = operator.get("/admin/notifications/delivery/", asked)
         assert len(answer.context["cl"].result_list) == found
         assert "Webhook, of the newest 1" in answer.content.decode()
+
+
+def test_the_filter_by_what_is_open_finds_also_what_a_program_pulls(operator: Client, story: Story) -> None:
+    pulled = make_delivery(make_channel(story.person, "queue"), wake_at=None)
+    sending = make_delivery(story.inbox, state="sending", lease_token=uuid7(), lease_until=NOON)
+    for state, row in (("pending", pulled), ("sending", sending)):
+        found = operator.get("/admin/notifications/delivery/", {"state": state}).context["cl"].result_list
+        assert [one.pk for one in found] == [row.pk]

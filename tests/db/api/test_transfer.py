@@ -73,7 +73,10 @@ def fill(user: User) -> None:
 
 
 def exported(user: User) -> dict[str, Any]:
-    return json.loads(json.dumps(export.document(User.objects.get(pk=user.pk), NOW)))
+    document = export.document(User.objects.get(pk=user.pk), NOW)
+    file: dict[str, Any] = json.loads(export.text(document))
+    assert file == json.loads(json.dumps(document))
+    return file
 
 
 def plain(document: dict[str, Any]) -> Any:

@@ -117,6 +117,19 @@ def test_work_is_bounded_and_what_comes_seldom_is_shown_first(ada: User) -> None
     assert "05 12:00 Once" in shown(found.entries)
 
 
+def test_a_month_has_all_of_500_daily_reminders_and_shows_the_first_of_each_day(ada: User) -> None:
+    make_schedule(ada, title="Early", rule={"time": "05:00"})
+    others = [
+        Schedule(user=ada, kind="daily", rule={"time": "09:00"}, time_zone="UTC", next_fire_at=NINE) for _ in range(499)
+    ]
+    Schedule.objects.bulk_create(others)
+    month = Days(date(2026, 6, 29), date(2026, 8, 9), BERLIN)
+    found = coming(ada, month, NOON, 5)
+    assert (found.reminders, found.is_cut) == (500, False)
+    assert len(found.entries) == 42 * 5 and set(found.more.values()) == {495} and len(found.more) == 42
+    assert shown([entry for entry in found.entries if entry.title])[0] == "29 07:00 Early"
+
+
 def test_only_so_many_reminders_are_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agenda, "MOST", 2)
     inbox = [make_channel(ada)]
