@@ -30,7 +30,8 @@ from api.schedules.body import ScheduleBody
 from api.topics import TopicBody
 from api.transfer import entries, export
 from api.transfer.destinations import Destinations
-from api.transfer.entries import Body, Entry, Outcome, Trouble
+from api.transfer.entries import Body, Entry, Outcome, Snoozed, Trouble
+from common.numbers import grouped
 from events import rules, subscriptions, topics
 from events import words as event_words
 from events.models import Rule, Subscription, Topic
@@ -77,7 +78,7 @@ def check(file: Any) -> dict[str, Any]:
     if not isinstance(file.get("settings", {}), dict) or not all(isinstance(one, list) for one in lists):
         raise Unreadable(_("This file is damaged: “settings” must be an object, and everything else a list."))
     if sum(map(len, lists)) > MOST:
-        raise Unreadable(_("There are more than %(most)s entries in this file. Split it.") % {"most": f"{MOST:,}"})
+        raise Unreadable(_("There are more than %(most)s entries in this file. Split it.") % {"most": grouped(MOST)})
     return file
 
 
@@ -125,7 +126,9 @@ class _Loading(Destinations):
 
     def _settings(self, entry: Entry) -> bool:
         stored = export.settings_of(self.user)
-        wanted = stored | {name: entry[name] for name in stored.keys() & entry.keys()}
+        wanted = stored | {
+            name: None if entry[name] is None else entries.text(entry, name) for name in stored.keys() & entry.keys()
+        }
         if wanted == stored:
             return False
         form = SettingsForm(wanted, instance=self.user)
@@ -211,6 +214,7 @@ class _Loading(Destinations):
             said = _("Announcements are not imported, because they would be sent to others. Make it again.")
             raise invalid(FieldError("audience", said))
         body = entries.read(ScheduleBody, entries.with_rest(entry))
+        until = entries.read(Snoozed, entry).snoozed_until
         finished = entry.get("state") in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
         draft = schedule_bodies.draft(self._with_stand_in(body, chosen), self.user, _LONG_AGO if finished else self.now)
         draft = replace(draft, channels=chosen, **_order(body, chosen))
@@ -219,7 +223,7 @@ class _Loading(Destinations):
             editing.archive(made.id, self.now, self.user)
         elif entry.get("state") == Schedule.State.PAUSED or (finished and made.state == Schedule.State.ACTIVE):
             editing.pause(made.id, self.now, self.user)
-        elif (until := entries.instant(entry.get("snoozed_until"))) and until > self.now and made.next_fire_at:
+        elif until is not None and until > self.now and made.next_fire_at:
             editing.snooze(made.id, until, self.now, self.user)
         self._reminders_deleted[made.id] = False
         return True

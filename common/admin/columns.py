@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import attrgetter
@@ -12,7 +13,6 @@ from uuid import UUID
 from django.contrib import admin
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
@@ -62,11 +62,6 @@ def instant(value: datetime | None) -> SafeString:
     )
 
 
-def number(count: int) -> str:
-    """With the separators of the reader's language: "12,345"."""
-    return number_format(count, force_grouping=True)
-
-
 def short(text: str) -> SafeString:
     """A shortened text, with the full text as a tooltip; a dash if it is empty."""
     if not text:
@@ -103,7 +98,8 @@ def badge(description: StrOrPromise, colours: Mapping[str, str]) -> Callable[[Co
 
     def mark(column: Column) -> Column:
         column.short_description = description  # type: ignore[attr-defined]
-        column.label = dict(colours)  # type: ignore[attr-defined]
+        # Of a state without a colour, django-unfold would show the code.
+        column.label = defaultdict(str, colours)  # type: ignore[attr-defined]
         return column
 
     return mark

@@ -11,13 +11,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.numbers import grouped
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
 
-EXAMPLE = gettext_lazy(
-    "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."
-)
+EXAMPLE = gettext_lazy("Write it as in a calendar file, such as FREQ=WEEKLY;BYDAY=MO.")
 _PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])|\s(?=FREQ=)", re.IGNORECASE)
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?", re.ASCII)
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -238,7 +237,7 @@ def _number(part: str, value: str, lowest: int, highest: int) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,6}", value) or not lowest <= int(value) <= highest:
         raise _wrong(
             _("%(part)s has “%(value)s”: it takes whole numbers from %(lowest)s to %(highest)s.")
-            % {"part": part, "value": value[:20], "lowest": lowest, "highest": f"{highest:,}"}
+            % {"part": part, "value": value[:20], "lowest": lowest, "highest": grouped(highest)}
         )
     return int(value)
 
