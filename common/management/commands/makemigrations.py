@@ -6,6 +6,7 @@ Django adds them one by one, and makes the classes of a dozen models again for e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.commands.makemigrations import Command as Stock
@@ -23,11 +24,11 @@ _PARTS = {
 class Command(Stock):
     def write_migration_files(self, changes: dict[str, list[Migration]], *rest: Any) -> None:
         for migration in (one for several in changes.values() for one in several):
-            migration.operations = merged(migration.operations)
+            migration.operations = merged(migration.operations)  # type: ignore[misc]
         super().write_migration_files(changes, *rest)
 
 
-def merged(operations: list[Operation]) -> list[Operation]:
+def merged(operations: Sequence[Operation]) -> list[Operation]:
     """Parts go into the CreateModel of their model, unless it gets further fields, which they may name."""
     added = {one.model_name_lower for one in operations if isinstance(one, AddField)}
     made = {one.name_lower: one for one in operations if isinstance(one, CreateModel) and one.name_lower not in added}
