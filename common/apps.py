@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy
 
 
 class CommonConfig(AppConfig):
@@ -11,3 +12,8 @@ class CommonConfig(AppConfig):
         from common import storage
 
         post_migrate.connect(storage.set_parameters)
+        # The admin labels columns with the names of fields: see library_texts.py.
+        for model in apps.get_models():
+            for field in model._meta.local_fields:
+                if type(field.verbose_name) is str:
+                    field.verbose_name = gettext_lazy(field.verbose_name)

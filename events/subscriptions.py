@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import languages
+from common.numbers import grouped
 from events.models import Subscription, Topic
 from notifications.channels import changes
 from notifications.deliveries import outbox, withdrawal
@@ -94,7 +95,7 @@ def add(topic: Topic, address: str) -> Subscription:
             said = _(
                 "You have added %(most)s addresses, which is the limit. Open the topic, so that others can subscribe."
             )
-            raise Full(said % {"most": f"{settings.MOST_ADDED:,}"})
+            raise Full(said % {"most": grouped(settings.MOST_ADDED)})
         listed = Subscription.objects.create(topic=topic, address=address)
     user = User.objects.filter(email=address, is_active=True).first()
     if listed.user_id is None and user is not None:

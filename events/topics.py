@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common.admin.base import AtLeast
+from common.numbers import grouped
 from events import matching
 from events.models import Subscription, Topic
 from notifications import text
@@ -73,7 +74,7 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         if len(body) > text.MAX_BODY:
             raise ValidationError(
                 _("This text is %(count)s characters long; at most %(max_body)s are sent.")
-                % {"count": f"{len(body):,}", "max_body": f"{text.MAX_BODY:,}"}
+                % {"count": grouped(len(body)), "max_body": grouped(text.MAX_BODY)}
             )
         return _checked(body)
 

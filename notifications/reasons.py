@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_noop as _
 
+from common.numbers import grouped
 from work.reasons import FORMATS, Codes
 
 
@@ -170,7 +171,7 @@ def status_text(status: object) -> str:
 
 
 def _messages(amount: Any) -> str:
-    return ngettext("%(count)s message", "%(count)s messages", amount) % {"count": f"{amount:,}"}
+    return ngettext("%(count)s message", "%(count)s messages", amount) % {"count": grouped(amount)}
 
 
 def _minutes(minutes: Any) -> str:

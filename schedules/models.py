@@ -257,6 +257,15 @@ class Schedule(models.Model):
         return kind is None or kind.speaks
 
     @property
+    def problem(self) -> str:
+        """Why a broken one is broken: in the reader's language, or as it was recorded if its rule can be read now."""
+        try:
+            self.timetable()
+        except rules.InvalidRule as error:
+            return str(error)
+        return self.error
+
+    @property
     def when(self) -> str:
         """The rule in plain words, also if it is unreadable, so that no page fails."""
         try:

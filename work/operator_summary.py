@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common import languages, served_queues
+from common.numbers import grouped
 from people.models import User
 from work.dead_letters import Group, Which, groups
 from work.kinds import KINDS
@@ -67,7 +68,7 @@ def _words(found: Sequence[Group], unserved: list[str], new: int) -> tuple[str, 
     lines = [
         _("%(count)s since %(first)s UTC, %(handler)s: %(reason)s")
         % {
-            "count": f"{group.count:,}",
+            "count": grouped(group.count),
             "first": f"{group.first:%Y-%m-%d %H:%M}",
             "handler": group.handler,
             "reason": group.example.reason,
@@ -79,8 +80,8 @@ def _words(found: Sequence[Group], unserved: list[str], new: int) -> tuple[str, 
     for pages in sorted({group.kind.dead_letters for group in found}):
         lines.append(_("Replay or discard them: %(url)s") % {"url": f"{settings.BASE_URL}{reverse(f'{pages}_causes')}"})
     subject = _("[Carillon] Dead letters: %(count)s wait, %(new)s of them new") % {
-        "count": f"{waiting:,}",
-        "new": f"{new:,}",
+        "count": grouped(waiting),
+        "new": grouped(new),
     }
     if unserved:
         subject, lines = _("[Carillon] Messages wait for a worker"), [served_queues.warning(unserved), *lines]

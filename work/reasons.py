@@ -18,11 +18,13 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
+from common.numbers import grouped
+
 _CODES: dict[str, Codes] = {}
 # How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.
 FORMATS: dict[str, Callable[[Any], str]] = {
     "number": "{:g}".format,
-    "bytes": lambda size: gettext("%(size)s bytes") % {"size": f"{size:,}"},
+    "bytes": lambda size: gettext("%(size)s bytes") % {"size": grouped(size)},
     "service": lambda name: gettext(name) if name and isinstance(name, str) else str(name),
 }
 

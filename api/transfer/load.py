@@ -31,6 +31,7 @@ from api.topics import TopicBody
 from api.transfer import entries, export
 from api.transfer.destinations import Destinations
 from api.transfer.entries import Body, Entry, Outcome, Snoozed, Trouble
+from common.numbers import grouped
 from events import rules, subscriptions, topics
 from events import words as event_words
 from events.models import Rule, Subscription, Topic
@@ -77,7 +78,7 @@ def check(file: Any) -> dict[str, Any]:
     if not isinstance(file.get("settings", {}), dict) or not all(isinstance(one, list) for one in lists):
         raise Unreadable(_("This file is damaged: “settings” must be an object, and everything else a list."))
     if sum(map(len, lists)) > MOST:
-        raise Unreadable(_("There are more than %(most)s entries in this file. Split it.") % {"most": f"{MOST:,}"})
+        raise Unreadable(_("There are more than %(most)s entries in this file. Split it.") % {"most": grouped(MOST)})
     return file
 
 

@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin, TabularInline
 
 from common.admin import rights
+from common.numbers import grouped
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -33,7 +34,7 @@ class AtLeast(int):
     """A count that stopped at its limit; shown as "more than …"."""
 
     def __str__(self) -> str:
-        return _("more than %(count)s") % {"count": f"{int(self) - 1:,}"}
+        return _("more than %(count)s") % {"count": grouped(int(self) - 1)}
 
 
 def count_up_to(rows: Any, most: int) -> int:

@@ -13,7 +13,6 @@ from uuid import UUID
 from django.contrib import admin
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
@@ -61,11 +60,6 @@ def instant(value: datetime | None) -> SafeString:
         f"{shown:%Z}",
         dates.exact(shown),
     )
-
-
-def number(count: int) -> str:
-    """With the separators of the reader's language: "12,345"."""
-    return number_format(count, force_grouping=True)
 
 
 def short(text: str) -> SafeString:

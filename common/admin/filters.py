@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import uuid7
+from common.numbers import grouped
 
 PERIODS = {
     "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),
@@ -96,7 +97,7 @@ def newest_filter(
 
 def of_the_newest(label: str) -> str:
     """The label of a filter value that is limited to the newest rows."""
-    return _("%(label)s, of the newest %(count)s") % {"label": label, "count": f"{NEWEST:,}"}
+    return _("%(label)s, of the newest %(count)s") % {"label": label, "count": grouped(NEWEST)}
 
 
 def newest(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common.edit_form import EditForm
+from common.numbers import grouped_lazy
 from common.uuid7 import uuid7
 from events import matching, rules, steps, words
 from events.job_kinds.series import too_long
@@ -52,7 +53,9 @@ def _check_steps(written: str) -> None:
 
 def _count(label: StrOrPromise, least: int, most: int, help_text: StrOrPromise) -> forms.IntegerField:
     number = format_lazy(
-        gettext_lazy("Enter a whole number from {least} to {most}, or leave it empty."), least=least, most=f"{most:,}"
+        gettext_lazy("Enter a whole number from {least} to {most}, or leave it empty."),
+        least=least,
+        most=grouped_lazy(most),
     )
     return forms.IntegerField(
         label=label,

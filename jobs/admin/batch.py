@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import as_uuid
+from common.numbers import grouped
 from common.state_words import state_word
 from jobs import batches
 from jobs.batch_kind import BATCH
@@ -58,13 +59,13 @@ class BatchRecord(WorkAdmin):
     def progress(self, batch: Batch) -> str:
         counted = batches.progress_of(batch)
         parts = {name: getattr(counted, name) for name in ("completed", "processing", "pending", "failed", "dropped")}
-        said = ", ".join(f"{count:,} {state_word(name)}" for name, count in parts.items() if count)
+        said = ", ".join(f"{grouped(count)} {state_word(name)}" for name, count in parts.items() if count)
         if not said:
             return f"{counted.percent} %"
         return gettext("%(percent)s %%: %(said)s of %(total)s") % {
             "percent": counted.percent,
             "said": said,
-            "total": f"{counted.total:,}",
+            "total": grouped(counted.total),
         }
 
     @admin.display(description=_("rows"))

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns
+from common.numbers import grouped
 from common.postgres import query
 from jobs import kinds
 from jobs.recording import queue_of
@@ -42,13 +43,13 @@ def screen(request: HttpRequest) -> HttpResponse:
         count = counts.get((name, queue))
         waiting, dead = (0, 0) if count is None else (count.waiting, count.dead)
         connection = known.get((name, queue), _("not available here") if kinds.find(name) is None else columns.NONE)
-        rows.append([kinds.label(name), name, queue, connection, f"{waiting:,}", f"{dead:,}"])
+        rows.append([kinds.label(name), name, queue, connection, grouped(waiting), grouped(dead)])
     context = admin.site.each_context(request) | {
         "title": _("Kinds of job"),
         "table": {
             "headers": [_("Kind"), _("Name"), _("Queue"), _("Connection"), _("Waiting"), _("Dead letters")],
             "rows": rows,
         },
-        "most": f"{_COUNTED:,}",
+        "most": grouped(_COUNTED),
     }
     return TemplateResponse(request, "admin/jobs/kinds.html", context)

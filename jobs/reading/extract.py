@@ -9,6 +9,7 @@ import re2
 from django.utils.translation import gettext as _
 
 from common import expressions
+from common.numbers import grouped
 from jobs.reading import selector
 from jobs.reading.charset import storable
 
@@ -60,14 +61,14 @@ def find(how: str, expression: str, page: str) -> str | None:
     if found is not None and len(found) > LONGEST:
         raise Unreadable(
             _("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part.")
-            % {"count": f"{len(found):,}", "longest": f"{LONGEST:,}"}
+            % {"count": grouped(len(found)), "longest": grouped(LONGEST)}
         )
     return storable(found.strip()) or None if found else None
 
 
 def _in_json(expression: str, page: str) -> str | None:
     if page.count(",") > _MOST_VALUES:
-        raise Unreadable(_("It has more than %(most_values)s values.") % {"most_values": f"{_MOST_VALUES:,}"})
+        raise Unreadable(_("It has more than %(most_values)s values.") % {"most_values": grouped(_MOST_VALUES)})
     try:
         document = json.loads(page, parse_constant=_no_number)
     except (ValueError, RecursionError):

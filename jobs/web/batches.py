@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
+from common.numbers import grouped
 from common.request_limiter import limit_page
 from jobs import audiences, batches
 from jobs.models import Batch
@@ -70,7 +71,7 @@ def replay(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     if batches.hides_deliveries(found):
         messages.error(request, _("Only staff can replay what failed for others."))
     elif count := batches.replay(found, Who(request.user.pk, request.user.email)):
-        messages.success(request, _("Doing %(count)s again, oldest first.") % {"count": f"{count:,}"})
+        messages.success(request, _("Doing %(count)s again, oldest first.") % {"count": grouped(count)})
     else:
         messages.info(
             request, _("Nothing can be done again: nothing failed, or it is too old, or its channel is gone.")

@@ -16,6 +16,7 @@ from unfold.decorators import action as button
 
 from common.admin import columns, confirm
 from common.admin.filters import newest_filter
+from common.numbers import grouped
 from notifications import dead_letters, providers
 from notifications.admin import cells
 from notifications.admin.delivery import DeliveryRecord
@@ -99,5 +100,5 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
             "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What already "
             "arrived arrives twice."
         ) % {"letters": letters}
-        button = _("Send %(count)s as new") % {"count": columns.number(count)}
+        button = _("Send %(count)s as new") % {"count": grouped(count)}
         return {"title": _("Send dead letters as new"), "text": text, "button": button}

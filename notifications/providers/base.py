@@ -180,6 +180,9 @@ class Provider(HasForm):
     option_fields: ClassVar[frozenset[str]] = frozenset()
     """Parts of the address that say how a message arrives, not where; changing them needs no new verification."""
 
+    operator_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the form that only operators are shown."""
+
     overlap: ClassVar[timedelta] = timedelta(0)
     """How long a replaced `revealed` secret still signs beside the new one."""
 

@@ -14,6 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
+from common.numbers import grouped_lazy
 from jobs.fetch import Fetch, Later, Refused, problem
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reasons import Code as JobCode
@@ -60,7 +61,7 @@ class CalendarForm(forms.Form):
         max_value=_LONGEST,
         error_messages=dict.fromkeys(
             ("required", "invalid", "min_value", "max_value"),
-            format_lazy(gettext_lazy("Enter minutes from 0 to {most}, such as 10."), most=f"{_LONGEST:,}"),
+            format_lazy(gettext_lazy("Enter minutes from 0 to {most}, such as 10."), most=grouped_lazy(_LONGEST)),
         ),
     )
     alarms = forms.BooleanField(

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from common import civil_time, durations
+from common.numbers import grouped
 from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reasons import Code as JobCode
@@ -40,7 +41,9 @@ _OF_EVERYBODY = {
 _PERIODS = {"day": gettext_lazy("day"), "week": gettext_lazy("week"), "month": gettext_lazy("month")}
 
 FORMATS["days"] = lambda days: ngettext("the last day", "the last %(count)s days", days) % {"count": days}
-FORMATS["counted"] = lambda count: f"{queries.MOST_COUNTED:,}+" if count > queries.MOST_COUNTED else f"{count:,}"
+FORMATS["counted"] = lambda count: (
+    f"{grouped(queries.MOST_COUNTED)}+" if count > queries.MOST_COUNTED else grouped(count)
+)
 
 
 class Code(Codes):
@@ -175,14 +178,16 @@ def _failure(channel: str, code: str, params: Any) -> str:
 def _text_of_everybody(value: Mapping[str, Any], zone: ZoneInfo) -> str:
     lines = [
         _("- %(label)s: %(sent)s sent, %(failed)s failed")
-        % {"label": providers.label(name), "sent": f"{sent:,}", "failed": f"{failed:,}"}
+        % {"label": providers.label(name), "sent": grouped(sent), "failed": grouped(failed)}
         for name, sent, failed in value["providers"]
     ]
     said = [_("By provider:"), *lines] if lines else [_("Nothing was sent.")]
     said.append("\n" + _("Dead letters waiting: %(value)s") % {"value": FORMATS["counted"](value["dead"])})
     if value["busiest"]:
         at, count = value["busiest"]
-        said.append(_("Busiest hour: %(time)s, %(count)s messages") % {"time": _time(at, zone), "count": f"{count:,}"})
+        said.append(
+            _("Busiest hour: %(time)s, %(count)s messages") % {"time": _time(at, zone), "count": grouped(count)}
+        )
     if value["late"]:
         median, most = (durations.said(timedelta(seconds=max(0.0, late))) for late in value["late"])
         said.append(

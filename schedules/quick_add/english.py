@@ -1,4 +1,4 @@
-"""The English words of quick add: another language needs a table like this, and its own order of words."""
+"""The English words of quick add. Those of other languages are put into English ones: see languages.py."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from schedules.rules.cron_text import SHORTHANDS
 
 
 class Reader:
-    def __init__(self, line: str, today: date) -> None:
-        self.tokens = Tokens(line)
+    def __init__(self, line: str, today: date, language: str) -> None:
+        self.tokens = Tokens(line, language)
         self.today = today
         self.said = Said()
         # Of the pieces that count only in a repetition.
@@ -41,7 +41,9 @@ class Reader:
                 tokens.at += 1
         self._decide()
         said.title = tokens.rest()
-        said.timing = " ".join(token.text for token, used in zip(tokens.all, tokens.used, strict=True) if used)
+        said.timing = " ".join(
+            token.text for token, used in zip(tokens.all, tokens.used, strict=True) if used and token.text
+        )
         return said
 
     def _decide(self) -> None:
@@ -131,8 +133,7 @@ class Reader:
             tokens.at = min(tokens.at + 1, len(tokens.all))
             raise NotUnderstood("every", tokens.text(begin))
         if found.nth in (2, 3, 4) and not found.is_of:
-            name = tokens.lower[tokens.at - 1].capitalize()
-            nth = {2: "second", 3: "third", 4: "fourth"}[found.nth]
+            nth, name = (token.text for token in tokens.all[tokens.at - 2 : tokens.at])
             raise NotUnderstood("which", tokens.text(begin), n=found.nth, nth=nth, day=name)
         if number is not None and number > 1:
             if not found.weekdays:

@@ -10,7 +10,7 @@ from schedules.quick_add.days import Day, in_year, months_later
 from schedules.quick_add.english import NotUnderstood
 from schedules.quick_add.reader import Reader
 from schedules.quick_add.said import Said
-from schedules.rules import InvalidRule, civil
+from schedules.rules import InvalidRule, civil, words
 from schedules.rules.repetition import Repetition
 from schedules.rules.words import DAYS
 
@@ -43,8 +43,8 @@ class Understood:
     count: int | None = None
 
 
-def read(line: str, instant: datetime, zone: str) -> Understood:
-    """What `line` means at an aware `instant` for somebody in the IANA `zone`.
+def read(line: str, instant: datetime, zone: str, language: str = "en") -> Understood:
+    """What `line` means at an aware `instant` for somebody in the IANA `zone`; beside English, in their `language`.
 
     Raises NotUnderstood, or InvalidRule for a zone that there is not.
     """
@@ -53,11 +53,11 @@ def read(line: str, instant: datetime, zone: str) -> Understood:
         raise NotUnderstood("empty")
     if len(line) > LONGEST:
         raise NotUnderstood("long", f"{LONGEST}")
-    said = Reader(line, civil.local(civil.zone(zone), instant).date()).read()
+    said = Reader(line, civil.local(civil.zone(zone), instant).date(), language).read()
     if said.zone and said.zone != zone:
         # Which day it is there may differ.
         zone = said.zone
-        said = Reader(line, civil.local(civil.zone(zone), instant).date()).read()
+        said = Reader(line, civil.local(civil.zone(zone), instant).date(), language).read()
     try:
         return _Meaning(said, line, instant, zone).understood()
     except (NotUnderstood, InvalidRule):
@@ -147,7 +147,7 @@ class _Meaning:
         elif day.weekdays:
             found = self._first(Repetition("WEEKLY", 1, at, days=day.weekdays))
         elif day.nth == -1 and not day.is_of:
-            name = said.timing.split()[-1].capitalize()
+            name = said.timing.split()[-1]
             raise NotUnderstood("past", said.timing, day=name)
         elif day.year and not day.nth:
             found = datetime.combine(in_year(day), at)
@@ -205,7 +205,7 @@ class _Meaning:
         if day is None:
             return Repetition(_FREQUENCIES[unit], number, at, day=begins.day, month=begins.month)
         if day.weekdays:
-            raise NotUnderstood("which-weekday", day=DAYS[day.weekdays[0]])
+            raise NotUnderstood("which-weekday", day=words.weekday(day.weekdays[0]))
         if day.month and unit == "months":
             # "every year" may be said as "of March".
             self._fits(number % 12 == 0 or said.every is None)

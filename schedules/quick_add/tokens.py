@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from schedules.quick_add import languages
 from schedules.quick_add.english import NUMBERS, ORDINALS, PREAMBLES, UNITS
 
-_TOKEN = re.compile(
-    r"""
+_PATTERN = r"""
       "[^"]*" | “[^”]*”                                  # a title
     | @[a-z]+\b                                          # @daily
     | [A-Z][A-Za-z_]+(?:/[A-Za-z_]+(?:[+-]\d+)?)+        # a time zone
@@ -17,15 +17,16 @@ _TOKEN = re.compile(
     | \d{4}-\d{2}-\d{2}
     | \d{1,2}\.\d{1,2}\.(?:\d{4})?
     | \d{1,4}/\d{1,2}(?:/\d{1,4})?
-    | \d{1,2}(?:[:.]\d{2})?\s?(?:am|pm|a\.m\.|p\.m\.)(?!\w)
+    | \d{1,2}(?:[:.]\d{2})?(?:SPACEam|\s?(?:pm|a\.m\.|p\.m\.))(?!\w)
     | \d{1,2}[:.]\d{2}(?![\d.])
     | \d+(?:st|nd|rd|th|x)\b
     | \d+
     | [^\W\d_]+(?:['’][^\W\d_]+)*
     | \S
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+    """
+_TOKEN = re.compile(_PATTERN.replace("SPACE", r"\s?"), re.VERBOSE | re.IGNORECASE)
+# In German, "am" is a word: "9 am Freitag".
+_TOKEN_ELSEWHERE = re.compile(_PATTERN.replace("SPACE", ""), re.VERBOSE | re.IGNORECASE)
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 
 
@@ -37,14 +38,40 @@ class Token:
 
 
 class Tokens:
-    """`at` is the next token; `used` says which tokens are part of the timing."""
+    """`at` is the next token; `used` says which tokens are part of the timing.
 
-    def __init__(self, line: str) -> None:
+    `lower` are the tokens in English: of another language's words, those that mean the same.
+    """
+
+    def __init__(self, line: str, language: str = "en") -> None:
         self.line = line
-        self.all = [Token(found[0], found.start(), found.end()) for found in _TOKEN.finditer(line)]
+        phrases = languages.PHRASES.get(language, {})
+        pattern = _TOKEN_ELSEWHERE if phrases else _TOKEN
+        self.all = [Token(found[0], found.start(), found.end()) for found in pattern.finditer(line)]
         self.lower = [token.text.lower() for token in self.all]
+        if phrases:
+            self._translate(phrases)
         self.used = [False] * len(self.all)
         self.at = 0
+
+    def _translate(self, phrases: Mapping[tuple[str, ...], list[str]]) -> None:
+        """Put English words in place of each phrase, the longest first. The first one has all of its text."""
+        written, words = self.all, self.lower
+        keys = ["#" if word.isdecimal() else languages.fold(word).replace("#", "") for word in words]
+        self.all, self.lower = [], []
+        at = 0
+        while at < len(written):
+            lengths = range(min(languages.LONGEST, len(written) - at), 0, -1)
+            length = next((one for one in lengths if tuple(keys[at : at + one]) in phrases), 1)
+            phrase = slice(at, at + length)
+            start, end = written[at].start, written[at + length - 1].end
+            numbers = [word for word in words[phrase] if word.isdecimal()]
+            for place, word in enumerate(phrases.get(tuple(keys[phrase]), words[phrase])):
+                self.all.append(Token("", end, end) if place else Token(self.line[start:end], start, end))
+                self.lower.append(word)
+                while numbers and "#" in self.lower[-1]:
+                    self.lower[-1] = self.lower[-1].replace("#", numbers.pop(0), 1)
+            at += length
 
     def peek(self, ahead: int = 0) -> str:
         """The token in lower case; "" at the end."""
@@ -110,7 +137,7 @@ class Tokens:
             pieces.append(token.text[1:-1] if is_quoted else token.text)
             last = token.end
         rest = " ".join("".join(pieces).split()).strip(" ,;:–-").removesuffix(" .")
-        for preamble in PREAMBLES:
+        for preamble in PREAMBLES + languages.PREAMBLES:
             if rest.lower().startswith(f"{preamble} "):
                 return rest[len(preamble) + 1 :]
         return rest

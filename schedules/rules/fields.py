@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
+from common.numbers import grouped
 from schedules.rules.invalid import InvalidRule
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def text(data: Mapping[str, Any], field: str, longest: int, example: StrOrPromis
         raise InvalidRule(
             field,
             _("This is %(count)s characters long; at most %(longest)s are read.")
-            % {"count": f"{len(value):,}", "longest": f"{longest:,}"},
+            % {"count": grouped(len(value)), "longest": grouped(longest)},
         )
     return value.strip()
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.numbers import grouped
 from schedules.rules import civil, fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
@@ -41,7 +42,7 @@ class Interval(Rule):
         if not isinstance(unit, str) or unit not in _LONGEST:
             raise InvalidRule("unit", _("Choose minutes, hours or days as the unit."))
         longest = _LONGEST[unit]
-        example = _EXAMPLES[unit] % {"longest": f"{longest:,}"}
+        example = _EXAMPLES[unit] % {"longest": grouped(longest)}
         every = fields.whole_number(data.get("every"), "every", 1, longest, example)
         written = fields.text(data, "anchor", 40, _ANCHOR_EXAMPLE)
         try:

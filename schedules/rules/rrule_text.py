@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.numbers import grouped
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
@@ -236,7 +237,7 @@ def _number(part: str, value: str, lowest: int, highest: int) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,6}", value) or not lowest <= int(value) <= highest:
         raise _wrong(
             _("%(part)s has “%(value)s”: it takes whole numbers from %(lowest)s to %(highest)s.")
-            % {"part": part, "value": value[:20], "lowest": lowest, "highest": f"{highest:,}"}
+            % {"part": part, "value": value[:20], "lowest": lowest, "highest": grouped(highest)}
         )
     return int(value)
 

@@ -9,6 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.numbers import grouped
 from common.zones import FIRST_ZONE
 from jobs import audiences
 from people.models import User
@@ -90,7 +91,7 @@ class AudienceForm(TimingForm):
         people = self.people() or 0
         if people > MOST_UNCONFIRMED:
             said = _("This tells %(people)s people. Check the text and the time, then save again to confirm.") % {
-                "people": f"{people:,}"
+                "people": grouped(people)
             }
             self.add_error("audience", said)
         return people <= MOST_UNCONFIRMED

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import conditional_page, require_POST, require_safe
 
-from common import encryption
+from common import encryption, languages
 from common.request_limiter import by_address, limit_page
 from people.requests import PersonRequest
 from schedules.agenda import feed
@@ -59,7 +59,8 @@ def read(request: HttpRequest, secret: str) -> HttpResponse:
     user = found.user
 
     def answer() -> HttpResponse:
-        written = feed.written(user, fire.read_clock().now)
+        with languages.override(user.language):
+            written = feed.written(user, fire.read_clock().now)
         headers = {"Cache-Control": "private", "Content-Disposition": 'inline; filename="carillon.ics"'}
         return HttpResponse(written, content_type="text/calendar; charset=utf-8", headers=headers)
 

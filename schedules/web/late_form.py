@@ -9,6 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.numbers import grouped, grouped_lazy
 from schedules.models import Schedule
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ LONGEST_STALE = 30 * 24 * 3600  # seconds
 def _seconds(label: StrOrPromise, initial: int, most: int, help_text: StrOrPromise) -> forms.IntegerField:
     number = format_lazy(
         gettext_lazy("Enter a whole number of seconds from 0 to {most}, such as {initial}."),
-        most=f"{most:,}",
+        most=grouped_lazy(most),
         initial=initial,
     )
     return forms.IntegerField(
@@ -69,7 +70,7 @@ class LateForm(forms.Form):
             ("invalid", "min_value", "max_value"),
             format_lazy(
                 gettext_lazy("Enter a whole number of seconds from 1 to {most}, such as 3600, or leave it empty."),
-                most=f"{LONGEST_STALE:,}",
+                most=grouped_lazy(LONGEST_STALE),
             ),
         ),
     )
@@ -83,6 +84,6 @@ class LateForm(forms.Form):
         if stale_after and stale_after <= spread:
             self.add_error(
                 "stale_after",
-                _("Enter more than the spread of %(spread)s s, or leave this empty.") % {"spread": f"{spread:,}"},
+                _("Enter more than the spread of %(spread)s s, or leave this empty.") % {"spread": grouped(spread)},
             )
         return cleaned

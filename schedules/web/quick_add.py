@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -47,9 +48,9 @@ class Reading:
 
 
 def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Reading:
-    """`now` is aware; `zone` is as it was typed."""
+    """In English or the active language. `now` is aware; `zone` is as it was typed."""
     try:
-        found = fields(quick_add.read(line, now, civil.zone(zone).key))
+        found = fields(quick_add.read(line, now, civil.zone(zone).key, get_language()))
         if needs_title and "title" not in found:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:

@@ -12,6 +12,7 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.numbers import grouped
 from schedules.rules import InvalidRule, Rule, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
@@ -135,7 +136,7 @@ def _read(cleaned: dict[str, Any]) -> Repetition:
     kind = cleaned["kind"]
     step = number(cleaned.get("step") or "1")
     every = fields.whole_number(
-        step, "step", 1, _MOST, _("Enter a whole number from 1 to %(most)s, such as 2.") % {"most": f"{_MOST:,}"}
+        step, "step", 1, _MOST, _("Enter a whole number from 1 to %(most)s, such as 2.") % {"most": grouped(_MOST)}
     )
     found: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
     if kind == "weekly":

@@ -1,7 +1,8 @@
-"""axe-core finds nothing on any page: people's, the admin's, errors, and forms with errors.
+"""axe-core finds nothing on any page, and none is too wide: people's, the admin's, errors, and forms with errors.
 
-Django renders each page once. A plain server gives them to the browser, which loads each once and looks at it in light
-and dark colours, at 1280 and 360 px. A new URL is taken in by `every_url`, and its parameters by `values_of`.
+Django renders each page once, in German, whose words are the longest. A plain server gives them to the browser, which
+loads each once and looks at it in light and dark colours, at 1280 and 360 px. A new URL is taken in by `every_url`, and
+its parameters by `values_of`.
 """
 
 from __future__ import annotations
@@ -91,6 +92,9 @@ def violations(page: Page, alike: list[str]) -> Iterator[str]:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         for width in _WIDTHS:
             page.set_viewport_size({"width": width, "height": 800})
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            if wide > width:
+                yield f"{wide} px wide at {width} px"
             rules = [] if (scheme, width) == ("light", 1280) else _OF_LOOKS
             for told in page.evaluate(_LOOK, [rules, scheme == "dark", alike]):
                 yield f"{scheme}, {width} px: {told}"
@@ -102,7 +106,7 @@ def is_page(answer: HttpResponse) -> bool:
 
 def rendered() -> dict[str, Any]:
     """The answer for each address, as an operator gets it, or else a stranger; `?posted` is of an empty form."""
-    operator = make_user(email="ada@example.org", password=_PASSWORD, is_staff=True, is_superuser=True)
+    operator = make_user(email="ada@example.org", password=_PASSWORD, language="de", is_staff=True, is_superuser=True)
     values = values_of(operator)
     fill(operator)
     staff, stranger = Client(), Client()

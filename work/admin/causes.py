@@ -26,6 +26,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 from common import durations
 from common.admin import columns, rights
 from common.admin.confirm import Reason, ask, is_confirmed
+from common.numbers import grouped
 from common.state_words import state_word
 from work import dead_letters
 from work.admin.intervention import intervene
@@ -101,7 +102,7 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
         "rows": [
             [
                 columns.to_page(page, columns.short(group.example.reason or _("No reason")), cause=group.cause),
-                f"{group.count:,}",
+                grouped(group.count),
                 admin.handler_label(group.handler),
                 state_word(group.example.state),
                 columns.instant(group.first),
@@ -141,7 +142,7 @@ def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) ->
     page = reverse(f"{admin.kind.dead_letters}_cause", args=[cause])
     if not count:
         if stale:
-            text = _("Nothing is replayed: %(stale)s are stale.") % {"stale": columns.number(stale)}
+            text = _("Nothing is replayed: %(stale)s are stale.") % {"stale": grouped(stale)}
             admin.message_user(request, text, messages.WARNING)
         return redirect(page)
     texts = [
@@ -151,8 +152,8 @@ def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) ->
             count,
         )
         % {
-            "count": columns.number(count),
-            "rate": columns.number(per_minute),
+            "count": grouped(count),
+            "rate": grouped(per_minute),
             "time": durations.said(timedelta(minutes=math.ceil(count / per_minute))),
         },
         _("What already happened may happen twice."),
@@ -160,14 +161,14 @@ def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) ->
     if stale:
         texts.append(
             ngettext("%(count)s stale one is skipped.", "%(count)s stale ones are skipped.", stale)
-            % {"count": columns.number(stale)}
+            % {"count": grouped(stale)}
         )
     return ask(
         admin,
         request,
         title=_("Replay dead letters"),
         text=" ".join(texts),
-        button=_("Replay %(count)s") % {"count": columns.number(count)},
+        button=_("Replay %(count)s") % {"count": grouped(count)},
         to=request.path,
         back=page,
         hidden=[(name, form.data.get(name, "")) for name in form.fields],
@@ -180,7 +181,7 @@ def preview(admin: Any, rows: QuerySet[Any], count: int) -> dict[str, Any]:
     first = list(rows.order_by("pk")[:_DESCRIBED])
     lines = [admin.describe(letter) for letter in first]
     if count > len(first):
-        lines.append(_("… and %(count)s more") % {"count": columns.number(count - len(first))})
+        lines.append(_("… and %(count)s more") % {"count": grouped(count - len(first))})
     return {"lines": lines, "warnings": mends(admin, first)}
 
 
@@ -202,7 +203,7 @@ def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[..., Done],
     rows = rights.rows_within(request, which.rows())
     done = intervene(request, admin.kind, partial(act, rows, str(which), cause=cause), log_message)
     if done.stale:
-        admin.message_user(request, _("%(stale)s stale, skipped.") % {"stale": f"{done.stale:,}"}, messages.WARNING)
+        admin.message_user(request, _("%(stale)s stale, skipped.") % {"stale": grouped(done.stale)}, messages.WARNING)
     if done.intervention is None:
         admin.message_user(request, _("Nothing changed. No dead letter of this cause is left."), messages.WARNING)
         if which.rows().exists():
@@ -234,7 +235,7 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         warnings=mends(admin, letters),
         newest=_newest(admin, letters),
         every=columns.to_list(
-            admin.opts.label_lower, _("All %(count)s in the list") % {"count": f"{group.count:,}"}, cause=cause
+            admin.opts.label_lower, _("All %(count)s in the list") % {"count": grouped(group.count)}, cause=cause
         ),
         interventions=_interventions(interventions),
         rate=rate,
@@ -261,7 +262,7 @@ def _interventions(rows: Any) -> dict[str, Any]:
             [
                 columns.instant(row.at),
                 row.who,
-                columns.to_row("work.intervention", row.pk, f"{row.get_what_display()}: {row.count:,}"),
+                columns.to_row("work.intervention", row.pk, f"{row.get_what_display()}: {grouped(row.count)}"),
             ]
             for row in rows
         ],

@@ -19,6 +19,7 @@ from unfold.decorators import action as button
 from common.admin import confirm
 from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
+from common.numbers import grouped
 from common.state_words import labelled
 from work import dead_letters
 from work.admin import causes
@@ -127,7 +128,7 @@ class DeadLetterAdmin(WorkAdmin):
     def ask_all(self, request: HttpRequest, rows: QuerySet[Any], action: str, form: Any = None) -> HttpResponse:
         """The page that asks before `action` is done to the selected letters."""
         count = rows.count()
-        letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {"count": f"{count:,}"}
+        letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {"count": grouped(count)}
         told = causes.preview(self, rows, count)
         return self._ask(request, action, count, letters, form, **told if form is None else {"lines": told["lines"]})
 
@@ -139,14 +140,14 @@ class DeadLetterAdmin(WorkAdmin):
                     "%(letters)s replayed under the same idempotency key. What already happened may happen twice. This "
                     "cannot be undone."
                 ) % {"letters": letters}
-                button = _("Replay %(count)s") % {"count": f"{count:,}"}
+                button = _("Replay %(count)s") % {"count": grouped(count)}
                 return {"title": _("Replay dead letters"), "text": text, "button": button}
             case "discard":
                 text = _("%(letters)s cancelled with this reason. Nothing more is done.") % {"letters": letters}
                 return {
                     "title": _("Discard dead letters"),
                     "text": text,
-                    "button": _("Discard %(count)s") % {"count": f"{count:,}"},
+                    "button": _("Discard %(count)s") % {"count": grouped(count)},
                 }
         text = _("%(letters)s cancelled, with a note of how it was dealt with. Nothing more is done.") % {
             "letters": letters
@@ -154,7 +155,7 @@ class DeadLetterAdmin(WorkAdmin):
         return {
             "title": _("Mark dead letters as fixed"),
             "text": text,
-            "button": _("Mark %(count)s as fixed") % {"count": f"{count:,}"},
+            "button": _("Mark %(count)s as fixed") % {"count": grouped(count)},
         }
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -180,16 +181,16 @@ class DeadLetterAdmin(WorkAdmin):
         count = rows.count() if _all_selected(request) else chosen
         done = intervene(request, self.kind, partial(act, _describe(request, count)), log_message)
         changed = len(done.changed)
-        words = [told % {"count": f"{changed:,}"}]
+        words = [told % {"count": grouped(changed)}]
         if done.stale:
             words.append(
                 ngettext("%(count)s is stale and skipped.", "%(count)s are stale and skipped.", done.stale)
-                % {"count": f"{done.stale:,}"}
+                % {"count": grouped(done.stale)}
             )
         if missed := count - changed - done.stale:
             words.append(
                 ngettext("%(count)s had changed and was skipped.", "%(count)s had changed and were skipped.", missed)
-                % {"count": f"{missed:,}"}
+                % {"count": grouped(missed)}
             )
         self.message_user(request, " ".join(words), messages.SUCCESS if changed else messages.WARNING)
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns
+from common.numbers import grouped
 from work import health
 from work.kinds import KINDS, Kind
 
@@ -27,7 +28,7 @@ def screen(request: HttpRequest) -> HttpResponse:
     context = admin.site.each_context(request) | {
         "title": _("Health"),
         "kinds": [(kind.model._meta.verbose_name_plural, kind.queue, _tables(kind)) for kind in KINDS.values()],
-        "most": f"{health.MOST:,}",
+        "most": grouped(health.MOST),
     }
     return TemplateResponse(request, "admin/work/health.html", context)
 
@@ -35,18 +36,19 @@ def screen(request: HttpRequest) -> HttpResponse:
 def _tables(kind: Kind[Any]) -> list[tuple[str, dict[str, Any]]]:
     handler = kind.handler_name.capitalize()
     processed = [
-        [row.handler, columns.short(row.source), f"{row.count:,}", f"{row.done:,}"] for row in health.processed(kind)
+        [row.handler, columns.short(row.source), grouped(row.count), grouped(row.done)]
+        for row in health.processed(kind)
     ]
     died = [
         [
             row.handler,
             columns.to_page(f"{kind.dead_letters}_cause", row.cause, cause=row.cause),
-            f"{row.count:,}",
+            grouped(row.count),
             columns.instant(row.last),
         ]
         for row in health.died(kind)
     ]
-    minutes = [[columns.instant(row.minute), f"{row.recorded:,}", f"{row.ended:,}"] for row in health.minutes(kind)]
+    minutes = [[columns.instant(row.minute), grouped(row.recorded), grouped(row.ended)] for row in health.minutes(kind)]
     return [
         (
             _("Recorded and ended in the past hour"),

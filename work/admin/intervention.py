@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
+from common.numbers import grouped
 from common.state_words import state_word
 from people.models import User
 from work import dead_letters
@@ -71,7 +72,7 @@ class InterventionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("rate"))
     def speed(self, row: Intervention) -> str:
-        return _("%(count)s a minute") % {"count": f"{row.per_minute:,}"} if row.per_minute else columns.NONE
+        return _("%(count)s a minute") % {"count": grouped(row.per_minute)} if row.per_minute else columns.NONE
 
     @admin.display(description=gettext_lazy("now"))
     def progress(self, row: Intervention) -> str:
@@ -84,7 +85,7 @@ class InterventionAdmin(ReadOnlyAdmin):
             _("cancelled or expired"): ["cancelled", "expired"],
         }
         parts = {name: sum(counts.get(state, 0) for state in found) for name, found in states.items()}
-        said = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count) + "."
+        said = ", ".join(f"{grouped(count)} {name}" for name, count in parts.items() if count) + "."
         if not _is_open(row, counts):
             return said
         return _("%(counts)s This page reloads every %(seconds)s s.") % {"counts": said, "seconds": _RELOAD}

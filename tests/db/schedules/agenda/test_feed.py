@@ -94,6 +94,16 @@ def test_what_comes_all_the_time_is_one_event_a_day(ada: User) -> None:
     assert "1440 times" in events[5].title.replace(",", "")
 
 
+def test_it_is_in_the_language_of_its_owner(ada: User) -> None:
+    """The calendar program has another one."""
+    rule = {"every": 1, "unit": "minutes", "anchor": "2026-06-01T00:00:00+00:00"}
+    make_schedule(ada, now=datetime.now(UTC), title="Stretch", kind="interval", rule=rule)
+    User.objects.filter(id=ada.id).update(language="de")
+    text = read(ada, accept_language="es").content.decode()
+    assert "-mal)" in text
+    assert "veces)" not in text
+
+
 def test_what_a_holiday_keeps_silent_is_not_in_it(ada: User) -> None:
     Holiday.objects.create(user=ada, first=at(3).date(), last=at(4).date())
     inbox = [make_channel(ada)]

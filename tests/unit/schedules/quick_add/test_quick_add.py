@@ -1,16 +1,19 @@
-"""One line of English as a reminder: two tables of lines, the nights of clock changes, and lines made at random."""
+"""One line as a reminder: tables of lines, the nights of clock changes, and lines made at random."""
 
 from __future__ import annotations
 
 import random
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils.translation import override
 
 from schedules.quick_add import NotUnderstood, read
 from schedules.quick_add.english import HINTS, MONTH_NAMES, WEEKDAYS
+from schedules.quick_add.languages import PHRASES
 from schedules.rules import InvalidRule, parse
 from schedules.web.quick_add import fields
 from schedules.web.timing_form import TimingForm
@@ -30,9 +33,9 @@ def table(name: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split(" | ")] for line in lines if not line.startswith("#")]
 
 
-def said(line: str) -> list[str]:
+def said(line: str, language: str = "en") -> list[str]:
     """Title, fields and first slot, as in the table."""
-    found = fields(read(line, WEDNESDAY, BERLIN))
+    found = fields(read(line, WEDNESDAY, BERLIN, language))
     form = TimingForm(found, now=WEDNESDAY)
     assert form.is_valid(), (line, form.errors)
     assert form.timetable is not None
@@ -62,6 +65,49 @@ def test_each_line_means_what_the_table_says() -> None:
     rows = table("understood.txt")
     assert len(rows) >= 200
     assert [[line, *said(line)] for line, *_ in rows] == rows
+
+
+@pytest.mark.parametrize(("name", "language"), [("german.txt", "de"), ("spanish.txt", "es")])
+def test_each_line_of_another_language_means_what_its_table_says(name: str, language: str) -> None:
+    rows = table(name)
+    assert len(rows) >= 50
+    assert [[line, *said(line, language)] for line, *_ in rows] == rows
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_english_is_understood_beside_another_language(language: str) -> None:
+    """As by the buttons for once, and by who is used to it. Not so "9 am", which is German too."""
+    rows = [row for row in table("understood.txt") if " am " not in f"{row[0]} " and " a.m." not in row[0]]
+    assert [[line, *said(line, language)] for line, *_ in rows] == rows
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("jeden zweiten Freitag Essen", "which", "zweiten Freitag"),
+        ("jeden Monat am Freitag", "which-weekday", "Freitag"),
+        ("letzter Freitag Bier", "past", "Freitag"),
+        ("vor Freitag Bericht", "relative", "vor Freitag"),
+        ("32. Dezember Feier", "date", "32. Dezember"),
+        ("Mama anrufen", "nothing", "Mama anrufen"),
+    ],
+)
+def test_a_hint_repeats_the_words_as_they_were_written(line: str, code: str, words: str) -> None:
+    with override("de"), pytest.raises(NotUnderstood) as caught:
+        read(line, WEDNESDAY, BERLIN, "de")
+    assert caught.value.code == code
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_whole_examples_in_hints_are_understood_in_their_language(language: str) -> None:
+    with override(language):
+        examples = re.findall(
+            r"[„«]([^“»{]+)[“»]", " ".join(str(HINTS[code]) for code in ("empty", "nothing", "vague"))
+        )
+    assert len(examples) >= 6
+    for example in examples:
+        read(example, WEDNESDAY, BERLIN, language)
 
 
 def test_each_line_that_is_not_understood_is_refused_with_a_hint() -> None:
@@ -119,14 +165,16 @@ def test_a_wait_into_the_repeated_hour_is_in_utc() -> None:
     assert (understood.timing, understood.zone) == (datetime(2026, 10, 25, 1, 40), "UTC")  # noqa: DTZ001 - civil
 
 
-def test_whatever_is_written_is_understood_or_refused() -> None:
-    words = [*WEEKDAYS, *MONTH_NAMES, *WORDS.split()]
+@pytest.mark.parametrize("language", ["en", "de", "es"])
+def test_whatever_is_written_is_understood_or_refused(language: str) -> None:
+    own = [word for phrase in PHRASES.get(language, {}) for word in phrase]
+    words = [*WEEKDAYS, *MONTH_NAMES, *WORDS.split(), *own]
     chance = random.Random(7)
     understood = 0
     for _ in range(1_000):
         line = " ".join(chance.choices(words, k=chance.randint(1, 8)))
         try:
-            found = fields(read(line, WEDNESDAY, BERLIN))
+            found = fields(read(line, WEDNESDAY, BERLIN, language))
         except (NotUnderstood, InvalidRule):
             continue
         understood += 1
