@@ -132,8 +132,9 @@ class Child:
 
 
 def print_line(line: str, name: str = "carillon") -> None:
+    """Print a line, or several that stay together."""
     with _print_lock:
-        sys.stdout.write(f"{name:<8} | {line}\n")
+        sys.stdout.write("".join(f"{name:<8} | {one}\n" for one in line.split("\n")))
         sys.stdout.flush()
 
 

@@ -22,7 +22,8 @@ from config import embedded, env, preflight
 from config.processes import Child, print_line, web_command, worker_command
 
 _READY_WITHIN = 90.0  # seconds
-_LAST_LINES = 0.5  # seconds in which children end what they say at their start
+# Seconds. What children say at their start has ended after a pause; beat and workers also say what they do later.
+_PAUSE, _PAUSES_WITHIN = 1.0, 6.0
 _DEATHS, _WITHIN = 3, 60.0
 # Python uses one core for each; and while one starts again, the other goes on.
 _WORKERS = ("worker1", "worker2")
@@ -35,11 +36,14 @@ class Server:
         self.host, self.port = host, port
         self.first_admin = ""
         self.signals = 0
-        self.web = Child("web", web_command(host, port), ready_check=self._web_answers)
+        self.last_line_at = 0.0
+        self.web = Child("web", web_command(host, port), ready_check=self._web_answers, on_line=self._on_line)
         # INFO is the level of the lines that we wait for.
-        self.workers = [Child(name, worker_command(name, "INFO"), ready_sign=" ready.") for name in _WORKERS]
+        self.workers = [
+            Child(name, worker_command(name, "INFO"), ready_sign=" ready.", on_line=self._on_line) for name in _WORKERS
+        ]
         beat = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "beat", "--loglevel", "INFO"]
-        self.beat = Child("beat", beat, ready_sign="beat: Starting...")
+        self.beat = Child("beat", beat, ready_sign="beat: Starting...", on_line=self._on_line)
         self.deaths: dict[Child, deque[float]] = {
             child: deque(maxlen=_DEATHS) for child in (self.web, *self.workers, self.beat)
         }
@@ -55,11 +59,14 @@ class Server:
             for child in self.deaths:
                 child.start()
             ready = self._become_ready()
+            last = []
             if ready:
-                time.sleep(_LAST_LINES)
-                print_line(f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it.")
+                self._await_pause()
+                last = [f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it."]
             if self.first_admin:  # also if it did not start: it is known nowhere else
-                print_line(self.first_admin)
+                last.append(self.first_admin)
+            if last:
+                print_line("\n".join(last))
             return self._watch() if ready else int(not self.signals)
         finally:
             self._stop()
@@ -82,6 +89,15 @@ class Server:
                 return False
             time.sleep(0.25)
         return False
+
+    def _on_line(self, line: str, name: str) -> None:
+        self.last_line_at = time.monotonic()
+        print_line(line, name)
+
+    def _await_pause(self) -> None:
+        deadline = time.monotonic() + _PAUSES_WITHIN
+        while not self.signals and time.monotonic() < min(self.last_line_at + _PAUSE, deadline):
+            time.sleep(0.05)
 
     def _watch(self) -> int:
         while not self.signals:

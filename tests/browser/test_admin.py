@@ -14,28 +14,41 @@ from playwright.sync_api import Page, expect
 
 from demo.installation import Installation, wait_until
 from demo.person import Person
+from demo.receivers import HTTPReceiver, Reply
 from tests.authenticator import code
 from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard
+from tests.browser.test_channels import confirms, sign_up
 
 pytestmark = pytest.mark.browser
 
+_DEAD = "SELECT id FROM notifications_delivery WHERE state = 'dead'"
 _PASSWORD = "a long enough passphrase"
 
 
 @pytest.fixture(scope="module")
 def filled(site: Installation) -> Installation:
-    """With a row of each kind."""
-    with closing(Person(site.url, "Ada", "ada@example.org", _PASSWORD, "Europe/Berlin")) as ada:
-        ada.remind("Water the plants", datetime.now(UTC) + timedelta(seconds=3))
-    wait_until(lambda: site.rows("SELECT id FROM schedules_occurrence"), "the firing", within=60)
-    wait_until(lambda: not site.rows("SELECT id FROM notifications_delivery WHERE settled_at IS NULL"), "the end", 60)
+    """With a row of each kind, among them a dead letter of a channel that was disabled."""
+    with (
+        HTTPReceiver(confirms(Reply(410))) as pager,
+        closing(Person(site.url, "Ada", "ada@example.org", _PASSWORD, "Europe/Berlin")) as ada,
+    ):
+        ada.add_webhook("Pager", f"{pager.url}/page")
+        ready = "SELECT id FROM notifications_channel WHERE label = 'Pager' AND verified_at IS NOT NULL"
+        wait_until(lambda: site.rows(ready), "the code", within=60)
+        ada.remind("Water the plants", datetime.now(UTC) + timedelta(seconds=2))
+        wait_until(
+            lambda: site.rows("SELECT id FROM notifications_delivery WHERE state = 'dead'"), "the end", within=60
+        )
     return site
 
 
 def enter(page: Page, site: Installation, email: str) -> None:
     """As an operator who is made for it, up to the admin."""
-    site.manage("createsuperuser", "--noinput", "--email", email, DJANGO_SUPERUSER_PASSWORD=_PASSWORD)
+    sign_up(page, site, email)
+    site.rows("UPDATE people_user SET is_staff = true, is_superuser = true WHERE email = %s RETURNING id", email)
+    site.rows("UPDATE account_emailaddress SET verified = true WHERE email = %s RETURNING id", email)
+    page.context.clear_cookies()
     page.goto(f"{site.url}/admin/")
     page.get_by_label(re.compile("e-?mail", re.I)).fill(email)
     page.get_by_label("Password").fill(_PASSWORD)
@@ -51,6 +64,16 @@ def links(page: Page, within: str) -> list[str]:
 def test_the_admin_works_under_its_policy(page: Page, filled: Installation) -> None:
     enter(page, filled, "operator@example.org")
     expect(page.get_by_text("You signed in with your password only.")).to_be_visible()
+
+    expect(page.locator(".board-figures")).to_contain_text(re.compile(r"Failed\s*[1-9]\d* in the last hour"))
+    expect(page.get_by_role("row", name=re.compile("^Beat")).locator(".up")).to_be_visible()
+    page.locator(".board-causes").get_by_role("link", name=re.compile("410")).click()
+    expect(page.locator(".mend")).to_contain_text("disabled")
+    page.get_by_role("button", name=re.compile(r"^Replay \d")).click()
+    expect(page.get_by_role("button", name="Replay 1", exact=True)).to_be_visible()  # is asked first
+    expect(page.locator(".mend")).to_contain_text("disabled")
+    page.get_by_role("link", name="Back", exact=True).click()
+    assert filled.rows(_DEAD)
 
     places = [
         *links(page, "#nav-sidebar"),
@@ -75,7 +98,6 @@ def test_the_admin_works_under_its_policy(page: Page, filled: Installation) -> N
     assert page.evaluate("document.querySelectorAll('style').length") == 0
 
 
-@pytest.mark.parametrize("page", [360], indirect=True)
 def test_a_second_factor_is_set_up_and_shown_with_the_keyboard_alone(page: Page, filled: Installation) -> None:
     hand, email = Keyboard(), "careful@example.org"
     enter(page, filled, email)

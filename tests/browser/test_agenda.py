@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from demo.installation import Installation
 from tests.browser.conftest import accessible, fits
 from tests.browser.hands import Keyboard
+from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
 
@@ -23,15 +24,6 @@ def day(page: Page, wanted: date) -> Locator:
     return page.locator(f"[data-day='{wanted}']")
 
 
-def sign_up(page: Page, site: Installation, name: str) -> None:
-    page.goto(f"{site.url}/account/signup/")
-    page.get_by_label("Your name").fill(name)
-    page.get_by_label(re.compile("e-?mail", re.I)).fill(f"{name.lower()}@example.org")
-    page.get_by_label("Password").fill("a long enough passphrase")
-    page.get_by_role("main").get_by_role("button", name="Sign up").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Reminders")
-
-
 def add(page: Page, title: str) -> None:
     page.get_by_label("Title").fill(title)
     expect(page.get_by_label("Date and time")).to_have_value(f"{TENTH}T09:00")
@@ -41,7 +33,7 @@ def add(page: Page, title: str) -> None:
 
 @pytest.mark.parametrize("page", [1280], indirect=True, ids=["1280px"])
 def test_a_reminder_is_dragged_to_another_day_and_back(page: Page, site: Installation) -> None:
-    sign_up(page, site, "Dora")
+    sign_up(page, site, "dora@example.org")
     page.get_by_role("navigation", name="Reminders").get_by_role("link", name="Calendar").click()
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("heading", level=2)).to_have_text(f"{NEXT:%B %Y}")
@@ -70,9 +62,8 @@ def test_a_reminder_is_dragged_to_another_day_and_back(page: Page, site: Install
     assert "SUMMARY:Dentist" in page.request.get(address).text()
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_a_reminder_is_moved_by_keyboard(page: Page, site: Installation) -> None:
-    sign_up(page, site, "Emil")
+    sign_up(page, site, "emil@example.org")
     page.goto(f"{site.url}/reminders/week/?date={TENTH}")
     accessible(page)
     page.get_by_role("link", name=re.compile(rf"New reminder on \w+ 10 {NEXT:%B}")).click()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from demo import codes
 from demo.installation import Installation, wait_until
 from demo.receivers import SMTPReceiver
-from tests.browser.conftest import fits
+from tests.browser.conftest import WIDTHS, fits
 from tests.browser.hands import Keyboard, Mouse
 from tests.browser.test_channels import sign_up
 
@@ -21,12 +21,13 @@ pytestmark = pytest.mark.browser
 _TITLE = "Water the plants in the conservatory"
 
 
-@pytest.mark.parametrize("hand", [Mouse(), Keyboard()], ids=["mouse", "keyboard"])
+@pytest.mark.parametrize(
+    ("page", "hand"), [(360, Mouse()), (1280, Keyboard())], indirect=["page"], ids=["360px-mouse", "1280px-keyboard"]
+)
 def test_a_person_signs_up_and_gets_a_reminder(
     page: Page, hand: Mouse | Keyboard, site: Installation, post: SMTPReceiver
 ) -> None:
-    assert page.viewport_size is not None
-    email = f"{type(hand).__name__.lower()}{page.viewport_size['width']}@example.org"
+    email = f"{type(hand).__name__.lower()}@example.org"
 
     page.goto(site.url)
     fits(page)
@@ -94,13 +95,8 @@ def in_berlin(ahead: timedelta) -> datetime:
 
 
 def test_a_double_click_makes_one_reminder(page: Page, site: Installation) -> None:
-    assert page.viewport_size is not None
-    title = f"Twice clicked at {page.viewport_size['width']}"
-    page.goto(f"{site.url}/account/signup/")
-    page.get_by_label("Your name").fill("Bea")
-    page.get_by_label(re.compile("e-?mail", re.I)).fill(f"bea{page.viewport_size['width']}@example.org")
-    page.get_by_label("Password").fill("a long enough passphrase")
-    page.get_by_role("main").get_by_role("button", name="Sign up").click()
+    title = "Twice clicked"
+    sign_up(page, site, "bea@example.org")
     page.goto(f"{site.url}/reminders/new/")
     page.get_by_label("Title").fill(title)
     page.get_by_label("Daily").check()
@@ -111,6 +107,7 @@ def test_a_double_click_makes_one_reminder(page: Page, site: Installation) -> No
     assert len(site.rows("SELECT id FROM schedules_schedule WHERE title = %s", title)) == 1
 
 
+@pytest.mark.parametrize("page", WIDTHS, indirect=True)
 def test_the_navigation_is_one_line_and_shows_each_entry_that_has_the_focus(page: Page, site: Installation) -> None:
     assert page.viewport_size is not None
     sign_up(page, site, f"navigation{page.viewport_size['width']}@example.org")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from typing import Protocol
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -17,7 +19,11 @@ from tests.browser.conftest import accessible, fits
 pytestmark = pytest.mark.browser
 
 
-def sign_up(page: Page, site: Installation, email: str) -> None:
+class Site(Protocol):
+    url: str
+
+
+def sign_up(page: Page, site: Site, email: str) -> None:
     """Without the page of sign-up, which other tests show. The list of reminders is open then."""
     form = f"{site.url}/account/signup/"
     page.request.get(form)
@@ -37,7 +43,16 @@ def add_own_email(page: Page, site: Installation, email: str) -> None:
     site.rows(f"{ready} RETURNING id")
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
+def confirms(otherwise: Reply) -> Callable[[Received], Reply]:
+    """The answers of a program that confirms its channel itself."""
+
+    def answer(request: Received) -> Reply:
+        code = json.loads(request.body)["data"].get("code")
+        return Reply(body=json.dumps({"code": code}).encode()) if code else otherwise
+
+    return answer
+
+
 def test_a_channel_of_each_kind(page: Page, site: Installation, others: list[Service]) -> None:
     sign_up(page, site, "channels@example.org")
     for service in others:
@@ -60,7 +75,6 @@ def test_a_channel_of_each_kind(page: Page, site: Installation, others: list[Ser
     fits(page)
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_what_is_wrong_with_an_address_stands_at_its_field_with_what_was_typed_beside_it(
     page: Page, site: Installation
 ) -> None:
@@ -81,11 +95,11 @@ def test_what_is_wrong_with_an_address_stands_at_its_field_with_what_was_typed_b
     assert site.rows("SELECT 1 FROM notifications_channel c WHERE provider <> 'inbox' AND label = 'Mine'") == []
 
 
+@pytest.mark.parametrize("page", [1280], indirect=True, ids=["1280px"])
 def test_channels_are_ordered_by_keyboard_and_by_dragging_and_an_inbox_first_is_warned_of(
     page: Page, site: Installation
 ) -> None:
-    assert page.viewport_size is not None
-    sign_up(page, site, f"order{page.viewport_size['width']}@example.org")
+    sign_up(page, site, "order@example.org")
     page.goto(f"{site.url}/channels/new/queue/")
     page.get_by_label("Name", exact=False).last.fill("Pager")
     page.get_by_role("main").get_by_role("button", name="Add").click()
@@ -102,15 +116,13 @@ def test_channels_are_ordered_by_keyboard_and_by_dragging_and_an_inbox_first_is_
     accessible(page)
     fits(page)
     grips = page.locator(".grip")
-    if page.viewport_size["width"] > 360:
-        grips.nth(1).drag_to(grips.nth(0))
-        expect(inbox).to_have_value("1")
-        expect(warning).to_be_visible()
+    grips.nth(1).drag_to(grips.nth(0))
+    expect(inbox).to_have_value("1")
+    expect(warning).to_be_visible()
 
 
 def test_a_typed_token_is_shown_and_kept(page: Page, site: Installation) -> None:
-    assert page.viewport_size is not None
-    sign_up(page, site, f"token{page.viewport_size['width']}@example.org")
+    sign_up(page, site, "token@example.org")
     page.goto(f"{site.url}/channels/new/ntfy/")
     page.locator("#id_token").fill("tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2")
     page.get_by_role("button", name="Show Access token").click()
@@ -123,13 +135,9 @@ def test_a_typed_token_is_shown_and_kept(page: Page, site: Installation) -> None
     fits(page)
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_a_webhook_of_this_machine_confirms_itself_and_its_page_counts(page: Page, site: Installation) -> None:
-    def answer(request: Received) -> Reply:
-        return Reply(body=json.dumps({"code": json.loads(request.body)["data"].get("code")}).encode())
-
     sign_up(page, site, "webhook@example.org")
-    with HTTPReceiver(answer) as receiver:
+    with HTTPReceiver(confirms(Reply())) as receiver:
         page.goto(f"{site.url}/channels/new/webhook/")
         page.locator("#id_url").fill(receiver.url.replace("127.0.0.1", "localhost"))
         page.get_by_label("Name", exact=False).last.fill("Lamp")

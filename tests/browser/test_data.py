@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
 from tests.browser.conftest import accessible, fits
+from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
 
@@ -27,14 +28,8 @@ CALENDAR = "\r\n".join(
 )
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_data_comes_and_goes(page: Page, site: Installation) -> None:
-    page.goto(f"{site.url}/account/signup/")
-    page.get_by_label("Your name").fill("Dana")
-    page.get_by_label(re.compile("e-?mail", re.I)).fill("dana@example.org")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("main").get_by_role("button", name="Sign up").click()
-
+    sign_up(page, site, "dana@example.org")
     page.get_by_role("link", name="import a calendar file").click()
     _choose(page, "calendar.ics", CALENDAR)
     expect(page.get_by_role("heading", level=1)).to_have_text("Import 2 reminders")

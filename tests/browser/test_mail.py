@@ -24,7 +24,6 @@ def part(mail: Mail, kind: str) -> str:
     return str(found.get_content())
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_done_is_pressed_in_a_mail_which_ends_with_the_link_that_stops_them(
     page: Page, site: Installation, post: SMTPReceiver, tmp_path: Path
 ) -> None:

@@ -23,7 +23,6 @@ def make_reminder(page: Page, site: Installation, title: str, tags: str) -> None
     expect(page.get_by_role("status")).to_contain_text(f"“{title}” is created.")
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_many_at_once(page: Page, site: Installation) -> None:
     sign_up(page, site, "many@example.org")
     make_reminder(page, site, "Plants", "Home")
@@ -48,6 +47,24 @@ def test_many_at_once(page: Page, site: Installation) -> None:
     expect(page.get_by_role("status")).to_contain_text("1 reminder has the tag “garden” now.")
     page.get_by_role("main").get_by_role("link", name="garden").click()
     expect(page.get_by_role("heading", name="Rent")).to_have_count(0)
+    page.get_by_role("link", name="Plants", exact=True).click()
+    page.get_by_role("button", name="Duplicate").click()
+    expect(page.get_by_label("Title")).to_have_value("Plants (copy)")
+    page.goto(f"{site.url}/reminders/")
+    page.get_by_label("Order", exact=True).select_option("Name")  # submits
+    titles = page.locator("#reminders h2")
+    expect(titles).to_have_text(["Plants", "Plants (copy)", "Rent"])
+    expect(page.locator("#reminders > li").nth(1)).to_contain_text("paused")
+    page.get_by_label("Choose Plants (copy)").check()
+    page.get_by_role("form", name="Chosen reminders").get_by_role("button", name="Archive").click()
+    expect(titles).to_have_text(["Plants", "Rent"])
+    page.get_by_label("State", exact=True).select_option("Archived")
+    expect(titles).to_have_text(["Plants (copy)"])
+    page.get_by_label("Choose Plants (copy)").check()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("status")).to_contain_text("1 reminder is deleted.")
+    page.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(titles).to_have_text(["Plants (copy)"])
 
     first = datetime.now(ZoneInfo("Europe/Berlin")).date()
     last = first + timedelta(days=14)

@@ -145,7 +145,6 @@ def test_this_browser_rings_with_done_and_snooze_and_is_cleared_when_it_is_done(
     context.set_offline(False)
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_an_open_page_follows_without_reloading(page: Page, site: Installation) -> None:
     sign_up(page, site, "live@example.org")
     remind(page, site, "Feed the cat")

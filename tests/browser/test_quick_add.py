@@ -9,17 +9,13 @@ from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
 from tests.browser.conftest import accessible, fits
+from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_one_line_fills_the_form(page: Page, site: Installation) -> None:
-    page.goto(f"{site.url}/account/signup/")
-    page.get_by_label("Your name").fill("Cleo")
-    page.get_by_label(re.compile("e-?mail", re.I)).fill("cleo@example.org")
-    page.get_by_label("Password").fill("a long enough passphrase")
-    page.get_by_role("main").get_by_role("button", name="Sign up").click()
+    sign_up(page, site, "cleo@example.org")
     page.goto(f"{site.url}/reminders/new/")
     upcoming = page.get_by_label("Next times")
     expect(upcoming).to_contain_text("Once, on")
@@ -48,6 +44,13 @@ def test_one_line_fills_the_form(page: Page, site: Installation) -> None:
     expect(page.locator("#id_time_zone_error")).to_contain_text("Choose a time zone")
     zone.fill("Europe/Berlin")
     expect(page.locator("#id_time_zone_error")).to_have_count(0)
+
+    page.get_by_label("Cron", exact=True).check()
+    page.locator("#id_expression").fill("@daily")
+    expect(upcoming).to_contain_text("00:00")
+    page.get_by_label("Advanced", exact=True).check()
+    page.locator("#id_rule").fill("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29")
+    expect(upcoming).to_contain_text("29 Feb 2028")
 
     title = page.get_by_label("Title")
     title.fill("")

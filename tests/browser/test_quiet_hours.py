@@ -16,7 +16,6 @@ from tests.browser.test_channels import add_own_email, sign_up
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
 def test_quiet_hours_are_said_in_preview_list_page_and_explanation(page: Page, site: Installation) -> None:
     sign_up(page, site, "quiet@example.org")
     add_own_email(page, site, "quiet@example.org")

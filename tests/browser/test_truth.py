@@ -13,8 +13,9 @@ from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
 
+COLOUR = "element => getComputedStyle(element).color"
 
-@pytest.mark.parametrize("page", [360], indirect=True, ids=["360px"])
+
 def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Installation) -> None:
     sign_up(page, site, "truth@example.org")
     page.goto(f"{site.url}/channels/new/queue/")
@@ -26,7 +27,6 @@ def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Inst
     page.get_by_label("Daily", exact=True).check()
     page.locator("#id_time").fill("12:00")
     page.get_by_role("checkbox", name="Pager").check()
-    page.get_by_role("checkbox", name="Inbox").uncheck()
     page.get_by_role("button", name="Create reminder").click()
     expect(page.get_by_role("status")).to_contain_text("is created")
     page.get_by_role("link", name="Reminders", exact=True).first.click()
@@ -35,18 +35,37 @@ def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Inst
     expect(page.locator("footer")).not_to_contain_text("scheduler")
 
     [pager] = site.rows(
-        "SELECT c.id FROM notifications_channel c JOIN people_user u ON u.id = c.user_id"
-        " WHERE u.email = 'truth@example.org' AND c.provider = 'queue'"
+        "UPDATE notifications_channel c SET failing_since = now() FROM people_user u"
+        " WHERE u.id = c.user_id AND u.email = 'truth@example.org' AND c.provider = 'queue' RETURNING c.id"
     )
+    page.reload()
+    partly = row.locator(".reach.partly")
+    expect(partly).to_contain_text("Not every channel works: The last message to “Pager” failed.")
+    amber = partly.evaluate(COLOUR)
+    row.get_by_role("link", name="Edit Water the plants").click()
+    page.get_by_role("checkbox", name="Inbox").uncheck()
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("status")).to_contain_text("saved")
     page.goto(f"{site.url}/channels/{pager['id']}/remove/")
     page.get_by_role("main").get_by_role("button", name=re.compile("^Remove")).click()
     page.get_by_role("link", name="Reminders that need attention: 1").click()
-    expect(row).to_contain_text("Reaches nobody: “Pager” was removed.")
+    nobody = row.locator(".reach.nobody")
+    expect(nobody).to_contain_text("Reaches nobody: “Pager” was removed.")
+    assert nobody.evaluate(COLOUR) != amber
     accessible(page)
     fits(page)
     row.get_by_role("link", name="Water the plants", exact=True).click()
     expect(page.get_by_role("main")).to_contain_text("Reaches nobody")
     expect(page.get_by_role("link", name="Why did it not ring?")).to_be_visible()
+
+    page.get_by_text("Snooze until…").click()
+    page.get_by_label("Snooze until").fill("2090-01-01T09:00")
+    page.get_by_role("button", name="Snooze", exact=True).click()
+    page.goto(f"{site.url}/reminders/")
+    expect(row).to_contain_text("snoozed until")
+    row.get_by_role("button", name="Pause").click()
+    expect(row).to_contain_text("paused")
+    expect(page.locator(".attention")).to_have_count(0)
 
     page.goto(f"{site.url}/channels/new/webhook/")
     page.locator("#id_url").fill("https://10.0.0.9/hook")

@@ -57,12 +57,12 @@ def run(*command: str, cwd: Path = _CHECKOUT, **variables: str) -> tuple[int, li
 class Server:
     """`script/server` on a port of its own, with all it has said so far in `lines`."""
 
-    def __init__(self, var: Path) -> None:
+    def __init__(self, var: Path, **variables: str) -> None:
         self.port = free_port()
         self.lines: list[str] = []
         self.process = subprocess.Popen(
             [_CHECKOUT / "script" / "server"],
-            env=environment(CARILLON_VAR=str(var), PORT=str(self.port)),
+            env=environment(CARILLON_VAR=str(var), PORT=str(self.port), **variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
