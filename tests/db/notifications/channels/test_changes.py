@@ -50,7 +50,7 @@ def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_t
     waiting = make_delivery(letters)
     path = f"/channels/{letters.id}/change/"
     page = browser.get(path)
-    assert "1 delivery is pending for this channel" in page.content.decode()
+    assert "1 message waits for this channel" in page.content.decode()
     answer = browser.post(path, {"read": page.context["read"], "address": NEW, "label": "Letters"})
     assert answer["Location"] == f"/channels/{letters.id}/verify/"
     assert schedule.channel_order[0] == letters.id and letters in schedule.channels.all()
