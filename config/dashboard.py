@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from common import served_queues
-from common.admin import columns
+from common.numbers import grouped
 from notifications.deliveries.kind import DELIVERY
 from schedules.beat import heartbeat, outages
 from schedules.models import Heartbeat
@@ -112,7 +112,7 @@ def _last_hour_and_day(counts: list[int]) -> dict[str, str]:
 
 def _said(count: int, most: int | None = None) -> str:
     """ "12,345"; "100,000+" where counting stopped at `most`."""
-    return columns.number(count) + ("+" if count == most else "")
+    return grouped(count) + ("+" if count == most else "")
 
 
 def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
