@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import attrgetter
@@ -97,7 +98,8 @@ def badge(description: StrOrPromise, colours: Mapping[str, str]) -> Callable[[Co
 
     def mark(column: Column) -> Column:
         column.short_description = description  # type: ignore[attr-defined]
-        column.label = dict(colours)  # type: ignore[attr-defined]
+        # django-unfold shows the code, not its word, of a value that it does not find.
+        column.label = defaultdict(str, colours)  # type: ignore[attr-defined]
         return column
 
     return mark
