@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment():
+        import config.asgi  # noqa: F401 - sets this process up as a web process, with its garbage collector
         from bench.page_rows import fill
 
         began = time.perf_counter()

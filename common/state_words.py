@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.utils.functional import lazy
+from django.utils.html import escape
 from django.utils.translation import pgettext_lazy
 
 _WORDS = {
@@ -62,6 +63,13 @@ def state_word(state: str) -> str:
 lazy_state_word = lazy(state_word, str)
 
 
-def labelled(state: str) -> tuple[str, str]:
-    """The code and its word: a choice of a filter, or a badge that the code colours."""
-    return state, state_word(state)
+class Labelled(tuple[str, str]):
+    """The code and its word. Where no badge is drawn, the word alone is shown."""
+
+    def __html__(self) -> str:
+        return escape(self[1])
+
+
+def labelled(state: str) -> Labelled:
+    """A choice of a filter, or a badge that the code colours."""
+    return Labelled((state, state_word(state)))

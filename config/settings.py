@@ -61,6 +61,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIN
 SECURE_REDIRECT_EXEMPT = [r"^healthz(/(clock|queues))?$"]
 # Forms report a text that is too long. Larger bodies are refused unread (see body_limit.py).
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000  # a calendar file has up to 1,000 events to choose from
 
 # Private networks that channels may reach, as CIDR.
 ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")

@@ -1,7 +1,7 @@
 """Acknowledge or snooze a notification.
 
-Only the first answer counts. It stops other channels from being tried and cancels deliveries that have not gone out; a
-delivery that is being sent at that moment is not tried again.
+Only the first answer counts. It marks the message in the inbox as read, stops other channels from being tried and
+cancels deliveries that have not gone out; a delivery that is being sent at that moment is not tried again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox, shown
@@ -69,6 +70,9 @@ def _answer(notification_id: UUID, code: Code, until: datetime | None = None) ->
     waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)
     cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
     if first:
+        Delivery.objects.filter(
+            notification=notification_id, provider="inbox", state=Delivery.State.DELIVERED
+        ).mark_read(timezone.now())
         shown.close_after_commit(notification_id)
     return first == 1
 

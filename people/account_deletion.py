@@ -15,6 +15,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
 
+from common.postgres import blames_no_row
 from people.account_rows import Key, attached, children, goes_with_parent, references, sessions
 from people.models import User
 from people.user_lock import lock_user
@@ -44,13 +45,21 @@ def request(user: User) -> None:
 
 
 def delete_requested() -> int:
-    """Delete accounts whose people asked for it, within `_BUDGET`. Returns how many are gone."""
+    """Delete accounts whose people asked for it, within `_BUDGET`. Returns how many are gone.
+
+    One that cannot be deleted stops no other.
+    """
     deadline = time.monotonic() + _BUDGET
     gone = 0
     for user_id in User.objects.filter(deletion_asked_at__isnull=False).values_list("pk", flat=True):
         if time.monotonic() > deadline:
             break
-        gone += _delete(user_id, deadline)
+        try:
+            gone += _delete(user_id, deadline)
+        except Exception as error:
+            if blames_no_row(error):
+                raise
+            log.error("Account %s cannot be deleted: %s", user_id, type(error).__name__)
     return gone
 
 

@@ -19,6 +19,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
@@ -83,7 +84,8 @@ class DeleteForm(forms.Form):
     def __init__(self, posted: Any, user: User) -> None:
         super().__init__(posted)
         self._user = user
-        self.fields["email"].help_text = _("Type %(email)s to confirm.") % {"email": user.email}
+        # Help texts may hold markup, and an address such as "<b>"@example.org is valid.
+        self.fields["email"].help_text = _("Type %(email)s to confirm.") % {"email": escape(user.email)}
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]

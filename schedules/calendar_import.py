@@ -23,7 +23,7 @@ from schedules.job_kinds.calendar_file import FileEvent
 from schedules.models import Schedule, ScheduleEvent
 
 LARGEST = 1024 * 1024
-"""Bytes of a file."""
+"""Bytes of a file. The browser that sends it back makes line ends and unreadable characters longer."""
 MOST = 1_000
 """Events of a file."""
 _NAMESPACE = UUID("5b0e2c0a-1d0b-5e63-9a52-7f1f3a3c9c11")
@@ -62,9 +62,9 @@ class Item:
 
 def read(raw: bytes) -> list[FileEvent]:
     """Raises Refused."""
-    if len(raw) > LARGEST:
+    text = raw.decode("utf-8-sig", "replace").replace("\0", " ").replace("\r\n", "\n")
+    if len(text) > LARGEST:
         raise Refused("too-large")
-    text = raw.decode("utf-8-sig", "replace").replace("\0", " ")
     if not calendar_file.is_whole(text):
         raise Refused("no-calendar")
     events = calendar_file.read(text)

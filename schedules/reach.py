@@ -9,6 +9,7 @@ from typing import Self
 from django.db.models import Q
 
 from jobs import kinds
+from notifications import providers
 from notifications.models import Channel
 from schedules import words
 from schedules.models import Schedule
@@ -47,7 +48,8 @@ class Reach:
 
 
 def _works(channel: Channel) -> bool:
-    return channel.removed_at is None and channel.disabled_at is None and channel.verified_at is not None
+    usable = channel.removed_at is None and channel.disabled_at is None and channel.verified_at is not None
+    return usable and channel.provider not in providers.unconfigured()
 
 
 def needs_attention(user_id: int) -> Q:
@@ -57,6 +59,7 @@ def needs_attention(user_id: int) -> Q:
     """
     present = _Link.objects.filter(channel__user=user_id, channel__removed_at=None)
     works = Q(channel__disabled_at=None, channel__verified_at__isnull=False)
+    works &= ~Q(channel__provider__in=providers.unconfigured())
     reached = present.filter(works).values("schedule_id")
     faulty = present.exclude(works, channel__failing_since=None).values("schedule_id")
     silent = [kind.name for kind in kinds.all() if not kind.speaks]

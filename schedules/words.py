@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from common import durations
+from notifications import providers
 from notifications.models import Channel
 from schedules.models import Occurrence, ScheduleEvent
 from schedules.rules import InvalidRule, Timetable, Work, civil
@@ -124,6 +125,8 @@ def unreached(channel: Channel) -> str:
         said = _("“%(channel)s” was disabled. %(reason)s")
     elif channel.verified_at is None:
         said = _("“%(channel)s” is not confirmed yet.")
+    elif channel.provider in providers.unconfigured():
+        return providers.get(channel.provider).notice()
     else:
         said = _("The last message to “%(channel)s” failed.")
     return (said % {"channel": channel.label, "reason": channel.disabled_reason}).rstrip()

@@ -3,7 +3,7 @@
 // Suggest the browser's time zone.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 for (const field of document.querySelectorAll("[data-guess-zone]")) {
-  if (field.value || !zone) continue;
+  if (field.value || !zone || field.matches("[aria-invalid=true]")) continue;
   field.value = zone;
   // Without a zone the server knew no hour to begin with: as there, a full one, 15 to 75 minutes ahead.
   const at = field.form?.elements.at;

@@ -13,13 +13,33 @@ import psycopg
 import pytest
 import redis
 from django.conf import settings as configured
-from django.db import connection
-from django.test import Client
+from django.db import connection, transaction
+from django.test import Client, TransactionTestCase
+from psycopg.sql import SQL, Identifier
 from pytest_django import Settings
 
 from people.models import User
 from tests.make import make_user, signed_in
 from work import fair_queue
+
+_MADE_BY_MIGRATIONS = ["django_migrations", "django_content_type", "auth_permission"]
+
+
+def delete_rows(_: TransactionTestCase) -> None:
+    """After a test with transactions. `flush` makes the files of all tables again, content types and permissions."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+            " AND pg_relation_size(oid) > 0 AND relname <> ALL (%s)",
+            [_MADE_BY_MIGRATIONS],
+        )
+        tables = [name for (name,) in cursor.fetchall()]
+        cursor.execute("SET LOCAL session_replication_role = replica")  # no triggers, no foreign keys
+        for table in tables:
+            cursor.execute(SQL("DELETE FROM {}").format(Identifier(table)))
+
+
+TransactionTestCase._fixture_teardown = delete_rows
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,9 @@ if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["CARILLON_VAR"] = f"{os.environ.get('CARILLON_VAR') or 'var/test'}-{_worker}"
 
 
-_LANES = ("process", "browser", "db", "unit")
-_AXE = "tests/browser/test_accessibility.py"  # long, and without the processes of its lane
+_LANES = ("browser", "process", "db", "unit")
+_AXE = "tests/browser/test_accessibility.py"  # without the processes of its lane
+_LONG = (_AXE, "tests/process/bench/test_faults.py")
 
 
 @pytest.hookimpl(trylast=True)
@@ -26,8 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     By itself pytest-django runs tests of transactions after all others of the database, and then those without one.
     """
 
-    def place(item: pytest.Item) -> tuple[int, bool]:
-        return _LANES.index(item.nodeid.split("/")[1]), item.get_closest_marker("django_db") is not None
+    def place(item: pytest.Item) -> tuple[bool, int, bool]:
+        lane = _LANES.index(item.nodeid.split("/")[1])
+        return not item.nodeid.startswith(_LONG), lane, item.get_closest_marker("django_db") is not None
 
     items.sort(key=place)
 

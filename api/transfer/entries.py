@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ValidationError
 
 from api import words
+from api.fields import Instant
 from api.problems import FieldError, invalid
 from schedules.models import Schedule
 
@@ -39,6 +38,10 @@ class Outcome:
     known: Counter[str] = field(default_factory=Counter)
     troubles: list[Trouble] = field(default_factory=list)
     to_confirm: list[str] = field(default_factory=list)
+
+
+class Snoozed(BaseModel):
+    snoozed_until: Instant | None = None
 
 
 def with_rest(entry: Entry) -> Entry:
@@ -70,14 +73,6 @@ def fields(entry: Entry) -> Entry:
     if not isinstance(value, dict):
         raise invalid(FieldError("fields", _("This must be an object.")))
     return value
-
-
-def instant(value: Any) -> datetime | None:
-    try:
-        found = parse_datetime(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return found if found is not None and found.tzinfo else None
 
 
 def uuid(value: Any) -> UUID | None:

@@ -30,7 +30,7 @@ from api.schedules.body import ScheduleBody
 from api.topics import TopicBody
 from api.transfer import entries, export
 from api.transfer.destinations import Destinations
-from api.transfer.entries import Body, Entry, Outcome, Trouble
+from api.transfer.entries import Body, Entry, Outcome, Snoozed, Trouble
 from common.numbers import grouped
 from events import rules, subscriptions, topics
 from events import words as event_words
@@ -126,7 +126,9 @@ class _Loading(Destinations):
 
     def _settings(self, entry: Entry) -> bool:
         stored = export.settings_of(self.user)
-        wanted = stored | {name: entry[name] for name in stored.keys() & entry.keys()}
+        wanted = stored | {
+            name: None if entry[name] is None else entries.text(entry, name) for name in stored.keys() & entry.keys()
+        }
         if wanted == stored:
             return False
         form = SettingsForm(wanted, instance=self.user)
@@ -212,6 +214,7 @@ class _Loading(Destinations):
             said = _("Announcements are not imported, because they would be sent to others. Make it again.")
             raise invalid(FieldError("audience", said))
         body = entries.read(ScheduleBody, entries.with_rest(entry))
+        until = entries.read(Snoozed, entry).snoozed_until
         finished = entry.get("state") in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
         draft = schedule_bodies.draft(self._with_stand_in(body, chosen), self.user, _LONG_AGO if finished else self.now)
         draft = replace(draft, channels=chosen, **_order(body, chosen))
@@ -220,7 +223,7 @@ class _Loading(Destinations):
             editing.archive(made.id, self.now, self.user)
         elif entry.get("state") == Schedule.State.PAUSED or (finished and made.state == Schedule.State.ACTIVE):
             editing.pause(made.id, self.now, self.user)
-        elif (until := entries.instant(entry.get("snoozed_until"))) and until > self.now and made.next_fire_at:
+        elif until is not None and until > self.now and made.next_fire_at:
             editing.snooze(made.id, until, self.now, self.user)
         self._reminders_deleted[made.id] = False
         return True

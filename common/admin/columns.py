@@ -98,7 +98,7 @@ def badge(description: StrOrPromise, colours: Mapping[str, str]) -> Callable[[Co
 
     def mark(column: Column) -> Column:
         column.short_description = description  # type: ignore[attr-defined]
-        # django-unfold shows the code, not its word, of a value that it does not find.
+        # Of a state without a colour, django-unfold would show the code.
         column.label = defaultdict(str, colours)  # type: ignore[attr-defined]
         return column
 

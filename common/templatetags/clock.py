@@ -51,10 +51,16 @@ _STEPS = (
         ngettext_lazy("%(count)d day ago", "%(count)d days ago", "count"),
     ),
     (
-        math.inf,
+        730 * 86_400,
         30.44 * 86_400,
         ngettext_lazy("in %(count)d month", "in %(count)d months", "count"),
         ngettext_lazy("%(count)d month ago", "%(count)d months ago", "count"),
+    ),
+    (
+        math.inf,
+        365.25 * 86_400,
+        ngettext_lazy("in %(count)d year", "in %(count)d years", "count"),
+        ngettext_lazy("%(count)d year ago", "%(count)d years ago", "count"),
     ),
 )
 

@@ -54,11 +54,13 @@ class Calendar(ConnectionKind):
         return Destination({"host": urlsplit(cleaned["url"]).hostname}, {"url": cleaned["url"]})
 
     def summary(self, address: Mapping[str, Any]) -> str:
-        return str(address.get("host", ""))
+        return str(address.get("host") or "")
 
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
         service = gettext_noop("The calendar")
-        response = fetch.get(stored.secrets["url"], service=service)
+        if not (url := stored.secrets.get("url")):
+            return Refused(Reason(Code.CONNECTION_UNREADABLE))
+        response = fetch.get(url, service=service)
         if found := problem(response, service):
             return found
         if not response.body.lstrip(b"\xef\xbb\xbf \r\n").upper().startswith(b"BEGIN:VCALENDAR"):

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.fetch import Fetch, Later, Refused, problem
+from jobs.reasons import Code as JobCode
 from notifications.message import Destination
 from notifications.net.http import Response
 from notifications.net.post import json_object
@@ -68,7 +69,9 @@ class GitHub(ConnectionKind):
         return str(address.get("login", "not checked yet"))
 
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
-        found = ask(fetch, stored.secrets["token"], "query { viewer { login } }")
+        if not (token := stored.secrets.get("token")):
+            return Refused(Reason(JobCode.CONNECTION_UNREADABLE))
+        found = ask(fetch, token, "query { viewer { login } }")
         if not isinstance(found, dict):
             return found
         login = read(found, "viewer", "login")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -25,6 +25,8 @@ class DeliveryRecord(WorkAdmin):
     """The common part of deliveries and dead letters."""
 
     kind = DELIVERY
+    # One that a program pulls has no `wake_at`.
+    open = (Q(settled_at=None), Q(settled_at=None))
     about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
     list_select_related = ("channel", "notification__user")
     search_help_text = _("An idempotency key, or the beginning of a person's email address.")

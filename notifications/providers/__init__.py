@@ -51,6 +51,11 @@ def pulled() -> tuple[str, ...]:
     return tuple(kind for kind, provider in _found().items() if provider.is_pulled)
 
 
+def unconfigured() -> list[str]:
+    """Return the kinds that send nothing here until an operator configures them."""
+    return [kind for kind, provider in _found().items() if provider.notice()]
+
+
 def unsubscribes(kind: str) -> bool:
     """Return whether messages of this kind carry an unsubscribe link."""
     return kind in _found() and _found()[kind].unsubscribes

@@ -180,6 +180,9 @@ class Provider(HasForm):
     option_fields: ClassVar[frozenset[str]] = frozenset()
     """Parts of the address that say how a message arrives, not where; changing them needs no new verification."""
 
+    operator_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the form that only operators are shown."""
+
     overlap: ClassVar[timedelta] = timedelta(0)
     """How long a replaced `revealed` secret still signs beside the new one."""
 
@@ -240,7 +243,7 @@ class Provider(HasForm):
             return ""
 
     def notice(self) -> str:
-        """Return what a person must know about this provider's configuration, or ""."""
+        """Return why it sends nothing before an operator has configured it, or ""."""
         return ""
 
 

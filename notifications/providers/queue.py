@@ -67,7 +67,7 @@ class QueueForm(forms.Form):
         1,
         100,
         5,
-        gettext_lazy("A message that was handed out so often without success is a dead letter."),
+        gettext_lazy("A message that was handed out so often without success has failed."),
     )
     batch_timeout = _Number(
         gettext_lazy("Wait for a full batch"),

@@ -48,6 +48,7 @@ class Status(Webhook):
     position = 200
     form = StatusForm
     option_fields = frozenset({"types", "everybody"})
+    operator_fields = frozenset({"everybody"})
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return the address of a webhook with {"types"} and, where it is set, {"everybody": true}."""

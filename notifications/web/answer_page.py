@@ -48,6 +48,8 @@ def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
         Notification.objects.for_user(request.user).filter(origin__in=Notification.ANSWERABLE), id=notification_id
     )
     _act(request, found, timezone.now())
+    if "list" in request.POST:
+        return redirect("notifications:inbox")
     return redirect("notifications:notification", found.id)
 
 

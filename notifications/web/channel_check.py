@@ -32,15 +32,15 @@ _CHECKED_WITHIN = timedelta(seconds=5)
 def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
     listed = f"{reverse('notifications:channels')}#channel-{channel.id}"
-    if channel.verified_at is not None:
+    if channel.verified_at is not None:  # perhaps by its receiver, while the page before was open
+        if channel.disabled_at is None:
+            _say_ready(request, channel)
         return redirect(listed)
     form = CodeForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
             if verification.confirm(channel, form.cleaned_data["code"], timezone.now()):
-                messages.success(
-                    request, _("“%(label)s” is ready. Your reminders can use it.") % {"label": channel.label}
-                )
+                _say_ready(request, channel)
                 return redirect(listed)
             form.add_error("code", _("This is not the latest code. Check the newest message."))
         except codes.Spent as spent:
@@ -51,6 +51,10 @@ def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     if latest is not None:
         context |= _result(latest)
     return render(request, "notifications/channel_verify.html", context)
+
+
+def _say_ready(request: PersonRequest, channel: Channel) -> None:
+    messages.success(request, _("“%(label)s” is ready. Your reminders can use it.") % {"label": channel.label})
 
 
 @login_required
@@ -102,7 +106,7 @@ def _render_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     channel = delivery.channel
     if delivery.notification.origin == Notification.Origin.CODE and channel.verified_at and not channel.removed_at:
         # Its receiver has answered the code.
-        messages.success(request, _("“%(label)s” is ready. Your reminders can use it.") % {"label": channel.label})
+        _say_ready(request, channel)
         return HttpResponseClientRedirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
     return render(request, "notifications/_test_result.html", _result(delivery))
 

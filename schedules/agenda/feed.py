@@ -64,7 +64,7 @@ def written(user: User, now: datetime) -> str:
     zone = user.zone
     today = civil_time.local(zone, now).date()
     past, _ = sent(user, Days(today - _PAST, today, zone), now, MOST)
-    ahead = coming(user, Days(today, today + _AHEAD, zone), now, 5 * BUDGET).entries
+    ahead = coming(user, Days(today, today + _AHEAD, zone), now, MOST, 5 * BUDGET).entries
     holidays = Holidays.of(user, now)
     rings = [one for one in ahead if not one.state and one.schedule and not holidays.of_slot(one.schedule, one.at)]
     entries = [*past[-MOST // 2 :], *sorted(rings, key=attrgetter("at"))]

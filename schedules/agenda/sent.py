@@ -20,21 +20,22 @@ MOST = 1_500
 MOST_SKIPPED = 1_000
 """Times without a message that are read of a span."""
 
-# By the index of the history: ids grow with time.
+# By an index: ids grow with time. A row of each group is remembered by its place in the table, which costs half as much
+# as an array of its columns for each of a thousand groups.
 _SENT = """
-SELECT asked.day, said.*
+SELECT asked.day, said.*, one.id, one.subject
   FROM unnest(%(days)s::int[], %(since)s::uuid[], %(until)s::uuid[], %(ways)s::int[]) AS asked(day, since, until, way),
        LATERAL (
-           SELECT origin_id, outcome, count(*) AS count, min(at) AS first, max(at) AS last,
-                  (array_agg(id))[1] AS id, (array_agg(subject))[1] AS subject,
+           SELECT origin_id, outcome, count(*) AS count, min(at) AS first, max(at) AS last, min(ctid) AS place,
                   count(*) OVER () AS entries, sum(count(*)) OVER () AS read
-             FROM (SELECT id, origin_id, outcome, coalesce(slot, created_at) AS at, subject
+             FROM (SELECT ctid, origin_id, outcome, coalesce(slot, created_at) AS at
                      FROM notifications_notification
                     WHERE user_id = %(user)s AND id >= asked.since AND id < asked.until AND origin = 'schedule'
-                    ORDER BY id LIMIT %(most)s) one
+                    ORDER BY id LIMIT %(most)s) read
             GROUP BY origin_id, outcome
-            ORDER BY count(*) > 1, extract(epoch FROM min(at)) * asked.way LIMIT %(shown)s
+            ORDER BY count(*) > 1, date_part('epoch', min(at)) * asked.way LIMIT %(shown)s
        ) said
+  JOIN notifications_notification one ON one.ctid = said.place
  ORDER BY said.first
 """
 # By `Notification.Outcome`, the states for people.

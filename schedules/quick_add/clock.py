@@ -31,7 +31,7 @@ def read(tokens: Tokens, is_expected: bool) -> time | None:
     half = "pm" if "p" in written else "am" if "a" in written else ""
     digits = written.rstrip("apm. ")
     hour_text, dot, minute_text = digits.replace(".", ":").partition(":")
-    if not hour_text.isdigit() or (minute_text and not minute_text.isdigit()) or len(hour_text) > 2:
+    if not hour_text.isdecimal() or (minute_text and not minute_text.isdecimal()) or len(hour_text) > 2:
         return None
     if dot and not minute_text:
         return None

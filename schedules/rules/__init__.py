@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from schedules.rules.cron import Cron
 from schedules.rules.daily import Daily
+from schedules.rules.dated import DatedRule
 from schedules.rules.interval import Interval
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.monthly import Monthly
@@ -28,7 +29,7 @@ from schedules.rules.rule import Rule
 from schedules.rules.timetable import Timetable
 from schedules.rules.weekly import Weekly
 
-__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored"]
+__all__ = ["KINDS", "DatedRule", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored"]
 
 KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from schedules.rules import fields, words
+from schedules.rules.dated import DatedRule
 from schedules.rules.invalid import Work
-from schedules.rules.rule import CivilRule
 
 _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Daily(CivilRule):
+class Daily(DatedRule):
     """Every date of the calendar at `time`."""
 
     kind: ClassVar[str] = "daily"
     parameters: ClassVar[tuple[str, ...]] = ("time",)
-
-    time: time
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
@@ -33,6 +31,9 @@ class Daily(CivilRule):
     def next_civil(self, after: datetime, work: Work) -> datetime:
         due = datetime.combine(after, self.time)
         return due if due > after else due + _DAY
+
+    def is_on(self, day: date) -> bool:
+        return True
 
     def describe(self, readers: bool = False) -> str:
         return words.in_zone(words.at(words.every(1, "day"), f"{self.time:%H:%M}"), self.timezone, readers)

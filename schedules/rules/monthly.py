@@ -5,26 +5,25 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import date, datetime
 from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _
 
 from schedules.rules import fields, words
+from schedules.rules.dated import DatedRule
 from schedules.rules.invalid import InvalidRule, Work
-from schedules.rules.rule import CivilRule
 
 _SHORTEST = 28
 
 
 @dataclass(frozen=True)
-class Monthly(CivilRule):
+class Monthly(DatedRule):
     """`day` of the month (None: the last) at `time`; a month without it uses its last day or skips (`short`)."""
 
     kind: ClassVar[str] = "monthly"
     parameters: ClassVar[tuple[str, ...]] = ("time", "day", "short")
 
-    time: time
     day: int | None
     short: str
 
@@ -48,19 +47,24 @@ class Monthly(CivilRule):
     def next_civil(self, after: datetime, work: Work) -> datetime:
         year, month = after.year, after.month
         while True:
-            due = self._in_month(year, month)
-            if due is not None and due > after:
-                return due
+            if (day := self._day_in(year, month)) is not None:
+                due = datetime.combine(date(year, month, day), self.time)
+                if due > after:
+                    return due
             year, month = (year, month + 1) if month < 12 else (year + 1, 1)
 
-    def _in_month(self, year: int, month: int) -> datetime | None:
+    def is_on(self, day: date) -> bool:
+        return self._day_in(day.year, day.month) == day.day
+
+    def _day_in(self, year: int, month: int) -> int | None:
+        """Its day of this month; None if it skips the month."""
         day = self.day
         if day is None or day > _SHORTEST:
             length = monthrange(year, month)[1]
             if day is not None and day > length and self.short == "skip":
                 return None
             day = length if day is None else min(day, length)
-        return datetime.combine(datetime(year, month, day), self.time)  # noqa: DTZ001 - civil
+        return day
 
     def describe(self, readers: bool = False) -> str:
         which = words.day_of_month(self.day or -1)

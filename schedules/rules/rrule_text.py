@@ -16,9 +16,7 @@ from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
 
-EXAMPLE = gettext_lazy(
-    "Write it as in a calendar file, such as DTSTART:20260105T090000 and, on the next line, RRULE:FREQ=WEEKLY;BYDAY=MO."
-)
+EXAMPLE = gettext_lazy("Write it as in a calendar file, such as FREQ=WEEKLY;BYDAY=MO.")
 _PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])|\s(?=FREQ=)", re.IGNORECASE)
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?", re.ASCII)
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from schedules.rules import fields, words
+from schedules.rules.dated import DatedRule
 from schedules.rules.invalid import InvalidRule, Work
-from schedules.rules.rule import CivilRule
 
 _WEEKDAYS = (0, 1, 2, 3, 4)
 _EXAMPLE = gettext_lazy("Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3].")
 
 
 @dataclass(frozen=True)
-class Weekly(CivilRule):
+class Weekly(DatedRule):
     """`days` of the week, 0 for Monday, sorted, without repeats, at `time`."""
 
     kind: ClassVar[str] = "weekly"
     parameters: ClassVar[tuple[str, ...]] = ("time", "days")
 
-    time: time
     days: tuple[int, ...]
 
     @classmethod
@@ -46,6 +45,9 @@ class Weekly(CivilRule):
         waits = ((day - today) % 7 for day in self.days)
         wait = min(days if days or due > after else 7 for days in waits)
         return due + timedelta(days=wait)
+
+    def is_on(self, day: date) -> bool:
+        return day.weekday() in self.days
 
     def describe(self, readers: bool = False) -> str:
         if len(self.days) == 7:

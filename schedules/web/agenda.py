@@ -138,8 +138,9 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
     today = civil.local(user.zone, now).date()
     chosen = _date(request.GET.get("date", "")) or today
     days = Days(*_bounds(view, chosen), user.zone)
-    ahead = coming(user, days, now)
-    was_sent, more = sent(user, days, now, _SHOWN[view] + 2)
+    read = _SHOWN[view] + 2
+    ahead = coming(user, days, now, read)
+    was_sent, more = sent(user, days, now, read)
     by_day = defaultdict(list)
     for entry in sorted([*was_sent, *skipped(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
@@ -158,7 +159,7 @@ def _page(request: PersonRequest, view: str) -> HttpResponse:
             DayRows(
                 day,
                 [rows[id(entry)] for entry in shown[day]],
-                len(by_day[day]) - len(shown[day]) + more.get(day, 0),
+                len(by_day[day]) - len(shown[day]) + more.get(day, 0) + ahead.more.get(day, 0),
                 day == today,
                 day < today,
                 view == "month" and day.month != chosen.month,

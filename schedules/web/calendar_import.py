@@ -44,7 +44,7 @@ _FATES = {
 class ImportForm(ChannelsForm, CalendarForm):
     tell = None  # type: ignore[assignment]  # of a calendar that is followed
     # The file itself: nothing is kept between the preview and the import.
-    content = forms.CharField(widget=forms.HiddenInput, max_length=LARGEST, strip=False)
+    content = forms.CharField(widget=forms.HiddenInput, strip=False)
 
     def __init__(self, data: Any, user: User) -> None:
         super().__init__(data)

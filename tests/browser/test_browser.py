@@ -74,6 +74,8 @@ def test_a_person_signs_up_and_gets_a_reminder(
     wait_until(lambda: [row["state"] for row in site.rows(said, email)] == ["delivered"] * 2, "delivery", within=120)
     assert [mail.message["Subject"] for mail in post.mails if mail.recipients == [email]].count(_TITLE) == 1
 
+    for over in ("Pause", "Skip next"):
+        expect(page.get_by_role("button", name=over)).to_have_count(0)
     hand.press(page, page.get_by_role("link", name=re.compile("^Inbox")))
     expect(page.get_by_role("link", name=re.compile("^Inbox"))).to_contain_text("1 unread")
     fits(page)

@@ -28,7 +28,20 @@ SHOWN = """navigator.serviceWorker.ready.then((registration) => registration.get
     .then((shown) => shown.map((one) => [one.title, one.actions.map((action) => action.title)]))"""
 
 
-DISTANCES = (0.4, 1.2, 29.7, 61, 3_590, 5_000, 86_000, 90_000, 200_000, 59 * 86_400, 100 * 86_400)  # seconds
+DISTANCES = (
+    0.4,
+    1.2,
+    29.7,
+    61,
+    3_590,
+    5_000,
+    86_000,
+    90_000,
+    200_000,
+    59 * 86_400,
+    100 * 86_400,
+    1_100 * 86_400,
+)  # seconds
 
 
 RUN_NOW = """async (reminder) => {

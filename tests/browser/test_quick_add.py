@@ -25,6 +25,7 @@ def test_one_line_fills_the_form(page: Page, site: Installation) -> None:
     expect(upcoming).to_contain_text("Once, on")
 
     line = page.get_by_label("Quick add").get_by_role("textbox")
+    expect(line).to_be_focused()
     line.fill("beer every blursday")
     line.press("Enter")
     expect(page.locator("#understood")).to_contain_text("“every blursday” is not understood.")
@@ -50,8 +51,11 @@ def test_one_line_fills_the_form(page: Page, site: Installation) -> None:
 
     title = page.get_by_label("Title")
     title.fill("")
-    page.get_by_role("button", name="Create reminder").click()
+    zone.fill("")
+    page.get_by_role("button", name="Create it").click()
     expect(title).to_have_attribute("aria-invalid", "true")
+    expect(zone).to_have_attribute("aria-invalid", "true")
+    zone.fill("Europe/Berlin")
     page.get_by_label("Title").press("B")
     expect(page.locator("#id_title_error")).to_have_count(0)
     expect(title).not_to_have_attribute("aria-invalid", "true")

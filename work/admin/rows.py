@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import AdminSite
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from common.admin.filters import Period, newest_filter
-from common.state_words import labelled
+from common.state_words import Labelled, labelled
 from work.kinds import Kind
-from work.models import Attempt, Intervention, Words
+from work.models import DEAD_LETTERS, Attempt, Intervention, Words
 
 
 class AttemptInline(ReadOnlyInline):
@@ -42,17 +42,24 @@ class AttemptInline(ReadOnlyInline):
 def state_label(words: Words) -> Callable[[Any, Any], Any]:
     """The column of a state, coloured."""
     colours = {"pending": "info", words.working: "info", words.done: "success", "dead": "danger", "unknown": "warning"}
-    return columns.badge(gettext_lazy("state"), colours)(columns.column(gettext_lazy("state"), "state", labelled))
+
+    @columns.badge(gettext_lazy("state"), colours)
+    def state(self: Any, row: Any) -> Labelled:
+        return labelled(getattr(row, "shown_state", row.state))
+
+    return state
 
 
 class WorkAdmin(ReadOnlyAdmin):
     """A subclass declares `kind`. `about` are the fields that its row's page shows beside those of all work, and
-    `technical` those that it shows last, with the idempotency key.
+    `technical` those that it shows last, with the idempotency key. `open` are the conditions of indexes that follow
+    from the states of what is pending and what is worked at.
     """
 
     kind: ClassVar[Kind[Any]]
     about: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
     technical: ClassVar[tuple[str | tuple[str, ...], ...]] = ("cause",)
+    open: ClassVar[tuple[Q, Q]] = (Q(wake_at__isnull=False), Q(lease_until__isnull=False))
     list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "tries", "available", "key")
     list_filter: tuple[type, ...] = (Period,)
     ordering = ("-id",)
@@ -67,8 +74,9 @@ class WorkAdmin(ReadOnlyAdmin):
         self.state_label = MethodType(state_label(self.kind.words), self)
 
     def state_filter(self, words: Words) -> type:
-        indexed = ("pending", words.working, "dead", "unknown")
-        return newest_filter("state", lambda: [labelled(state) for state in words.states], indexed)
+        implied = dict(zip(("pending", words.working), self.open, strict=True))
+        indexed = (*implied, *DEAD_LETTERS)
+        return newest_filter("state", lambda: [labelled(state) for state in words.states], indexed, implied)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (

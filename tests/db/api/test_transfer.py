@@ -19,6 +19,8 @@ from events import rules
 from events.inbound import addresses
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress, Rule, Subscription, Topic
+from jobs import connection_changes, connections
+from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from notifications.models import Channel
 from people.models import User
@@ -130,6 +132,20 @@ def test_nothing_of_another_account_comes_unasked(ada: User, newcomer: User) -> 
     assert own.secrets()["token"] != others.secrets()["token"] and own.secrets()["secret"] == ""
 
 
+@pytest.mark.parametrize(
+    "kind", [kind for kind in connections.all() if kind.name != "address"], ids=lambda kind: kind.name
+)
+def test_a_connection_that_came_without_its_secret_says_so(ada: User, newcomer: User, kind: ConnectionKind) -> None:
+    form = kind.form({"url": HOOK["url"], "token": "ghp_" + "a" * 36})
+    assert form.is_valid(), form.errors
+    connection_changes.add(ada, kind, kind.destination(form.cleaned_data), "Mine", checked=True)
+    taken(newcomer, exported(ada))
+    found = Connection.objects.get(user=newcomer)
+    assert "None" not in kind.summary(found.address)
+    why = connection_changes.check(found)
+    assert why is not None and why.code == "connection-unreadable"
+
+
 def test_a_file_holds_no_secret(browser: Client, ada: User) -> None:
     fill(ada)
     answer = browser.get("/settings/export/")
@@ -201,6 +217,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("reminders", {"audience": {"kind": "everybody", "key": ""}}, "audience"),
     ("reminders", {"job": {"kind": "nothing"}}, "job.kind"),
     ("reminders", {"data": "x"}, "data"),
+    ("reminders", {"snoozed_until": "9999-12-31T23:59:59Z"}, "snoozed_until"),
     ("rules", {"type_pattern": "order paid"}, "type_pattern"),
     ("rules", {"channels": ["nowhere"]}, "channels"),
     ("rules", {"conditions": [{"field": "x", "operator": "?", "value": 1}]}, "conditions"),
@@ -231,8 +248,9 @@ def test_an_entry_that_is_wrong_names_its_field_and_stops_no_other(
     assert outcome.added["reminders"] == 9 and outcome.added["rules"] == 2
 
 
-def test_wrong_settings_are_named_and_the_others_stay(newcomer: User) -> None:
-    file = {"format": "carillon", "version": 1, "settings": {"time_zone": "Europe/Berlin", "quiet_from": "25:00"}}
+@pytest.mark.parametrize("wrong", ["25:00", 5, True, [], {}], ids=repr)
+def test_wrong_settings_are_named_and_the_others_stay(newcomer: User, wrong: Any) -> None:
+    file = {"format": "carillon", "version": 1, "settings": {"time_zone": "Europe/Berlin", "quiet_from": wrong}}
     outcome = taken(newcomer, file)
     assert {one.field for one in outcome.troubles} >= {"quiet_from"}
     assert User.objects.get(pk=newcomer.pk).time_zone == ""

@@ -181,6 +181,20 @@ def test_a_task_without_time_leaves_the_rest_to_the_next(person: User, monkeypat
     assert account_deletion.delete_requested() == 1
 
 
+def test_an_account_that_cannot_be_deleted_stops_no_other(person: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = make_user()
+
+    def refuse(user_id: int) -> None:
+        if user_id == person.pk:
+            raise ValueError
+
+    monkeypatch.setattr(account_deletion, "FIRST", [*account_deletion.FIRST, refuse])
+    for one in (person, other):
+        account_deletion.request(one)
+    assert account_deletion.delete_requested() == 1
+    assert list(User.objects.filter(deletion_asked_at__isnull=False)) == [person]
+
+
 def test_an_address_that_an_owner_has_added_stays_in_their_list(person: User) -> None:
     owner = make_user()
     topic = Topic.objects.create(user=owner, slug="news", name="News")
@@ -219,6 +233,15 @@ def test_the_page_says_what_goes_and_asks_for_the_address(client_of: Client, per
     account_deletion.delete_requested()
     assert not User.objects.filter(pk=person.pk).exists()
     assert not [one for one in Session.objects.all() if str(person.pk) in str(one.get_decoded())]
+
+
+def test_an_address_with_markup_is_shown_as_text() -> None:
+    user = make_user(email='"<u>bold</u>"@example.org', password=PASSWORD)
+    client = Client()
+    client.post("/account/login/", {"login": user.email, "password": PASSWORD})
+    client.post("/account/reauthenticate/", {"password": PASSWORD})
+    page = client.get("/settings/delete/").content.decode()
+    assert "&lt;u&gt;bold" in page and "<u>" not in page
 
 
 @pytest.mark.parametrize("path", ["/settings/delete/", "/settings/download/"])

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
 from people.models import User
 from schedules.models import Schedule
@@ -57,6 +58,17 @@ def test_the_row_and_the_count_agree_on_what_reaches_nobody(ada: User, faults: l
     make_schedule(make_user(), [])
     assert level(schedule) == expected
     assert counted(ada) == ({schedule.title} if expected else set())
+
+
+def test_emails_that_are_saved_to_files_reach_nobody(browser: Client, ada: User, settings: Settings) -> None:
+    mail = make_schedule(ada, [make_channel(ada, "email")], title="Mail")
+    both = make_schedule(ada, [make_channel(ada, "email"), make_channel(ada)], title="Both")
+    assert (level(mail), level(both), counted(ada)) == ("", "", set())
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    settings.EMAIL_FILE_PATH = "var/mail"
+    assert (level(mail), level(both), counted(ada)) == ("nobody", "partly", {"Mail", "Both"})
+    said = "No mail server is configured: emails are saved in var/mail, not sent."
+    assert said in browser.get(f"/reminders/{mail.id}/").content.decode()
 
 
 @pytest.mark.parametrize("state", ["paused", "finished"])

@@ -13,9 +13,3 @@ from tests.process.web import Web
 def web(django_db_setup: None) -> Iterator[Web]:
     with Web(API_REQUESTS_PER_MINUTE="0", MOST_SCHEDULES="5000") as web:
         yield web
-
-
-@pytest.fixture
-def restarted(web: Web) -> None:
-    """For tests that replace secrets, which is logged: the process keeps the ids that content types had before."""
-    web.restart()

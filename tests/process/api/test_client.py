@@ -137,7 +137,6 @@ def test_a_dead_letter_is_sent_as_new_or_discarded_and_a_batch_cancelled(client:
     assert client.batches.cancel(str(waiting.notification.batch_id))["dropped"] == 1
 
 
-@pytest.mark.usefixtures("restarted")
 def test_a_channel_is_verified_enabled_and_gets_a_new_secret(client: Client, ada: User) -> None:
     fields = {"url": f"https://127.0.0.1:8443/{uuid4().hex}"}  # codes to one address are counted for a day
     made = client.channels.add("webhook", fields, "Hook", key="hook")

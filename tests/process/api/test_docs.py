@@ -31,7 +31,6 @@ def commands(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["api.md", "events.md"])
-@pytest.mark.usefixtures("restarted")
 def test_every_command_of_the_page_succeeds(page: str, web: Web) -> None:
     person = make_user()
     make_delivery(make_channel(person, "webhook"), state="dead")

@@ -102,7 +102,6 @@ def make_rows(person: User) -> dict[str, Any]:
     }
 
 
-@pytest.mark.usefixtures("restarted")
 def test_schemathesis_finds_nothing(tmp_path: Path, web: Web) -> None:
     person = make_user()
     there = make_rows(person)

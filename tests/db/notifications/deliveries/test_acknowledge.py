@@ -51,6 +51,16 @@ def test_acknowledging_ends_the_escalation_and_cancels_what_waits(monkeypatch: p
     assert first_of(notification).reason == "Acknowledged."
 
 
+def test_an_answer_by_a_link_marks_the_message_in_the_inbox_as_read(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notification, _ = make_fired(escalate_after=10)
+    deliver_first(notification, monkeypatch, Delivered())
+    assert first_of(notification).read_at is None
+    client.post(link(notification), {"answer": "1-hour"})
+    assert first_of(notification).read_at is not None
+
+
 def test_a_delivery_that_dies_after_the_acknowledgement_is_not_followed() -> None:
     notification, _ = make_fired()
     claim = take(first_of(notification).id, "worker")

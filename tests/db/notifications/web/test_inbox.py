@@ -52,6 +52,16 @@ def test_opening_a_message_marks_it_as_read(browser: Client, ada: User) -> None:
     assert unread(browser) == 1
 
 
+def test_a_message_is_done_or_snoozed_in_the_list(browser: Client, ada: User) -> None:
+    message = arrived(ada)
+    path = f"/history/{message.notification_id}/answer/"
+    assert path in browser.get("/inbox/").content.decode()
+    answer = browser.post(path, {"answer": "acknowledge", "list": ""})
+    assert (answer.status_code, answer["Location"]) == (302, "/inbox/")
+    assert path not in browser.get("/inbox/").content.decode()
+    assert unread(browser) == 0
+
+
 def test_all_are_marked_as_read_at_once_but_only_ones_own(browser: Client, ada: User) -> None:
     arrived(ada)
     arrived(ada)

@@ -121,6 +121,17 @@ def test_a_file_that_cannot_be_taken_says_why(browser: Client, ada: User, conten
     assert answer.status_code == 422 and said in answer.content.decode()
 
 
+def test_the_largest_file_comes_back_from_the_preview(browser: Client, ada: User) -> None:
+    """A browser writes each line end as two characters, and an unreadable byte as three."""
+    make_channel(ada)
+    events = "\n".join(event(str(number), "STATUS:CANCELLED") for number in range(MOST)).replace("\r\n", "\n")
+    head = b"BEGIN:VCALENDAR\n" + events.encode() + b"\nX-BY:"
+    content = head.ljust(LARGEST - 15, b"\xe4") + b"\nEND:VCALENDAR"
+    assert shown(browser, content).status_code == 200
+    again = content.decode("utf-8", "replace").replace("\n", "\r\n")
+    assert browser.post(PATH, {"content": again, "again": "on", "take": range(MOST)}).status_code == 200
+
+
 def test_a_form_that_is_wrong_imports_nothing_and_keeps_what_was_chosen(browser: Client, ada: User) -> None:
     inbox = make_channel(ada)
     form = sent(shown(browser, MIXED), MIXED, [inbox])

@@ -24,7 +24,7 @@ BERLIN = "Europe/Berlin"
 WORDS = """
 every each other last first second 3rd 31st day week month year minutes hours in on at the of until from for times
 except and to between 9 17 18:00 24:00 6pm 13pm 0 999999 half past quarter noon night morning tomorrow today tonight
-next end 2026-12-24 31.02. 9999 1/2 UTC GMT+2 @daily daily weekly weekdays weekend time call Berlin , - " “x” ٣ ½ 一
+next end 2026-12-24 31.02. 9999 1/2 UTC GMT+2 @daily daily weekly weekdays weekend time call Berlin , - " “x” ٣ ² ½ 一
 """
 
 
