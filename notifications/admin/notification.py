@@ -15,6 +15,7 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
+from common.state_words import labelled
 from notifications.admin import cells
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from people.admin.user import person_ids
@@ -87,7 +88,7 @@ class NotificationAdmin(ReadOnlyAdmin):
         same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
         return rows.filter(pk__in=[row.pk for row in same])
 
-    outcome_label = badge(_("outcome"), _OUTCOME_COLOURS)(columns.column(_("outcome"), "outcome"))
+    outcome_label = badge(_("outcome"), _OUTCOME_COLOURS)(columns.column(_("outcome"), "outcome", labelled))
     due = columns.instant_column(_("slot"), "slot")
     recorded = columns.instant_column(_("recorded"), "created_at")
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.translation import get_language
+from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -29,7 +29,7 @@ PRESETS = {
     "in 1 hour": _("In an hour"),
     "tonight": _("Tonight"),
     "tomorrow morning": _("Tomorrow morning"),
-    "next monday": _("Monday"),
+    "next monday": pgettext_lazy("preset", "Monday"),
 }
 
 

@@ -8,10 +8,12 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
+from common.numbers import grouped
 from notifications.models import Notification
 from notifications.providers import inbox
 from people.models import User
 from schedules.firing import fire, quarantine
+from schedules.models import Schedule
 from tests.make import NINE, NOON, make_channel, make_delivery, make_schedule, make_user, send_now, signed_in
 from work import operator_summary
 
@@ -113,3 +115,29 @@ def test_a_notice_about_a_reminder_is_in_its_owners_language(monkeypatch: pytest
     with translation.override("de"):
         fire.fire_due(NINE)
     assert spoken == ["es"]
+
+
+def test_the_admin_names_states_fields_and_numbers_in_the_language_of_its_reader() -> None:
+    staff = make_user(language="de", is_staff=True, is_superuser=True)
+    client = signed_in(staff)
+    sent = make_delivery(make_channel(staff), state="cancelled", settled_at=NOON)
+    Notification.objects.update(outcome="dropped")
+    page = client.get("/admin/notifications/delivery/").content.decode()
+    assert "abgebrochen" in page and ">cancelled<" not in "".join(page.split())
+    assert "verworfen" in client.get("/admin/notifications/notification/").content.decode()
+    schedule = make_schedule(staff, [sent.channel])
+    page = client.get(f"/admin/schedules/schedule/{schedule.id}/change/").content.decode()
+    assert "Höchstzahl" in page and "Max count" not in page
+    with translation.override("de"):
+        assert grouped(12_345) == "12.345"
+
+
+def test_why_a_rule_is_broken_is_said_in_the_language_of_the_reader() -> None:
+    owner = make_user(language="de")
+    schedule = make_schedule(owner, [make_channel(owner)])
+    Schedule.objects.update(state="broken", next_fire_at=None, rule={"time": "25:00"}, error="InvalidRule: in English")
+    page = signed_in(owner).get(f"/reminders/{schedule.id}/").content.decode()
+    assert "in English" not in page and "25:00" in page
+    # It can be read again.
+    Schedule.objects.update(rule={"time": "09:00"})
+    assert "in English" in signed_in(owner).get(f"/reminders/{schedule.id}/").content.decode()
