@@ -84,8 +84,8 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
             raise Http404 from None
         except topics.Conflict as conflict:
             changed = differences.of_topic(conflict.current, form)
-            form.data = form.data.copy()
-            form.data["version"] = conflict.current.version  # saving again overwrites
+            # Saving again overwrites.
+            form.data = request.POST.dict() | {"version": str(conflict.current.version)}
         else:
             messages.success(request, _("“%(name)s” is saved.") % {"name": topic.name})
             return redirect("events:topic", topic.id)
