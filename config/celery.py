@@ -62,10 +62,9 @@ def check_pool(instance: Any, **_: Any) -> None:
 
 @signals.celeryd_after_setup.connect
 def spare_cpu(**_: Any) -> None:
-    """Look for garbage less often, and change less often between threads."""
+    """Search less for garbage, and change less often between threads."""
     gc.collect()
     gc.freeze()  # what was imported is never garbage
-    gc.set_threshold(20_000)
     # A thread that is woken does not interrupt the one that runs, which has the interpreter. Beat and the web process
     # interrupt a worker as before.
     if sys.platform == "linux" and os.sched_getscheduler(0) == os.SCHED_OTHER:

@@ -154,7 +154,7 @@ def _of_own(act: Callable[[PersonRequest, Holiday], HttpResponse | None]) -> Vie
         holiday = get_object_or_404(Holiday, user=request.user, id=holiday_id)
         return act(request, holiday) or redirect("schedules:holidays")
 
-    return view
+    return with_user_lock(view)
 
 
 @login_required
