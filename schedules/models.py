@@ -133,7 +133,7 @@ class Schedule(models.Model):
     error = models.CharField(gettext_lazy("error"), max_length=500, blank=True)
     version = models.PositiveIntegerField(gettext_lazy("version"), default=1)
     next_fire_at = models.DateTimeField(null=True, blank=True)
-    snoozed_until = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("Nothing fires before this."))
+    snoozed_until = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("Nothing is sent before this."))
     last_fired_at = models.DateTimeField(null=True, blank=True)
     fired_count = models.PositiveIntegerField(default=0)
     # Named: the default, "schedule", would hide the property of that name on PeriodicTask.

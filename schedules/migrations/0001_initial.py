@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
                 ('error', models.CharField(blank=True, max_length=500, verbose_name='error')),
                 ('version', models.PositiveIntegerField(default=1, verbose_name='version')),
                 ('next_fire_at', models.DateTimeField(blank=True, null=True)),
-                ('snoozed_until', models.DateTimeField(blank=True, help_text='Nothing fires before this.', null=True)),
+                ('snoozed_until', models.DateTimeField(blank=True, help_text='Nothing is sent before this.', null=True)),
                 ('last_fired_at', models.DateTimeField(blank=True, null=True)),
                 ('fired_count', models.PositiveIntegerField(default=0)),
                 ('deleted_at', models.DateTimeField(blank=True, editable=False, null=True)),

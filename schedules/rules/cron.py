@@ -48,7 +48,7 @@ class Cron(CivilRule):
         if rule.next_civil(_REACH_FROM, Work()) is None:
             raise InvalidRule(
                 "expression",
-                _("“%(canonical)s” never fires: no such date comes. %(example)s")
+                _("“%(canonical)s” never rings: no such date comes. %(example)s")
                 % {"canonical": text.canonical, "example": cron_text.EXAMPLE},
             )
         return rule

@@ -39,7 +39,7 @@ class Work:
             raise InvalidRule(
                 field,
                 _(
-                    "This rule takes too long to work out: it never fires, or hardly ever, or excludes too much. "
+                    "This rule takes too long to work out: it never rings, or hardly ever, or excludes too much. "
                     "Make it simpler, for example without COUNT, or split it into several reminders."
                 ),
             )

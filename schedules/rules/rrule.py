@@ -42,7 +42,7 @@ class RRule(CivilRule):
         if rule.next_civil(civil.FIRST, work) is None:
             raise InvalidRule(
                 "rule",
-                _("This rule never fires: no such date comes before the year %(year)s. %(example)s")
+                _("This rule never rings: no such date comes before the year %(year)s. %(example)s")
                 % {"year": civil.LAST.year, "example": rrule_text.EXAMPLE},
             )
         return rule

@@ -106,7 +106,7 @@ def skip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
 def unskip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     slot = _slot(request)
     unskipped = editing.unskip(schedule.id, slot, now, request.user)
-    _report(request, unskipped, _("It will fire on %(shown)s.") % {"shown": _shown(schedule, slot)})
+    _report(request, unskipped, _("It will be sent on %(shown)s.") % {"shown": _shown(schedule, slot)})
 
 
 @_action

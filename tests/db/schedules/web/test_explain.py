@@ -54,7 +54,7 @@ def test_a_skip_can_be_undone_where_it_is_shown(browser: Client, ada: User, now:
     page = act(browser, schedule, "skip", slot=(now + HOUR).isoformat())
     assert f'action="/reminders/{schedule.id}/unskip/"' in page
     page = act(browser, schedule, "unskip", slot=(now + HOUR).isoformat())
-    assert "It will fire on " in page
+    assert "It will be sent on " in page
     assert schedule.next_fire_at == now + HOUR
     assert "unskip" not in page
 
