@@ -18,6 +18,8 @@ class Person:
     def __init__(self, address: str, name: str, email: str, password: str, time_zone: str) -> None:
         self.email = email
         self.time_zone = time_zone
+        self._reminders: dict[str, str] = {}
+        """The address of each by its title."""
         self._browser = Browser(address)
         page = self._browser.open("/account/signup/")
         form = page.form("password1").fill(email=email, password1=password, name=name, time_zone=time_zone)
@@ -63,7 +65,7 @@ class Person:
         form = page.form("title").fill(**fields)
         there = at.astimezone(ZoneInfo(self.time_zone)).replace(tzinfo=None)
         form.fill(title=title, kind="once", at=there.isoformat(), time_zone=self.time_zone)
-        self._browser.send(page, form.fill(channels=form.offered["channels"]))
+        self._reminders[title] = self._browser.send(page, form.fill(channels=form.offered["channels"])).address
 
     def run_now(self, title: str) -> None:
         page = self._reminder(title)
@@ -74,7 +76,7 @@ class Person:
         return self._reminder(title).texts("look")
 
     def _reminder(self, title: str) -> Page:
-        return self._browser.open(self._browser.open("/reminders/").link(title))
+        return self._browser.open(self._reminders[title])
 
     def inbox(self, title: str) -> int:
         """How many messages with this title are in the inbox."""

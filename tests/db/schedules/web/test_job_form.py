@@ -297,6 +297,9 @@ def test_lists_name_what_is_looked_at_where_the_title_waits_for_what_is_found(br
     assert schedule.name == "Bins, {name}"
 
 
-def test_the_page_of_kinds_lists_every_kind_with_its_queue(browser: Client) -> None:
+def test_the_page_of_kinds_lists_every_kind_and_for_staff_its_queue(browser: Client, ada: User) -> None:
     page = browser.get("/job-kinds/").content.decode()
-    assert all(word in page for word in ("Sample", "Linked sample", "<code>jobs</code>", "{value}"))
+    assert all(word in page for word in ("Sample", "Linked sample", "{value}"))
+    assert "<code>jobs</code>" not in page
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    assert "<code>jobs</code>" in browser.get("/job-kinds/").content.decode()
