@@ -43,7 +43,7 @@ class WebValueForm(AddressForm):
         label=gettext_lazy("Value"),
         required=False,
         max_length=200,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "100"}),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "100", "data-limit": ""}),
         help_text=(
             gettext_lazy(
                 "A number. “Rises or falls by at least” also takes a percentage, such as 5 %. “Is exactly” and "

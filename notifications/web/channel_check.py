@@ -70,7 +70,8 @@ def send_code(request: PersonRequest, channel: Channel) -> None:
     """Send a code, and show whether it was sent."""
     try:
         verification.send_code(channel, timezone.now())
-        messages.success(request, _("A code is on its way to “%(label)s”.") % {"label": channel.label})
+        if channel.provider not in providers.unconfigured():  # the page says what becomes of it
+            messages.success(request, _("A code is on its way to “%(label)s”.") % {"label": channel.label})
     except (codes.TooSoon, verification.Refused, verification.TooMany) as refusal:
         messages.error(request, str(refusal))
 
