@@ -110,7 +110,8 @@ def fits(page: Page) -> None:
     assert before is not None
     for width in sorted(WIDTHS, key=lambda width: width == before["width"]):  # the test's own last
         page.set_viewport_size({"width": width, "height": before["height"]})
-        wide, shown = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        # Of a page that has just begun to come, there is no element yet.
+        wide, shown = page.locator("html").evaluate("html => [html.scrollWidth, html.clientWidth]")
         assert wide <= shown, f"{page.url} is {wide} px wide on a screen of {shown}"
 
 
