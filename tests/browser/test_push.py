@@ -107,6 +107,7 @@ def test_this_browser_rings_with_done_and_snooze_and_is_cleared_when_it_is_done(
     registrations: list[dict[str, Any]] = []
     devtools.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
     devtools.send("ServiceWorker.enable")
+    wait_until(lambda: devtools.send("Page.getAppManifest")["data"], "the page's manifest", within=20)
     manifest = devtools.send("Page.getAppManifest")
     assert (json.loads(manifest["data"])["name"], manifest["errors"]) == ("Carillon", [])
     errors = devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]
