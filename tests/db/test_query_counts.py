@@ -48,7 +48,9 @@ INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reaso
 SELECT gen_random_uuid(), %(schedule)s, now() - n * interval '1 minute', 'fired', '', 1
   FROM generate_series(1, %(rows)s) n;
 INSERT INTO notifications_notification (id, batch_id, user_id, origin, origin_id, slot, subject, body, outcome)
-SELECT gen_random_uuid(), id, %(user)s, 'schedule', %(schedule)s, scheduled_for, 'Water the plants', '', 'full'
+-- The calendar finds messages by the time in their id; of a random one that is seldom, but sometimes, in its month.
+SELECT overlay(gen_random_uuid()::text placing 'f' from 1)::uuid, id, %(user)s, 'schedule', %(schedule)s, scheduled_for,
+       'Water the plants', '', 'full'
   FROM schedules_occurrence;
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, settled_at)
 SELECT gen_random_uuid(), id, %(channel)s, 'inbox', 'delivered', 0, 1, 0, now() FROM notifications_notification;
@@ -68,12 +70,9 @@ ANALYZE schedules_schedule, schedules_schedule_channels, schedules_occurrence, n
 """
 
 
-_CALENDAR = ("/reminders/day/", "/reminders/week/", "/reminders/month/")
-
-
 @pytest.mark.parametrize("rows", [30, 2_000])
 def test_the_number_of_statements_is_constant(
-    browser: Client, ada: User, rows: int, django_assert_max_num_queries: DjangoAssertNumQueries
+    browser: Client, ada: User, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     channel = make_channel(ada)
     schedule, rule = make_schedule(ada, [channel]), make_rule(ada, channels=[channel])
@@ -83,6 +82,5 @@ def test_the_number_of_statements_is_constant(
         cursor.execute(ROWS, given)
     assert Schedule.objects.count() == rows + 1
     for path, statements in PAGES.items():
-        # Late in the day, the calendar shows what was sent too: one more.
-        with django_assert_max_num_queries(statements + path.startswith(_CALENDAR), info=path):
+        with django_assert_num_queries(statements, info=path):
             assert browser.get(path.format(schedule=schedule.id, rule=rule.id, channel=channel.id)).status_code == 200
