@@ -75,7 +75,7 @@ class Combiner(Generic[Request, Result]):
         return call.result  # type: ignore[no-any-return]
 
     def leave(self, request: Request) -> None:
-        """Have it executed before those that wait, without waiting for it. An error of its own is ignored."""
+        """Add a request that is executed in the next batch, first, and return at once. If it fails, nobody is told."""
         call = _Call(request, is_left=True)
         with self._lock:
             if self._busy:
