@@ -21,6 +21,7 @@ class Line:
     def __init__(self, target: str | tuple[str, int]) -> None:
         self._target = target
         self._open: list[socket.socket] = []
+        self._changes = threading.Lock()  # one who is let in while the line is cut is hung up on, too
         self._listener: socket.socket | None = None
         self.port = 0
 
@@ -35,11 +36,12 @@ class Line:
 
     def cut(self) -> None:
         assert self._listener is not None
-        for end in [self._listener, *self._open]:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-        self._open.clear()
+        with self._changes:
+            for end in [self._listener, *self._open]:
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+            self._open.clear()
 
     def silence(self) -> None:
         assert self._listener is not None
@@ -57,8 +59,13 @@ class Line:
             while True:
                 near, _ = listener.accept()
                 far = socket.socket(socket.AF_UNIX if isinstance(self._target, str) else socket.AF_INET)
+                with self._changes:
+                    if listener.fileno() == -1:
+                        near.close()
+                        far.close()
+                        return
+                    self._open += [near, far]
                 far.connect(self._target)
-                self._open += [near, far]
                 for source, sink in ((near, far), (far, near)):
                     threading.Thread(target=self._pump, args=[source, sink], daemon=True).start()
 

@@ -96,7 +96,8 @@ def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
 
 def complains(said: ConsoleMessage) -> bool:
     """Not so where htmx tells of a request that the next page cut short; `failed` looks at all others."""
-    return said.type in ("error", "warning") and not said.text.startswith(("htmx:afterRequest,", "htmx:sendError,"))
+    cut_short = ("htmx:afterRequest,", "htmx:sendError,", "htmx:sendAbort,")
+    return said.type in ("error", "warning") and not said.text.startswith(cut_short)
 
 
 def failed(lost: Request) -> bool:
