@@ -18,11 +18,12 @@ from jobs.models import Batch, Leaver, Part
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.db.jobs.test_audiences import LONG_AGO, announce, make_reader, tell, told
+from tests.db.locks import wait_for_a_lock
 from tests.make import make_user, send_now, settle, take
 from work.dead_letters import Who
 from work.models import Intervention
 
-WAITING = 30  # seconds until a test gives up
+WAITING = 120  # seconds until a test gives up
 
 _MANY = """
 WITH people AS (
@@ -248,7 +249,7 @@ def test_who_leaves_during_the_statement_that_tells_them_is_cancelled_after_it(
         if "INSERT INTO notifications_notification" in statement:
             locked.set()
             assert leaving.wait(WAITING)
-            _until_somebody_waits()
+            wait_for_a_lock()
         return rows
 
     monkeypatch.setattr(batch_kind.postgres, "query", slow)
@@ -259,12 +260,3 @@ def test_who_leaves_during_the_statement_that_tells_them_is_cancelled_after_it(
     telling.result(WAITING)
     left.result(WAITING)
     assert [one.state for one in Delivery.objects.all()] == ["cancelled"]
-
-
-def _until_somebody_waits() -> None:
-    with connection.cursor() as cursor:
-        for _ in range(1_000):
-            cursor.execute("SELECT pg_sleep(0.01), count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[1]:
-                return
-    raise AssertionError("Nobody waits for the batch.")
