@@ -30,17 +30,13 @@ from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
 from notifications.owner_notices import Notice
 from people import quiet
-from work.answers import Done, Rejected
+from work.answers import Done, Overtaken, Rejected
 from work.reasons import Reason
 from work.wakes import publish_after_commit
 
 # Names the batches of notices (RFC 9562, section 5.5).
 _NOTICES = UUID("8a0c9b62-4f3e-4c26-9a55-0b6f9d1c7e43")
 _AGAIN_AFTER = timedelta(days=1)
-
-
-class Overtaken(Exception):
-    """Another job of the same reminder has decided meanwhile, from the same memory: this one looks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +142,7 @@ ON CONFLICT (origin_id, user_id) DO UPDATE
 
 
 def _remember(claim: Claim, state: Any, *, failures: int, since: datetime | None, told_at: datetime | None) -> None:
-    """Raises `Overtaken` where the memory has changed since the claim."""
+    """Raises `Overtaken` where another job of the reminder has decided since the claim, from the same memory."""
     if claim.origin_id is None:
         return
     values = {

@@ -6,8 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from common import served_queues
+from jobs.kind import LookKind
 from jobs.models import Connection, Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Delivery, Notification
@@ -131,21 +133,21 @@ def test_the_memory_of_a_reminder_is_kept_from_look_to_look() -> None:
 
 
 def test_two_jobs_that_decide_from_the_same_memory_do_not_both_speak(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jobs import looking
-
     schedule, first = fired({"value": "seven", "changes": True})
     fire.fire_due(NINE + timedelta(days=1))
     second = Job.objects.filter(origin_id=schedule.id).latest("id")
-    plain, done = looking.look, []
+    plain, done = LookKind.prepare, []
 
-    def look_while_another_decides(*args: Any) -> Any:
+    def prepare_while_another_decides(*args: Any) -> Any:
         if not done:
             done.append(True)
             look(second)
         return plain(*args)
 
-    monkeypatch.setattr(looking, "look", look_while_another_decides)
-    assert look(first).state == "pending"
+    monkeypatch.setattr(LookKind, "prepare", prepare_while_another_decides)
+    look(first)
+    assert (first.state, first.tries, first.released, first.reason_code) == ("pending", 0, 1, "overtaken")
+    assert first.available_at <= timezone.now()  # it begins again at once
     assert look(first).state == "decided"
     assert said() == ["It is seven"]
 
