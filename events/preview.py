@@ -26,26 +26,22 @@ _TEXTS = ("type", "id", "source", "time", "correlation_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """`unmet` is why the condition does not hold; None if it holds."""
-
-    condition: Condition
-    unmet: Reason | None
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a rule would do, throttle and digest aside. `missing` are the fields of its texts that the event lacks."""
+    """What a rule would do, throttle and digest aside.
+
+    `conditions` are each with why it does not hold, None if it holds; `missing` are the fields of its texts that the
+    event lacks.
+    """
 
     fits_type: bool
     fits_source: bool
-    conditions: list[Checked]
+    conditions: list[tuple[Condition, Reason | None]]
     said: Text
     missing: list[str]
 
     @property
     def rings(self) -> bool:
-        return self.fits_type and self.fits_source and all(one.unmet is None for one in self.conditions)
+        return self.fits_type and self.fits_source and all(unmet is None for _, unmet in self.conditions)
 
 
 def outcome(
@@ -54,7 +50,7 @@ def outcome(
     return Outcome(
         fits_type=matching.fits_pattern(type_pattern, envelope["type"]),
         fits_source=source in ("", envelope["source"]),
-        conditions=[Checked(one, matching.unmet([one], envelope)) for one in conditions],
+        conditions=[(one, matching.unmet([one], envelope)) for one in conditions],
         said=handling.compose(title, body, envelope),
         missing=matching.missing(f"{title}\n{body}", envelope),
     )

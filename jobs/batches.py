@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from common.postgres import change, column, query
 from jobs.models import Batch, Job
-from jobs.models.batch import WORDS
+from jobs.models.batch import COUNTED, WORDS
 from notifications.dead_letters import sendable
 from notifications.deliveries import withdrawal
 from notifications.models import Delivery, Notification
@@ -113,9 +113,6 @@ def record(batches: Iterable[NewBatch]) -> list[Wake]:
     return [Wake(TELL, row.id, 0.0, row.user_id) for row in rows]
 
 
-_STATES = ("pending", "processing", "completed", "failed", "dropped")
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How much of a batch is in which state. It counts deliveries; of a batch of jobs, the jobs.
@@ -131,8 +128,12 @@ class Progress:
     is_told: bool = True
 
     @property
+    def parts(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in COUNTED}
+
+    @property
     def total(self) -> int:
-        return self.pending + self.processing + self.completed + self.failed + self.dropped
+        return sum(self.parts.values())
 
     @property
     def percent(self) -> float:
@@ -143,8 +144,7 @@ class Progress:
 
 def progress_of(batch: Batch) -> Progress:
     """How far one has come that was read `with_counts`. Who is not told yet counts as one pending."""
-    counts = batch.counts or dict.fromkeys(_STATES, 0)  # type: ignore[attr-defined]
-    counts = {name: counts[name] for name in _STATES}
+    counts = batch.counts or dict.fromkeys(COUNTED, 0)  # type: ignore[attr-defined]
     return Progress(**counts | {"pending": counts["pending"] + _untold(batch)}, is_told=not _is_being_told(batch))
 
 

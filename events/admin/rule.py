@@ -15,14 +15,14 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import action as button
 
 from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
+from common.admin.base import ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.state_words import labelled
 from events import rules, words
 from events.admin import rule_form
 from events.models import Effect, Rule
+from jobs.admin.owned import OwnedAdmin, to_notification, to_person
 from notifications.admin import cells
-from people.admin.user import person_ids
 
 _NEWEST = 100
 
@@ -47,18 +47,13 @@ class EffectInline(ReadOnlyInline):
     when = columns.instant_column(gettext_lazy("when"), "at")
     type = columns.column(gettext_lazy("type of event"), "event.type")
     why = columns.column(gettext_lazy("why"), "reason")
-
-    @admin.display(description=gettext_lazy("notification"))
-    def caused(self, effect: Effect) -> SafeString:
-        return columns.to_row("notifications.notification", effect.notification_id, "notification")
+    caused = columns.column(gettext_lazy("notification"), "notification_id", to_notification)
 
 
 @admin.register(Rule)
-class RuleAdmin(ReadOnlyAdmin):
+class RuleAdmin(OwnedAdmin):
     list_display = ("name_short", "person", "words", "state_label", "changed", "rows")
-    list_select_related = ("user",)
     list_disable_select_all = True  # each is switched in its own transaction
-    ordering = ("-id",)
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
         (None, {"fields": ("name", ("person", "state_label"), "rows")}),
@@ -82,10 +77,6 @@ class RuleAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).select_related("user")
         return rows
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
     @admin.action(description=gettext_lazy("Switch on"), permissions=["act"])
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
@@ -112,10 +103,7 @@ class RuleAdmin(ReadOnlyAdmin):
         self.message_user(request, said, level)
 
     name_short = columns.column(gettext_lazy("name"), "name", columns.short)
-
-    @admin.display(description=gettext_lazy("owner"))
-    def person(self, rule: Rule) -> SafeString:
-        return cells.person(rule)
+    person = columns.column(gettext_lazy("owner"), "user", to_person)
 
     @admin.display(description=gettext_lazy("listens to"))
     def words(self, rule: Rule) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -12,15 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from events.models.rule import Rule
 from work.models import Attempt, Words, Work
 
-if TYPE_CHECKING:
-    from people.models import User
-
 WORDS = Words(working="sending", done="sent", key="digest")
-
-
-class DigestQuerySet(models.QuerySet["Digest"]):
-    def for_user(self, user: User) -> DigestQuerySet:
-        return self.filter(user=user)
 
 
 class Digest(Work):
@@ -43,7 +35,7 @@ class Digest(Work):
     # Without a constraint: a notification may be pruned before the digest is.
     notification_id = models.UUIDField(null=True, editable=False)
 
-    objects: ClassVar[models.Manager[Digest]] = DigestQuerySet.as_manager()
+    objects: ClassVar[models.Manager[Digest]]
 
     class Meta(Work.Meta):
         verbose_name = _("digest")

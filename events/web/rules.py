@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from common.admin.base import as_uuid
 from events import rules, words
 from events.models import Effect, Rule
 from jobs import looks
@@ -121,7 +122,5 @@ def _deleted(request: PersonRequest) -> QuerySet[Rule]:
 
 def _just_deleted(request: PersonRequest) -> Rule | None:
     """The rule that `?deleted=<id>` offers to restore."""
-    try:
-        return _deleted(request).filter(id=UUID(request.GET.get("deleted", ""))).first()
-    except ValueError:
-        return None
+    rule_id = as_uuid(request.GET.get("deleted", ""))
+    return None if rule_id is None else _deleted(request).filter(id=rule_id).first()

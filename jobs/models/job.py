@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -14,9 +14,6 @@ from common.uuid7 import uuid7
 from jobs.models.connection import Connection
 from work.models import DEAD_LETTERS, Attempt, Words, Work
 
-if TYPE_CHECKING:
-    from people.models import User
-
 WORDS = Words(working="looking", done="decided", key="job")
 
 
@@ -26,11 +23,6 @@ class OnError(models.TextChoices):
     DAILY = "daily", _("Stay silent, and tell me once a day")
     AFTER = "after", _("Tell me after several failures in a row")
     SEND = "send", _("Send it anyway")
-
-
-class JobQuerySet(models.QuerySet["Job"]):
-    def for_user(self, user: User) -> JobQuerySet:
-        return self.filter(user=user)
 
 
 class Job(Work):
@@ -62,7 +54,7 @@ class Job(Work):
     notification_id = models.UUIDField(null=True, editable=False)
     failures_noted = models.PositiveSmallIntegerField(db_default=0, editable=False)
 
-    objects: ClassVar[models.Manager[Job]] = JobQuerySet.as_manager()
+    objects: ClassVar[models.Manager[Job]]
 
     class Meta(Work.Meta):
         verbose_name = _("job")
