@@ -9,13 +9,12 @@ from typing import Any
 from uuid import UUID
 
 from jobs import deciding, failures, kinds, limits, looking
-from jobs.claim import Claim, Failing
+from jobs.claim import Claim
 from jobs.fetch import Later
 from jobs.kinds.base import Found, JobKind, Source
 from jobs.models import Connection, Job, JobAttempt
 from jobs.reasons import Code
 from jobs.recording import LOOK, SendAs
-from jobs.sources import open_connection
 from people import quiet
 from work.answers import Answer, Cancel, Defer, Retryable
 from work.kinds import Kind
@@ -66,16 +65,14 @@ class LookKind(Kind[Claim]):
             is_active=row.is_active,
             source=source,
             unusable=unusable,
+            connection_works=row.working_since is not None,
+            on_error=row.on_error,
+            errors_allowed=row.errors_allowed,
             memory=None if row.memory is None else json.loads(row.memory),
-            failing=Failing(
-                on_error=row.on_error,
-                allowed=row.errors_allowed,
-                version=row.memory_version or 0,
-                failures=row.failures or 0,
-                since=row.failing_since,
-                told_at=row.told_at,
-                connection_works=row.working_since is not None,
-            ),
+            memory_version=row.memory_version or 0,
+            failures=row.failures or 0,
+            failing_since=row.failing_since,
+            told_at=row.told_at,
         )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
@@ -135,7 +132,7 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
         failing_code=row.failing_code,
         failing_params=json.loads(row.failing_params),
     )
-    opened = open_connection(connection)
+    opened = looking.open_connection(connection)
     return (None, opened) if isinstance(opened, Reason) else (opened, None)
 
 

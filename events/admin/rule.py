@@ -6,21 +6,23 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.decorators import action as button
 
-from common.admin import columns
+from common.admin import columns, owner_form, rights
 from common.admin.base import ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.state_words import labelled
 from events import rules, words
-from events.admin import rule_form
 from events.models import Effect, Rule
+from events.web.rule_form import RuleForm
 from jobs.admin.owned import OwnedAdmin, to_notification, to_person
 from notifications.admin import cells
 
@@ -72,7 +74,25 @@ class RuleAdmin(OwnedAdmin):
 
     @button(description=gettext_lazy("Edit"), url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return rule_form.edit(self, request, object_id)
+        """With the owner's form."""
+        rule = get_object_or_404(Rule.objects.select_related("user"), id=as_uuid(object_id))
+        if not rights.may_act_on(request, rule):
+            raise PermissionDenied
+        form = RuleForm(request.POST if request.method == "POST" else None, user=rule.user, rule=rule)
+        context: dict[str, Any] = {"form": form, "title": _("Edit rule"), "owner": rule.user, "rule": rule}
+        page = redirect("admin:events_rule_change", rule.pk)
+        if rule.deleted_at is None and not form.change_rows(request.POST) and form.is_valid():
+            context["differences"] = form.change(rule)
+            if context["differences"] is None:
+                self.log_change(request, rule, "Edited.")
+                messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
+                return page
+            rule.refresh_from_db(fields=["deleted_at"])
+        if rule.deleted_at is not None:
+            messages.error(request, _("This rule was deleted. Its owner can restore it."))
+            return page
+        status = 409 if context.get("differences") else 200
+        return owner_form.page(self, request, "admin/events/rule_form.html", context, status)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).select_related("user")

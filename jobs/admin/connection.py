@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
@@ -26,11 +25,10 @@ KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in 
 class ConnectionAdmin(OwnedAdmin):
     list_display = ("label", "kind_name", "address_summary", "state", "why", "person", "rows")
     list_filter = (KindFilter,)
-    fieldsets: Any = (
+    fieldsets = (
         (None, {"fields": (("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows")}),
         (_("Instants"), {"fields": (("created", "verified"), ("working", "failing"), ("disabled", "removed"))}),
     )
-    readonly_fields = flatten_fieldsets(fieldsets)
     search_fields = ("id",)
     search_help_text = _("A connection's id, or the beginning of a person's email address.")
     empty_text = _("Nobody has connected anything yet.")
