@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from common import postgres
 from jobs import deciding, failures, kinds, limits, looking
 from jobs.claim import Claim
 from jobs.fetch import Later
@@ -31,15 +32,13 @@ class LookKind(Kind[Claim]):
     language = "p.language"
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     queue_of = "nullif(d.queue, 'jobs')"
-    columns = """
+    columns = f"""
        d.user_id, d.origin_id, d.batch_id, d.correlation_id, d.slot, d.payload::text AS payload,
        d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
        p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
        p.quiet_until,
-       c.id AS source_id, c.version AS source_version, c.label, c.address::text AS address, c.sealed_secrets,
-       c.removed_at, c.disabled_at, c.failing_code, c.failing_params::text AS failing_params,
-       c.working_since,
-       m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at"""
+       m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at,
+       {postgres.columns(Connection, "c")}"""
     joins = """
   JOIN people_user p ON p.id = d.user_id
   LEFT JOIN jobs_connection c ON c.id = d.connection_id
@@ -65,7 +64,7 @@ class LookKind(Kind[Claim]):
             is_active=row.is_active,
             source=source,
             unusable=unusable,
-            connection_works=row.working_since is not None,
+            connection_works=row.c_working_since is not None,
             on_error=row.on_error,
             errors_allowed=row.errors_allowed,
             memory=None if row.memory is None else json.loads(row.memory),
@@ -119,19 +118,9 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
     """The connection that a job looks through, or why it cannot be used."""
     if row.connection_id is None:
         return None, None
-    if row.source_id is None:
+    if row.c_id is None:
         return None, Reason(Code.NO_CONNECTION)
-    connection = Connection(
-        id=row.source_id,
-        label=row.label,
-        version=row.source_version,
-        address=json.loads(row.address),
-        sealed_secrets=row.sealed_secrets,
-        removed_at=row.removed_at,
-        disabled_at=row.disabled_at,
-        failing_code=row.failing_code,
-        failing_params=json.loads(row.failing_params),
-    )
+    connection = postgres.instance(Connection, row[row._fields.index("c_id") :])
     opened = looking.open_connection(connection)
     return (None, opened) if isinstance(opened, Reason) else (opened, None)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -34,8 +32,6 @@ class Digest(Work):
     hops = models.PositiveSmallIntegerField(default=0)
     # Without a constraint: a notification may be pruned before the digest is.
     notification_id = models.UUIDField(null=True, editable=False)
-
-    objects: ClassVar[models.Manager[Digest]]
 
     class Meta(Work.Meta):
         verbose_name = _("digest")

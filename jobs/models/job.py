@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -53,8 +51,6 @@ class Job(Work):
     errors_allowed = models.PositiveSmallIntegerField(default=3)
     notification_id = models.UUIDField(null=True, editable=False)
     failures_noted = models.PositiveSmallIntegerField(db_default=0, editable=False)
-
-    objects: ClassVar[models.Manager[Job]]
 
     class Meta(Work.Meta):
         verbose_name = _("job")

@@ -6,7 +6,6 @@ import json
 import re
 from uuid import uuid4
 
-import pytest
 from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -20,8 +19,6 @@ from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_rule, make_user, signed_in
 from work import runner
 from work.models import Intervention
-
-pytestmark = pytest.mark.django_db
 
 
 def test_the_list_says_what_followed_and_that_nobody_listens() -> None:

@@ -15,8 +15,6 @@ from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import NINE, happen, make_channel, make_rule, make_schedule, make_user, send_now
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.mark.django_db(transaction=True)
 def test_a_chain_shows_events_deliveries_and_tries_in_their_order() -> None:

@@ -15,8 +15,6 @@ from people.models import User
 from tests.db.events.web.test_rule_form import rows
 from tests.make import happen, make_channel, make_rule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def preview(browser: Client, **fields: Any) -> Any:
     given = {"type_pattern": "order.*", "title": "Order {data.order_id}", "body": ""} | fields
