@@ -18,9 +18,9 @@ from work.admin.rows import WorkAdmin
 class OwnedAdmin(ReadOnlyAdmin):
     """Found by their id, or by the beginning of their person's email address."""
 
-    list_select_related = ("user",)
+    list_select_related: ClassVar[tuple[str, ...]] = ("user",)
     ordering = ("-id",)
-    link_lookups = ("user__id__exact",)
+    link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
@@ -30,7 +30,7 @@ class OwnedAdmin(ReadOnlyAdmin):
 class OwnedWorkAdmin(WorkAdmin):
     """Found by their id, or by one of the ids in `search_ids`."""
 
-    list_select_related = ("user",)
+    list_select_related: ClassVar[tuple[str, ...]] = ("user",)
     search_ids: ClassVar[tuple[str, ...]]
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
