@@ -17,7 +17,7 @@ from jobs.models import Connection, Job, JobAttempt
 from jobs.reasons import Code
 from jobs.recording import LOOK, SendAs
 from people import quiet
-from work.answers import Answer, Cancel, Defer, Retryable
+from work.answers import Answer, Cancel, Defer
 from work.kinds import Kind
 from work.reasons import Reason
 from work.retry import Policy
@@ -96,10 +96,8 @@ class LookKind(Kind[Claim]):
         match found:
             case Found(value):
                 return deciding.decided(claim, kind.decide(ask, value))
-            case Later(reason, retry_after):
-                if claim.tries < kind.policy.tries:
-                    return Retryable(reason, retry_after)
-                return deciding.failed(claim, reason)
+            case Later():
+                return found if claim.tries < kind.policy.tries else deciding.failed(claim, found.reason)
             case refused:
                 return deciding.failed(claim, refused.reason, disconnect=refused.disconnect)
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from common import encryption
 from common.postgres import lend_connection, persist
 from jobs.fetch import Fetch, Later, NotModified, Refused, outcome
-from jobs.kinds.base import LONGEST_FRESH, Ask, Found, JobKind, Source
+from jobs.kinds.base import Ask, Found, JobKind, Source
 from jobs.models import Connection, Result
 from jobs.reasons import Code
 from work.reasons import Reason
@@ -28,9 +28,7 @@ def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool =
     """
     key = _key(kind, ask)
     known = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
-    if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(
-        seconds=min(kind.fresh_for, LONGEST_FRESH)
-    ):
+    if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(seconds=kind.fresh_for):
         return Found(known.value)
     lend_connection()
     seconds = kind.deadline if deadline is None else min(deadline, kind.deadline)
