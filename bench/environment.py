@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import platform
-import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -62,12 +61,6 @@ def children_environment(database: str | None = None) -> dict[str, str]:
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
     }
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def clear_broker(app: Any) -> None:
