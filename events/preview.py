@@ -83,13 +83,14 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
     """
     raw = text.encode()
     if len(raw) > LARGEST_DATA:
-        raise ValueError(f"This is larger than {LARGEST_DATA // 1024} KiB, which no event is. Paste less.")
+        said = _("This is larger than %(most)s KiB, which no event is. Paste less.")
+        raise ValueError(said % {"most": LARGEST_DATA // 1024})
     try:
         given = strict_json.read(raw)
     except strict_json.Bad as error:
-        raise ValueError(f"This is not JSON that can be read. {error}") from None
+        raise ValueError(_("This is not JSON that can be read. %(error)s") % {"error": error}) from None
     if not isinstance(given, dict):
-        raise ValueError('Paste one JSON object, such as {"amount": 120}.')
+        raise ValueError(_('Paste one JSON object, such as {"amount": 120}.'))
     names = {*_TEXTS, "hops", "topic", "delay", "data"}
     is_whole = {"type", "data"} <= given.keys() or (bool({"type", "data"} & given.keys()) and given.keys() <= names)
     if not is_whole:
@@ -101,11 +102,14 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
 def _check_sample(given: dict[str, Any], names: set[str]) -> None:
     hint = _('To try it as the data of an event, put it into {"data": …}.')
     for name in given.keys() - names:
-        raise ValueError(f"This looks like a whole event, which has no field “{name[:80]}”. {hint}")
+        said = _("This looks like a whole event, which has no field “%(name)s”. %(hint)s")
+        raise ValueError(said % {"name": name[:80], "hint": hint})
     for name in _TEXTS:
         if not isinstance(given.get(name, ""), str):
-            raise ValueError(f"This looks like a whole event, whose “{name}” is a text in quotes. {hint}")
+            said = _("This looks like a whole event, whose “%(name)s” is a text in quotes. %(hint)s")
+            raise ValueError(said % {"name": name, "hint": hint})
     if "type" in given and matching.TYPE.fullmatch(given["type"]) is None:
-        raise ValueError(f"“{given['type'][:80]}” is not a type of event, such as order.paid. {hint}")
+        said = _("“%(type)s” is not a type of event, such as order.paid. %(hint)s")
+        raise ValueError(said % {"type": given["type"][:80], "hint": hint})
     if not isinstance(given.get("data", {}), dict):
-        raise ValueError('The “data” of an event is an object, such as {"amount": 120}. Correct it.')
+        raise ValueError(_('The “data” of an event is an object, such as {"amount": 120}. Correct it.'))

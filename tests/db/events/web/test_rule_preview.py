@@ -123,6 +123,17 @@ def test_what_cannot_be_read_is_said_and_not_tried(browser: Client, sample: str)
     assert answer.context["outcome"] is None
 
 
+def test_what_cannot_be_read_is_said_in_the_readers_language(browser: Client, ada: User) -> None:
+    samples = ("[1]", "{", "x" * 140_000, '{"data": 5}', '{"type": 5, "data": {}}', '{"type": "A", "data": {}}')
+
+    def problems() -> set[str]:
+        return {preview(browser, sample=sample).context["problem"] for sample in samples}
+
+    english = problems()
+    User.objects.filter(pk=ada.pk).update(language="de")
+    assert len(english) == len(samples) and english.isdisjoint(problems())
+
+
 def test_errors_are_shown_at_fields_with_a_value_and_empty_fields_are_no_errors(browser: Client, ada: User) -> None:
     happen(ada)
     answer = preview(browser, type_pattern="Order", title="", **rows(("amount", "above", ""), ("", "equals", "")))
