@@ -20,7 +20,6 @@ from api.problems import FieldError, invalid, not_found
 from api.schedules.body import may_not_announce
 from events import ledger
 from events.models import Effect, Event, Topic
-from events.replay import replay
 from jobs import audiences
 from schedules.web.audience_form import MOST_UNCONFIRMED
 
@@ -109,4 +108,4 @@ def replay_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
     found = Event.objects.for_user(request.auth.user).filter(key=event_id).first()
     if found is None:
         raise not_found()
-    return answer({"ids": [str(replay(found, request.auth.user))]}, 202)
+    return answer({"ids": [str(ledger.replay(found, request.auth.user))]}, 202)

@@ -22,9 +22,9 @@ from events import preview
 from events.envelope import as_sent
 from events.matching import Condition
 from events.models import Event
-from events.preview import Checked
 from notifications.web import text_preview
 from people.models import User
+from work.reasons import Reason
 
 router = Router(tags=["rules"], auth=Bearer("read"))
 
@@ -97,7 +97,7 @@ def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
             "rings": found.rings,
             "fits_type": found.fits_type,
             "fits_source": found.fits_source,
-            "conditions": [_checked(one) for one in found.conditions],
+            "conditions": [_checked(*one) for one in found.conditions],
             "title": reading.subject,
             "body": reading.body,
             "missing": found.missing,
@@ -116,12 +116,11 @@ def _envelope(body: PreviewBody, user: User) -> dict[str, Any]:
     return as_sent(event)
 
 
-def _checked(one: Checked) -> dict[str, Any]:
-    unmet = one.unmet
+def _checked(one: Condition, unmet: Reason | None) -> dict[str, Any]:
     return {
-        "field": one.condition.field,
-        "operator": one.condition.operator,
-        "value": one.condition.value,
+        "field": one.field,
+        "operator": one.operator,
+        "value": one.value,
         "holds": unmet is None,
         "reason": reason("", {}) if unmet is None else reason(unmet.code, unmet.params),
     }
