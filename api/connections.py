@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from ninja import Query, Router
+from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.channels.body import errors
+from api.answers import answer, fields_of
+from api.channels.body import refuse_unknown
 from api.channels.document import FieldDocument, field_documents
-from api.fields import Body, Instant, Search, limits, written
+from api.fields import Body, Instant, Search, limits
 from api.idempotency import HEADER
-from api.problems import FieldError, Problem, conflict, invalid, not_found
+from api.problems import FieldError, Problem, conflict, errors, invalid
 from jobs import connection_changes as changes
 from jobs import connections
 from jobs.connection_form import ConnectionForm, LabelForm
-from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from notifications.message import Destination
 
@@ -100,10 +99,7 @@ class ConnectionKinds(BaseModel):
 
 @router.get("", response=paging.Page[ConnectionDocument], summary="List connections")
 def list_connections(
-    request: ApiRequest,
-    kind: Search | None = None,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, kind: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Newest first, without their secrets."""
     found = Connection.objects.for_user(request.auth.user)
@@ -129,7 +125,7 @@ def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     kind = connections.find(body.kind)
     if kind is None:
         raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them."))
-    _refuse_unknown(body.fields, kind)
+    refuse_unknown(body.fields, kind.form.base_fields)
     form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
     made = _save(form, ask=HEADER not in request.headers)
@@ -150,7 +146,7 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
     if kind is None:
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
-    _refuse_unknown(fields, kind)
+    refuse_unknown(fields, kind.form.base_fields)
     typed: dict[str, Any] = kind.form_initial(changes.readable_destination(found))
     for name, value in fields.items():
         # An empty secret is kept; a separate field deletes it.
@@ -181,20 +177,8 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 
 def document(connection: Connection) -> dict[str, Any]:
     kind = connections.find(connection.kind)
-    return {
-        "id": str(connection.id),
-        "kind": connection.kind,
-        "label": connection.label,
-        "summary": connection.summary,
-        "fields": kind.form_initial(Destination(connection.address)) if kind else {},
-        "state": connection.state,
-        "working_since": written(connection.working_since),
-        "failing_since": written(connection.failing_since),
-        "failing_code": connection.failing_code,
-        "failing_reason": connection.failing_reason,
-        "unreadable": connection.unreadable,
-        "created": written(connection.created_at),
-    }
+    fields = kind.form_initial(Destination(connection.address)) if kind else {}
+    return fields_of(ConnectionDocument, connection, fields=fields, created=connection.created_at)
 
 
 def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResponse:
@@ -203,9 +187,7 @@ def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResp
 
 def _own(request: ApiRequest, connection_id: UUID) -> Connection:
     """The caller's connection, at the version of `If-Match`. Raises problems 404 and 412."""
-    found = Connection.objects.for_user(request.auth.user).filter(id=connection_id).first()
-    if found is None:
-        raise not_found()
+    found = get_object_or_404(Connection.objects.for_user(request.auth.user), id=connection_id)
     if request.method != "GET":
         versions.require(request, found.version, lambda: document(found))
     return found
@@ -221,10 +203,3 @@ def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:
         raise conflict(str(refusal)) from None
     except changes.Conflict:
         raise conflict("Somebody has changed it meanwhile. Read it again.") from None
-
-
-def _refuse_unknown(given: Mapping[str, Any], kind: ConnectionKind) -> None:
-    known = kind.form.base_fields
-    if unknown := sorted(set(given) - set(known)):
-        said = f"There is no such field. This kind has: {', '.join(known)}."
-        raise invalid(*(FieldError(f"fields.{name}", said) for name in unknown))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.fields import Instant, written
+from api.answers import fields_of
+from api.fields import Instant
 from events import matching
 from events.models import Rule
 
@@ -77,36 +77,16 @@ class RuleDocument(BaseModel):
     updated: Instant
 
 
-def document(rule: Rule, channels: Sequence[UUID] | None = None) -> dict[str, Any]:
-    """`channels` are the ids of its channels, in order (None: read here)."""
-    if channels is None:
-        channels = [channel.id for channel in rule.ordered_channels()]
-    return {
-        "id": str(rule.id),
-        "enabled": rule.enabled,
-        "version": rule.version,
-        "name": rule.name,
-        "type_pattern": rule.type_pattern,
-        "source": rule.source,
-        "conditions": _conditions(rule),
-        "title": rule.title,
-        "body": rule.body,
-        "channels": [str(channel) for channel in channels],
-        "in_order": bool(rule.channel_order),
-        "escalate_after": rule.escalate_after,
-        "urgent": rule.urgent,
-        "throttle_count": rule.throttle_count,
-        "throttle_seconds": rule.throttle_seconds,
-        "digest_seconds": rule.digest_seconds,
-        "digest_at": rule.digest_at and f"{rule.digest_at:%H:%M}",
-        "digest_count": rule.digest_count,
-        "digest_key": rule.digest_key,
-        "series": rule.series,
-        "series_ends_on": rule.series_ends_on,
-        "series_key": rule.series_key,
-        "created": written(rule.created_at),
-        "updated": written(rule.updated_at),
-    }
+def document(rule: Rule) -> dict[str, Any]:
+    return fields_of(
+        RuleDocument,
+        rule,
+        conditions=_conditions(rule),
+        channels=[str(channel.id) for channel in rule.ordered_channels()],
+        in_order=bool(rule.channel_order),
+        created=rule.created_at,
+        updated=rule.updated_at,
+    )
 
 
 def _conditions(rule: Rule) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from api.access import ApiRequest, Bearer
-from api.answers import answer
+from api.answers import answer, fields_of
 from api.events.body import Data, Type
 from api.fields import Body
 from api.notifications.document import Length, ReasonDocument, lengths, reason
@@ -93,16 +93,14 @@ def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
     )
     reading = text_preview.read(user, found.said, draft.channels, None)
     return answer(
-        {
-            "rings": found.rings,
-            "fits_type": found.fits_type,
-            "fits_source": found.fits_source,
-            "conditions": [_checked(one) for one in found.conditions],
-            "title": reading.subject,
-            "body": reading.body,
-            "missing": found.missing,
-            "lengths": lengths(reading),
-        }
+        fields_of(
+            RulePreview,
+            found,
+            conditions=[_checked(one) for one in found.conditions],
+            title=reading.subject,
+            body=reading.body,
+            lengths=lengths(reading),
+        )
     )
 
 
@@ -117,11 +115,5 @@ def _envelope(body: PreviewBody, user: User) -> dict[str, Any]:
 
 
 def _checked(one: Checked) -> dict[str, Any]:
-    unmet = one.unmet
-    return {
-        "field": one.condition.field,
-        "operator": one.condition.operator,
-        "value": one.condition.value,
-        "holds": unmet is None,
-        "reason": reason("", {}) if unmet is None else reason(unmet.code, unmet.params),
-    }
+    why = reason("", {}) if one.unmet is None else reason(one.unmet.code, one.unmet.params)
+    return fields_of(CheckedCondition, one.condition, holds=one.unmet is None, reason=why)

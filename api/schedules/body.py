@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
 from api.fields import Body, Data, Texts, limits
-from api.problems import FieldError, Problem, invalid
+from api.problems import FieldError, Problem, errors, invalid, require_valid
 from api.schedules import document, job, timing
 from api.schedules.job import JobBody
 from api.schedules.timing import Timing
@@ -134,8 +135,7 @@ def draft(
     typed = timing.read(body.timing, time_zone)
     fields = _fields(body) | typed.fields | {"time_zone": time_zone} | ({} if keeps_job else job.fields(body.job))
     form = ReminderForm(fields, user=user, now=now, schedule=schedule)
-    if not form.is_valid():
-        raise invalid(*_errors(form, typed.paths))
+    require_valid(form, partial(_called, typed.paths))
     return replace(form.draft(), data=body.data)
 
 
@@ -163,7 +163,7 @@ def typed_schedule(body: LookBody, user: User, now: datetime) -> Schedule:
     form = ReminderForm({"title": title, "body": body.body} | job.fields(body.job), user=user, now=now)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
     if form.errors:
-        raise invalid(*_errors(form, {}))
+        raise invalid(*errors(form, called=partial(_called, {})))
     return form.typed_schedule()
 
 
@@ -207,16 +207,12 @@ def _hex(channel_id: str) -> str:
     return channel_id.replace("-", "").lower()
 
 
-def _errors(form: ReminderForm, paths: Mapping[str, str]) -> list[FieldError]:
-    found = []
-    for name, errors in form.errors.items():
-        if of_job := job.path(name):
-            path = of_job
-        elif name in ScheduleBody.model_fields:
-            path = name
-        elif name.startswith("position_"):
-            path = "channels"
-        else:
-            path = paths.get(name) or {"one_by_one": "in_order", "__all__": "(body)"}.get(name, "timing")
-        found += [FieldError(path, str(error)) for error in errors]
-    return found
+def _called(paths: Mapping[str, str], name: str) -> str:
+    """What a field of the form is called in the body; `paths` has those of the timing."""
+    if of_job := job.path(name):
+        return of_job
+    if name in ScheduleBody.model_fields:
+        return name
+    if name.startswith("position_"):
+        return "channels"
+    return paths.get(name) or {"one_by_one": "in_order", "__all__": ""}.get(name, "timing")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.fields import Instant, written
+from api.answers import fields_of
+from api.fields import Instant
 from api.schedules import job, timing
 from api.schedules.job import JobBody
 from api.schedules.timing import Timing
@@ -120,42 +122,25 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
     """`channels` are the ids of its channels, in order (None: read here)."""
     if channels is None:
         channels = [channel.id for channel in schedule.ordered_channels()]
-    return {
-        "id": str(schedule.id),
-        "type": "reminder",
-        "state": schedule.state,
-        "active": schedule.state == Schedule.State.ACTIVE,
-        "version": schedule.version,
-        "title": schedule.title,
-        "body": schedule.body,
-        "schedule_type": schedule.kind,
-        "description": schedule.when,
-        "time_zone": None if schedule.local_time else schedule.time_zone,
-        "next_run": written(schedule.next_fire_at),
-        "last_run": written(schedule.last_fired_at),
-        "fired_count": schedule.fired_count,
-        "snoozed_until": written(schedule.snoozed_until),
-        "channels": [str(channel) for channel in channels],
-        "job": job.document(schedule),
-        "looks_at": schedule.looks_at,
-        "audience": {"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
-        "local_time": schedule.local_time,
-        "in_order": bool(schedule.channel_order),
-        "escalate_after": schedule.escalate_after,
-        "urgent": schedule.urgent,
-        "excluded": [day.isoformat() for day in schedule.excluded],
-        "max_count": schedule.max_count,
-        "misfire": schedule.misfire,
-        "grace": schedule.grace,
-        "spread": schedule.spread,
-        "stale_after": schedule.stale_after,
-        "category": schedule.category,
-        "tags": schedule.tags,
-        "data": schedule.data,
-        "error": schedule.error,
-        "created": written(schedule.created_at),
-        "updated": written(schedule.updated_at),
-    } | _timing(schedule)
+    return fields_of(
+        ScheduleDocument,
+        schedule,
+        type="reminder",
+        active=schedule.state == Schedule.State.ACTIVE,
+        schedule_type=schedule.kind,
+        description=schedule.when,
+        time_zone=None if schedule.local_time else schedule.time_zone,
+        next_run=schedule.next_fire_at,
+        last_run=schedule.last_fired_at,
+        channels=[str(channel) for channel in channels],
+        job=job.document(schedule),
+        audience={"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
+        in_order=bool(schedule.channel_order),
+        excluded=[day.isoformat() for day in schedule.excluded],
+        created=schedule.created_at,
+        updated=schedule.updated_at,
+        **_timing(schedule),
+    )
 
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
@@ -164,17 +149,13 @@ def _timing(schedule: Schedule) -> dict[str, Any]:
         rule = schedule.timetable().rule
     except InvalidRule:
         return {"timing": None, "cron_expression": None, "starts_at": None, "ends_at": None}
-    moments = {
-        name: None if moment is None else local(rule.zone, moment).isoformat()
-        for name, moment in (
-            ("starts_at", schedule.starts_at),
-            ("ends_at", schedule.ends_at),
-            ("anchor", getattr(rule, "anchor", None)),
-        )
-    }
-    anchor = moments.pop("anchor")
-    data = rule.data()
-    return moments | {
-        "timing": timing.document(rule.kind, data, anchor),
-        "cron_expression": data.get("expression"),
+
+    def civil(moment: datetime | None) -> str | None:
+        return None if moment is None else local(rule.zone, moment).isoformat()
+
+    return {
+        "timing": timing.document(rule),
+        "cron_expression": getattr(rule, "expression", None),
+        "starts_at": civil(schedule.starts_at),
+        "ends_at": civil(schedule.ends_at),
     }

@@ -9,7 +9,8 @@ from uuid import UUID
 from django import forms
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.fields import Body, Instant, limits, written
+from api.answers import fields_of
+from api.fields import Body, Instant, limits
 from api.problems import FieldError, invalid
 from jobs import kinds
 from jobs.looks import Look
@@ -86,7 +87,7 @@ def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> d
     typed = {}
     for name, field in known.items():
         value = payload.get(name)
-        typed[f"{PREFIX}-{name}"] = _initial(field) if name not in payload else value
+        typed[f"{PREFIX}-{name}"] = default_of(field) if name not in payload else value
         if value is not None and (problem := _unfit(field, value)):
             wrong.append(FieldError(f"job.payload.{name}", problem))
     if wrong:
@@ -94,7 +95,7 @@ def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> d
     return typed
 
 
-def _initial(field: forms.Field) -> Any:
+def default_of(field: forms.Field) -> Any:
     return field.initial() if callable(field.initial) else field.initial
 
 
@@ -123,23 +124,9 @@ def document(schedule: Schedule) -> dict[str, Any] | None:
         return None
     kind = kinds.find(schedule.job_kind)
     payload = schedule.job_payload or {}
-    return {
-        "kind": schedule.job_kind,
-        "payload": payload if kind is None else initial_of(kind, payload),
-        "connection_id": schedule.connection_id and str(schedule.connection_id),
-        "on_error": schedule.on_error,
-        "errors_allowed": schedule.errors_allowed,
-    }
+    asked = payload if kind is None else initial_of(kind, payload)
+    return fields_of(JobBody, schedule, kind=schedule.job_kind, payload=asked)
 
 
 def look_document(look: Look | None) -> dict[str, Any] | None:
-    if look is None:
-        return None
-    return {
-        "kind": look.kind,
-        "outcome": look.outcome,
-        "code": look.reason_code,
-        "text": look.text,
-        "at": written(look.at),
-        "notification_id": look.notification_id and str(look.notification_id),
-    }
+    return None if look is None else fields_of(LookDocument, look, code=look.reason_code)

@@ -6,11 +6,10 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from api.channels.body import errors
 from api.events.inbound import InboundBody
 from api.events.inbound import document as inbound_document
 from api.events.inbound import form_of as inbound_form
-from api.problems import FieldError, invalid
+from api.problems import FieldError, errors, invalid, require_valid
 from api.transfer import entries
 from api.transfer.entries import Entry, Outcome
 from events.inbound import addresses
@@ -54,8 +53,7 @@ class Destinations:
         except (changes.Refused, verification.Refused) as refusal:
             raise invalid(FieldError("", str(refusal))) from None
         form = ChannelForm({**entry, "label": channel.label}, channel, provider)
-        if not form.is_valid():
-            raise invalid(*errors(form))
+        require_valid(form)
         changes.change_settings(channel, **form.cleaned_data)
         if channel.verified_at is None or not is_whole:
             Channel.objects.filter(id=channel.id).update(verified_at=None)
@@ -92,8 +90,7 @@ class Destinations:
         ]  # fmt: skip
         if wrong := [one for one in errors(form, "fields") if one.field.removeprefix("fields.") not in missing]:
             raise invalid(*wrong)
-        if not label_form.is_valid():
-            raise invalid(*errors(label_form))
+        require_valid(label_form)
         try:
             found = kind.destination(form.cleaned_data | dict.fromkeys(missing, ""))
         except (ValueError, TypeError, LookupError):  # the secret is all that it is made of

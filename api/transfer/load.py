@@ -18,8 +18,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
-from api.channels.body import errors
-from api.problems import FieldError, Problem, invalid
+from api.problems import FieldError, Problem, errors, invalid, require_valid
 from api.rules import body as rule_bodies
 from api.rules import document as rule_documents
 from api.rules.body import RuleBody
@@ -145,8 +144,7 @@ class _Loading(Destinations):
             self.topics[str(entry.get("id"))] = own
             return False
         form = TopicForm(body.model_dump(), self.user)
-        if not form.is_valid():
-            raise invalid(*errors(form))
+        require_valid(form)
         try:
             self.topics[str(entry.get("id"))] = topics.create(form)
         except topics.Refused as refusal:
