@@ -9,14 +9,14 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
 from api.answers import answer, fields_of
 from api.channels.body import refuse_unknown
 from api.channels.document import FieldDocument, field_documents
-from api.fields import Body, Instant, Search, limits
+from api.fields import Body, Instant, Search, example, limited
 from api.idempotency import HEADER
 from api.problems import FieldError, Problem, conflict, errors, invalid
 from jobs import connection_changes as changes
@@ -33,44 +33,38 @@ _EXAMPLE: Any = {
     "kind": "github",
     "label": "My GitHub",
     "summary": "octocat",
-    "fields": {},
     "state": "working",
     "working_since": "2026-03-28T09:00:00Z",
-    "failing_since": None,
-    "failing_code": "",
-    "failing_reason": "",
-    "unreadable": "",
     "created": "2026-03-28T08:58:00Z",
 }
-_LABEL: Any = limits(LabelForm.base_fields["label"])
 
 
 class NewConnection(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
+    model_config = limited(LabelForm, _NEW)
 
     kind: str = Field(
         max_length=40,
         description="`GET /connections/kinds` describes each.",
         json_schema_extra={"enum": [kind.name for kind in connections.all()]},
     )
-    label: str = Field("", description="Without one, the name of the kind.", json_schema_extra=_LABEL)
+    label: str = Field("", description="Without one, the name of the kind.")
     fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
 
 
 class ConnectionPatch(Body):
     """What is not given stays as it is. Another address or secret is checked before it is kept."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"label": "Work"}]})
+    model_config = limited(LabelForm, {"label": "Work"})
 
     # Absent, never null.
-    label: str = Field(None, json_schema_extra=_LABEL)  # type: ignore[assignment]
+    label: str = Field(None)  # type: ignore[assignment]
     fields: dict[str, str | None] = Field(None, description="Null deletes an optional value.")  # type: ignore[arg-type]
 
 
 class ConnectionDocument(BaseModel):
     """`fields` are those of its kind that hold no secret. Reminders do not look through one that is `disabled`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     kind: str

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import paging, versions
 from api.access import ApiRequest, Bearer
 from api.answers import answer, fields_of
-from api.fields import Body, Instant
+from api.fields import Body, Instant, example
 from api.problems import FieldError, conflict, invalid, require_valid
 from events import subscriptions, topics
 from events.models import Event, Subscription, Topic
@@ -31,7 +31,6 @@ _EXAMPLE: dict[str, Any] = {
     "id": "01890a5d-ac96-774b-bcce-b302099a8057",
     "slug": "news",
     "name": "News",
-    "description": "",
     "title": "{data.title}",
     "body": "{data.body}",
     "is_open": True,
@@ -74,7 +73,7 @@ class TopicPatch(Body):
 
 
 class TopicDocument(BaseModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     slug: str

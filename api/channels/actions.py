@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api import versions
 from api.access import ApiRequest, Bearer
@@ -16,7 +16,7 @@ from api.answers import answer, secret_answer
 from api.channels.body import provider_of
 from api.channels.collection import REFUSALS, locked, own, show
 from api.channels.document import ChannelDocument
-from api.fields import Body, Instant, limits, written
+from api.fields import Body, Instant, limited, written
 from api.problems import FieldError, Problem, conflict, invalid, require_valid
 from common import encryption
 from notifications.channels import changes, verification
@@ -28,12 +28,9 @@ router = Router(tags=["channels"], auth=Bearer("channels"))
 
 
 class CodeBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"code": "1234-5678"}]})
+    model_config = limited(CodeForm, {"code": "1234-5678"})
 
-    code: str = Field(
-        description="The eight digits that were sent to the channel.",
-        json_schema_extra=limits(CodeForm.base_fields["code"]),
-    )
+    code: str = Field(description="The eight digits that were sent to the channel.")
 
 
 class TestSent(BaseModel):

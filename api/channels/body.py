@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from api.fields import Body, limits
+from api.fields import Body, limited
 from api.problems import FieldError, errors, invalid, require_valid
 from notifications import providers
 from notifications.channels import changes
@@ -19,29 +19,28 @@ from notifications.providers.base import Provider
 from people.models import User
 
 _NEW: Any = {"kind": "webhook", "label": "Home server", "fields": {"url": "https://hooks.example.org/carillon"}}
-_LABEL: Any = limits(LabelForm.base_fields["label"])
 Fields = dict[str, str | int | None]
 
 
 class NewChannel(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
+    model_config = limited(LabelForm, _NEW)
 
     kind: str = Field(
         max_length=100,
         description="`GET /channels/kinds` describes each.",
         json_schema_extra={"enum": [provider.kind for provider in providers.all()]},
     )
-    label: str = Field("", description="Without one, the name of the kind.", json_schema_extra=_LABEL)
+    label: str = Field("", description="Without one, the name of the kind.")
     fields: dict[str, str | int] = Field({}, description="The fields of its kind, secrets among them.")
 
 
 class ChannelPatch(Body):
     """What is not given stays as it is. Another address must be verified again."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"label": "Phone", "on_unknown": "hold"}]})
+    model_config = limited(LabelForm, {"label": "Phone", "on_unknown": "hold"})
 
     # Absent, never null.
-    label: str = Field(None, json_schema_extra={"minLength": 1, **_LABEL})  # type: ignore[assignment]
+    label: str = Field(None, json_schema_extra={"minLength": 1})  # type: ignore[assignment]
     use_for_new: bool = Field(
         None,  # type: ignore[assignment]
         description="Whether the pages choose it for new reminders and rules.",

@@ -6,10 +6,10 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django import forms
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.answers import fields_of
-from api.fields import Instant
+from api.fields import Instant, example
 from notifications import providers
 from notifications.message import Destination
 from notifications.models import Channel
@@ -20,18 +20,9 @@ _EXAMPLE: Any = {
     "kind": "webhook",
     "label": "Home server",
     "summary": "hooks.example.org/…",
-    "fields": {},
     "state": "ready",
     "verified": "2026-03-28T09:00:00Z",
-    "disabled": None,
-    "disabled_code": "",
-    "disabled_reason": "",
-    "may_enable": False,
-    "failing_since": None,
     "use_for_new": True,
-    "on_unknown": "",
-    "give_up_after": None,
-    "unreadable": "",
     "created": "2026-03-28T08:58:00Z",
 }
 
@@ -39,7 +30,7 @@ _EXAMPLE: Any = {
 class ChannelDocument(BaseModel):
     """`state` is `unverified` until its code is entered. `fields` are those of its kind that hold no secret."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     kind: str

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.answers import fields_of
-from api.fields import Instant
+from api.fields import Instant, example
 from notifications.models import Attempt, Delivery, Notification
 from notifications.web.text_preview import Reading
 from work.reasons import sentence
@@ -41,15 +41,8 @@ _EXAMPLE: Any = {
     "id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f",
     "batch_id": "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f",
     "origin": "api",
-    "schedule_id": None,
-    "slot": None,
     "title": "The backup is done",
-    "body": "",
-    "urgent": False,
-    "category": "",
-    "data": None,
     "outcome": "failed",
-    "acknowledged": None,
     "created": "2026-03-29T16:00:00Z",
     "deliveries": [_DELIVERY],
 }
@@ -129,7 +122,7 @@ class NotificationBase(BaseModel):
 
 
 class NotificationDocument(NotificationBase):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     deliveries: list[DeliveryDocument]
 

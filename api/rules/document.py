@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.answers import fields_of
-from api.fields import Instant
+from api.fields import Instant, example
 from events import matching
 from events.models import Rule
 
@@ -18,23 +18,12 @@ _EXAMPLE: Any = {
     "version": 1,
     "name": "Big orders",
     "type_pattern": "order.*",
-    "source": "",
     "conditions": [{"field": "data.amount", "operator": "above", "value": "100"}],
     "title": "Order {data.order_id}",
     "body": "{data.amount} EUR from {source}",
     "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
-    "in_order": False,
-    "escalate_after": None,
-    "urgent": False,
     "throttle_count": 3,
     "throttle_seconds": 3_600,
-    "digest_seconds": None,
-    "digest_at": None,
-    "digest_count": None,
-    "digest_key": "",
-    "series": "",
-    "series_ends_on": "",
-    "series_key": "",
     "created": "2026-03-28T09:00:00Z",
     "updated": "2026-03-28T09:00:00Z",
 }
@@ -49,7 +38,7 @@ class ConditionDocument(BaseModel):
 class RuleDocument(BaseModel):
     """`digest_at` is a time of day in your time zone."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     enabled: bool

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.answers import fields_of
-from api.fields import Instant
+from api.fields import Instant, example
 from api.schedules import job, timing
 from api.schedules.job import JobBody
 from api.schedules.timing import Timing
@@ -27,34 +27,16 @@ _EXAMPLE: Any = {
     "title": "Water the plants",
     "body": "The ferns too, {name}.",
     "schedule_type": "weekly",
-    "cron_expression": None,
     "timing": {"weekly": {"time": "18:00", "days": [6]}},
     "description": "Every Sunday at 18:00, Berlin time",
     "time_zone": "Europe/Berlin",
     "next_run": "2026-03-29T16:00:00Z",
-    "last_run": None,
-    "fired_count": 0,
-    "snoozed_until": None,
     "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
-    "job": None,
-    "looks_at": "",
-    "audience": None,
-    "local_time": False,
-    "in_order": False,
-    "escalate_after": None,
-    "urgent": False,
-    "starts_at": None,
-    "ends_at": None,
-    "excluded": [],
-    "max_count": None,
     "misfire": "latest",
     "grace": 60,
-    "spread": 0,
-    "stale_after": None,
     "category": "plants",
     "tags": ["home"],
     "data": {"room": "kitchen"},
-    "error": "",
     "created": "2026-03-28T09:00:00Z",
     "updated": "2026-03-28T09:00:00Z",
 }
@@ -73,7 +55,7 @@ class ScheduleDocument(BaseModel):
     `timing` is one of our own kinds; null if it cannot be read any more (`state` is then broken, `error` says why).
     """
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     type: Literal["reminder"]

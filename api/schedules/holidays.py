@@ -8,12 +8,12 @@ from uuid import UUID
 from django.http import Http404, HttpResponse
 from django.utils import timezone
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api import paging
 from api.access import ApiRequest, Bearer
 from api.answers import answer, fields_of
-from api.fields import Body, Instant, Texts, limits
+from api.fields import Body, Instant, Texts, limited
 from api.idempotency import transaction_of
 from api.problems import FieldError, invalid, require_valid
 from people.models import User
@@ -28,13 +28,13 @@ _EXAMPLE: Any = {"first": "2026-08-03", "last": "2026-08-17", "tags": ["home"], 
 
 
 class HolidayBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = limited(HolidayForm, _EXAMPLE)
 
     first: str = Field(description="The first day, on the clock of your time zone.")
     last: str = Field(description="The last day.")
     tags: Texts = Field([], description="Only schedules with one of these tags; empty: all.")
     urgent_rings: bool = Field(True, description="Urgent schedules still fire.")
-    note: str = Field("", json_schema_extra=limits(HolidayForm.base_fields["note"]))
+    note: str = ""
 
 
 class HolidayDocument(BaseModel):

@@ -7,10 +7,10 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django import forms
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.answers import fields_of
-from api.fields import Body, Instant, limits
+from api.fields import Body, Instant, limited
 from api.problems import FieldError, invalid
 from jobs import kinds
 from jobs.looks import Look
@@ -38,7 +38,7 @@ _PATHS = {
 class JobBody(Body):
     """`GET /job-kinds` lists the kinds, and the fields of the `payload` of each."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = limited(JobForm, _EXAMPLE)
 
     kind: str = Field(min_length=1, max_length=40)
     payload: dict[str, Any] = Field({}, description="What is not given gets its default.")
@@ -48,9 +48,7 @@ class JobBody(Body):
         description="If it cannot look: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",
         json_schema_extra={"enum": [*OnError.values]},
     )
-    errors_allowed: int = Field(
-        3, description="For `after`.", json_schema_extra=limits(JobForm.base_fields["errors_allowed"])
-    )
+    errors_allowed: int = Field(3, description="For `after`.")
 
 
 class LookDocument(BaseModel):

@@ -17,7 +17,7 @@ from events.models import InboundAddress
 from jobs import connection_changes, connections
 from jobs.models import Connection
 from notifications import providers
-from notifications.channels import changes, verification
+from notifications.channels import changes
 from notifications.channels.forms import ChannelForm, LabelForm
 from notifications.message import Destination
 from notifications.models import Channel
@@ -48,10 +48,7 @@ class Destinations:
         if provider.from_browser:
             raise invalid(FieldError("kind", _("Add this channel again in the browser that it is for.")))
         destination, is_whole = self._destination(provider, fields, label)
-        try:
-            channel = changes.add_at(self.user, kind, destination, label)
-        except (changes.Refused, verification.Refused) as refusal:
-            raise invalid(FieldError("", str(refusal))) from None
+        channel = changes.add_at(self.user, kind, destination, label)
         form = ChannelForm({**entry, "label": channel.label}, channel, provider)
         require_valid(form)
         changes.change_settings(channel, **form.cleaned_data)
@@ -72,10 +69,7 @@ class Destinations:
                 self.connections[str(entry.get("id"))] = one
                 return False
         destination, _is_whole = self._destination(kind, fields, label)
-        try:
-            made = connection_changes.add(self.user, kind, destination, label, checked=False)
-        except connection_changes.TooMany as refusal:
-            raise invalid(FieldError("", str(refusal))) from None
+        made = connection_changes.add(self.user, kind, destination, label, checked=False)
         self.outcome.to_confirm.append(made.label)
         self.connections[str(entry.get("id"))] = made
         return True
@@ -107,10 +101,7 @@ class Destinations:
         if body.scheme != "none":
             body = body.model_copy(update={"enabled": False})
             self.outcome.to_confirm.append(body.label)
-        try:
-            addresses.create(self.user, inbound_form(body, InboundAddress(label=body.label, scheme=body.scheme)))
-        except addresses.TooMany as refusal:
-            raise invalid(FieldError("", str(refusal))) from None
+        addresses.create(self.user, inbound_form(body, InboundAddress(label=body.label, scheme=body.scheme)))
         return True
 
 
