@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
@@ -61,6 +62,13 @@ def children_environment(database: str | None = None) -> dict[str, str]:
         "SECRET_KEY": settings.SECRET_KEY,
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
     }
+
+
+def arguments(bench: str) -> argparse.ArgumentParser:
+    """Of `script/bench <bench>`, with the option that `report` reads."""
+    made = argparse.ArgumentParser(prog=f"script/bench {bench}")
+    made.add_argument("--json", action="store_true")
+    return made
 
 
 def clear_broker(app: Any) -> None:

@@ -172,7 +172,12 @@ class _GuardedHTTP(HTTPConnection):
     def send(self, data: Any) -> None:
         self._unsent += data
 
-    def getresponse(self) -> urllib3.HTTPResponse:
+    def close(self) -> None:
+        """Nothing of a request that was broken off goes out before the next one."""
+        self._unsent = b""
+        super().close()
+
+    def getresponse(self) -> urllib3.HTTPResponse:  # type: ignore[override] # as urllib3's own
         unsent, self._unsent = self._unsent, b""
         with suppress(BrokenPipeError, ConnectionResetError):  # the answer may have come all the same
             super().send(unsent)
