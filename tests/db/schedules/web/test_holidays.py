@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
@@ -14,7 +15,8 @@ from schedules.holidays import MOST
 from schedules.models import Holiday
 from tests.make import make_channel, make_schedule
 
-TODAY = timezone.localdate()
+# On the clock of Ada, whose day begins before that of UTC.
+TODAY = timezone.localdate(timezone=ZoneInfo("Europe/Berlin"))
 
 
 def typed(first: int = 0, last: int = 7, **more: Any) -> dict[str, Any]:
