@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import urllib3
 from django.db import connection
@@ -79,10 +79,7 @@ def request(
     `deadline` is in seconds, for DNS, connection, TLS, request and answer together; `most` bytes of the answer are
     read. Raises NotSent or Unanswered; their reasons hold no path, query or header.
     """
-    try:
-        parts = urlsplit(check_url(url))
-    except RefusedURL as refusal:
-        raise NotSent(refusal.reason, refused=True) from None
+    parts = _parts(url)
     target = urlunsplit(("", "", parts.path, parts.query, ""))
     headers = {"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers}
     with within(deadline) as running:
@@ -120,10 +117,7 @@ def probe(url: str, deadline: float) -> None:
     Raises NotSent for failures that every send would meet: an address that the policy denies, an invalid certificate.
     Ignores failures that may pass. Does nothing where `address_checks` says so.
     """
-    try:
-        parts = urlsplit(check_url(url))
-    except RefusedURL as refusal:
-        raise NotSent(refusal.reason, refused=True) from None
+    parts = _parts(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     if not address_checks.may_look(host):
         return
@@ -138,6 +132,13 @@ def probe(url: str, deadline: float) -> None:
             raise NotSent(Reason(Code.PRIVATE), refused=True) from None
         except ssl.SSLCertVerificationError as error:
             raise NotSent(describe(error, SERVICE, deadline)) from None
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(check_url(url))
+    except RefusedURL as refusal:
+        raise NotSent(refusal.reason, refused=True) from None
 
 
 def _connect(host: str, port: int) -> DeadlineSocket:
