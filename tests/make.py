@@ -148,6 +148,13 @@ def take(delivery_id: UUID, worker: str = "worker") -> Claim | None:
     return claiming.claim(DELIVERY, delivery_id, worker)
 
 
+def taken(delivery_id: UUID, worker: str = "worker") -> Claim:
+    """Claim a delivery that is due."""
+    claim = take(delivery_id, worker)
+    assert claim is not None
+    return claim
+
+
 def send_now(delivery_id: UUID) -> None:
     """Try a delivery once, as a worker does."""
     runner.run(DELIVERY, delivery_id, "worker")
