@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -39,10 +39,12 @@ def answer_page(
     limit: int,
     show: Callable[[Row], Any],
     key: str = "pk",
+    beside: Callable[[Sequence[Row]], object] | None = None,
 ) -> HttpResponse:
     """The rows after `cursor`, the greatest `key` first, which is unique among them; with the `Link` header.
 
-    They are read in chunks. No further one is read once the page has `_LONG_PAGE` characters: an item can have 128 KiB.
+    They are read in chunks; `beside` reads what `show` needs beside the rows of one. No further one is read once the
+    page has `_LONG_PAGE` characters: an item can have 128 KiB.
     """
     last = None if cursor is None else read(cursor, request)
     items: list[str] = []
@@ -52,6 +54,8 @@ def answer_page(
         chunk = min(SIZE, limit - len(items))
         found = list(behind.order_by(f"-{key}")[: chunk + 1])
         more = len(found) > chunk
+        if beside is not None:
+            beside(found[:chunk])
         items += [to_json(show(row)) for row in found[:chunk]]
         last = getattr(found[:chunk][-1], key) if found else None
     following = None

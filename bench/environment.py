@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import platform
-import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -70,12 +69,6 @@ def arguments(bench: str) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog=f"script/bench {bench}")
     made.add_argument("--json", action="store_true")
     return made
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def clear_broker(app: Any) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import uvloop
 
-from bench.environment import free_port
+from demo.ports import free_port
 
 Requests = dict[str, dict[str, Callable[[], bytes]]]
 """By what is measured, then by web process: what makes a request."""

@@ -20,7 +20,6 @@ from api.problems import FieldError, invalid
 from api.schedules.body import may_not_announce
 from events import ledger
 from events.models import Effect, Event, Topic
-from events.replay import replay
 from jobs import audiences
 from schedules.web.audience_form import MOST_UNCONFIRMED
 
@@ -101,4 +100,4 @@ def replay_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
     """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
     is handled again itself, and keeps its id."""
     found = get_object_or_404(Event.objects.for_user(request.auth.user), key=event_id)
-    return answer({"ids": [str(replay(found, request.auth.user))]}, 202)
+    return answer({"ids": [str(ledger.replay(found, request.auth.user))]}, 202)

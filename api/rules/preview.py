@@ -22,9 +22,9 @@ from events import preview
 from events.envelope import as_sent
 from events.matching import Condition
 from events.models import Event
-from events.preview import Checked
 from notifications.web import text_preview
 from people.models import User
+from work.reasons import Reason
 
 router = Router(tags=["rules"], auth=Bearer("read"))
 
@@ -96,7 +96,7 @@ def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
         fields_of(
             RulePreview,
             found,
-            conditions=[_checked(one) for one in found.conditions],
+            conditions=[_checked(*one) for one in found.conditions],
             title=reading.subject,
             body=reading.body,
             lengths=lengths(reading),
@@ -114,6 +114,6 @@ def _envelope(body: PreviewBody, user: User) -> dict[str, Any]:
     return as_sent(event)
 
 
-def _checked(one: Checked) -> dict[str, Any]:
-    why = reason("", {}) if one.unmet is None else reason(one.unmet.code, one.unmet.params)
-    return fields_of(CheckedCondition, one.condition, holds=one.unmet is None, reason=why)
+def _checked(condition: Condition, unmet: Reason | None) -> dict[str, Any]:
+    why = reason("", {}) if unmet is None else reason(unmet.code, unmet.params)
+    return fields_of(CheckedCondition, condition, holds=unmet is None, reason=why)

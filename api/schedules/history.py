@@ -20,7 +20,8 @@ from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import ScheduleBody
 from api.schedules.job import LookDocument, look_document
-from jobs import audiences, kinds
+from jobs import audiences, kinds, looks
+from jobs.looks import Look
 from notifications import text
 from notifications.models import Notification
 from notifications.web import text_preview
@@ -35,6 +36,7 @@ from schedules.slots import Slots
 router = Router(tags=["schedules"], auth=Bearer("read"))
 
 _COMING = 10
+_LOOK = Field(description="What its job looked at, if it had one.")
 Count = Annotated[int, Query(ge=1, le=history.PAGE)]
 
 
@@ -59,7 +61,7 @@ class SlotDocument(BaseModel):
     batch_id: UUID | None
     notification_id: UUID | None
     notification_outcome: str | None
-    look: LookDocument | None = Field(description="What its job looked at, if it had one.")
+    look: LookDocument | None = _LOOK
 
 
 class Upcoming(BaseModel):
@@ -75,7 +77,7 @@ class Explanation(BaseModel):
 
 
 class OccurrenceDocument(BaseModel):
-    """The record of one slot. `id` is the batch of what it sent. What its job found is in `explain`."""
+    """The record of one slot. `id` is the batch of what it sent."""
 
     id: UUID
     slot: Instant
@@ -83,6 +85,7 @@ class OccurrenceDocument(BaseModel):
     reason: str
     version: int = Field(description="The schedule's at that time.")
     recorded: Instant
+    look: LookDocument | None = _LOOK
 
 
 class Run(BaseModel):
@@ -152,8 +155,16 @@ def list_occurrences(
     request: ApiRequest, schedule_id: UUID, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
-    recorded = own(request, schedule_id).occurrences.all()
-    return paging.answer_page(recorded, request, cursor, limit, occurrence, "scheduled_for")
+    schedule = own(request, schedule_id)
+    found: dict[UUID, Look] = {}
+
+    def look(rows: Sequence[Occurrence]) -> None:
+        found.update(looks.of_batches(schedule.user_id, [row.id for row in rows]))
+
+    def show(row: Occurrence) -> dict[str, Any]:
+        return occurrence(row, found.get(row.id))
+
+    return paging.answer_page(schedule.occurrences.all(), request, cursor, limit, show, "scheduled_for", look)
 
 
 @router.get("/{uuid:schedule_id}/explain", response=Explanation, summary="Explain a schedule")
@@ -172,8 +183,8 @@ def explain_schedule(
     return paging.link(answer(page), request, following)
 
 
-def occurrence(row: Occurrence) -> dict[str, Any]:
-    return fields_of(OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at)
+def occurrence(row: Occurrence, look: Look | None) -> dict[str, Any]:
+    return fields_of(OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at, look=look_document(look))
 
 
 def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str, Any]]:
