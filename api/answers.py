@@ -23,12 +23,14 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
 
 def fields_of(model: type[BaseModel], row: object, **others: Any) -> dict[str, Any]:
     """The fields of a document as JSON has them: from `others`, else the attribute of `row` with the same name."""
-    return {name: _plain(others[name] if name in others else getattr(row, name)) for name in model.model_fields}
+    found = {name: others[name] if name in others else getattr(row, name) for name in model.model_fields}
+    for name, value in found.items():
+        if type(value) in _WRITERS:
+            found[name] = _WRITERS[type(value)](value)
+    return found
 
 
-def _plain(value: Any) -> Any:
-    write = _WRITERS.get(type(value))
-    return value if write is None else write(value)
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:
@@ -38,7 +40,7 @@ def answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:
 
 def to_json(document: Any) -> str:
     """JSON in UTF-8: other letters than ASCII would take two to three times the room as escapes."""
-    return json.dumps(document, ensure_ascii=False)
+    return _encode(document)
 
 
 def secret_answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:

@@ -115,15 +115,8 @@ def list_status_webhooks(
 def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpResponse:
     """A code is sent to it: confirm it with `verify`. Changes from then on are sent."""
     user = request.auth.user
-    details = providers.get(STATUS).form(
-        {
-            "url": body.url,
-            "secret": body.secret,
-            "headers": "\n".join(f"{name}: {value}" for name, value in body.headers.items()),
-            "types": " ".join(body.types),
-            "everybody": body.everybody,
-        }
-    )
+    headers = "\n".join(f"{name}: {value}" for name, value in body.headers.items())
+    details = providers.get(STATUS).form(body.model_dump() | {"headers": headers, "types": " ".join(body.types)})
     label = LabelForm({"label": body.label})
     _check(request, details, label)
     with _refusals(), transaction.atomic():

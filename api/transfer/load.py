@@ -16,6 +16,7 @@ from django import forms
 from django.core.exceptions import ValidationError as InvalidField
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from pydantic import BaseModel
 
 from api.problems import FieldError, Problem, errors, invalid, require_valid
@@ -50,17 +51,18 @@ from schedules.models import Holiday, Schedule
 
 MOST = 2_000
 """Entries of a file."""
-SECTIONS = (
-    "settings",
-    "channels",
-    "connections",
-    "topics",
-    "subscriptions",
-    "inbound",
-    "rules",
-    "reminders",
-    "holidays",  # they name tags of reminders
-)
+SECTIONS = {
+    "settings": gettext_lazy("Settings"),
+    "channels": gettext_lazy("Channels"),
+    "connections": gettext_lazy("Connections"),
+    "topics": gettext_lazy("Topics"),
+    "subscriptions": gettext_lazy("Subscriptions"),
+    "inbound": gettext_lazy("Inbound addresses"),
+    "rules": gettext_lazy("Rules"),
+    "reminders": gettext_lazy("Reminders"),
+    "holidays": gettext_lazy("Holidays"),  # they name tags of reminders
+}
+"""In their order, with their names."""
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # What operations refuse; the message is for the person.
 _REFUSALS = (
@@ -297,14 +299,17 @@ class _Loading(Destinations):
 
     @cached_property
     def _rules_deleted(self) -> dict[UUID, bool]:
-        """Whether each of the person's rules is deleted, by its id."""
-        own = Rule.objects.filter(user=self.user).values_list("id", "deleted_at")
-        return {key: at is not None for key, at in own}
+        return _deleted(Rule, self.user)
 
     @cached_property
     def _reminders_deleted(self) -> dict[UUID, bool]:
-        own = Schedule.objects.filter(user=self.user).values_list("id", "deleted_at")
-        return {key: at is not None for key, at in own}
+        return _deleted(Schedule, self.user)
+
+
+def _deleted(model: type[Rule | Schedule], user: User) -> dict[UUID, bool]:
+    """Whether each of the person's rows is deleted, by its id."""
+    own = model._default_manager.filter(user=user).values_list("id", "deleted_at")
+    return {key: at is not None for key, at in own}
 
 
 def _own(document: Mapping[str, Any], body: type[BaseModel]) -> str:
