@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +17,7 @@ from django.conf import settings
 from django.db import connection
 
 from config.processes import Child, web_command
+from demo.ports import free_port
 from people.models import User
 from tests import make
 from tests.broken_line import Line
@@ -32,9 +32,7 @@ class Web:
         self.redis = Line(url.path)
         for line in (self.database, self.redis):
             line.mend()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self.lines: list[str] = []
         environment = {
             "DATABASE_URL": f"postgresql://{held['USER']}@127.0.0.1:{self.database.port}/{held['NAME']}",
