@@ -41,10 +41,9 @@ def executable() -> str:
     return executable
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser(executable: str) -> Iterator[Browser]:
-    # While Playwright runs, Django takes this thread for an asynchronous one: `tests/workers.py` runs axe, which
-    # needs Django, before all others of this lane.
+    # Not longer than this module: while Playwright runs, Django takes this thread for an asynchronous one.
     with sync_playwright() as playwright, launched(playwright, executable) as chromium:
         yield chromium
 
