@@ -27,7 +27,7 @@ from config.processes import Child, web_command, worker_command
 
 Found = TypeVar("Found")
 
-_READY_WITHIN = 60.0  # seconds
+_READY_WITHIN = 180.0  # seconds
 _STOPS_WITHIN = {"web": 3.0, "worker": 10.0, "beat": 3.0}
 
 
@@ -46,7 +46,8 @@ class Installation:
         self._maintenance_url = urlsplit(database)._replace(path="/postgres").geturl()
         self.database_url = urlsplit(database)._replace(path=f"/{name}").geturl()
         self.name = name
-        self.port = _free_port()
+        self._reserved = _reserve_port()
+        self.port = int(self._reserved.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {
             "DATABASE_URL": self.database_url,
@@ -73,6 +74,7 @@ class Installation:
 
     def __exit__(self, *_: object) -> None:
         self.stop(self.beat, self.worker, self.web)
+        self._reserved.close()
 
     def manage(self, *arguments: str, **environment: str) -> None:
         """Run a command of manage.py. Raises DemoFailed with its last lines."""
@@ -131,7 +133,7 @@ class Installation:
         return Child(name, command, environment=self.environment, on_line=on_line, **readiness)
 
     def _web_answers(self) -> bool:
-        with suppress(requests.ConnectionError):
+        with suppress(requests.RequestException):
             return requests.get(f"{self.url}/healthz", timeout=5).ok
         return False
 
@@ -146,7 +148,9 @@ def wait_until(ask: Callable[[], Found | None], what: str, within: float) -> Fou
     return found
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _reserve_port() -> socket.socket:
+    """A bound socket that does not listen: nobody else is given its port before the web process takes it."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else the web process could not listen there
+    held.bind(("127.0.0.1", 0))
+    return held

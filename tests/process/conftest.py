@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], object], within: float = 90.0) -> None:
+def wait_until(condition: Callable[[], object], within: float = 180.0) -> None:
     """Fail after `within` seconds; a process alone takes many to start on a busy machine."""
     deadline = time.monotonic() + within
     while not condition():
         assert time.monotonic() < deadline, "it did not come about in time"
         time.sleep(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +20,7 @@ from django.test import Client
 from config.processes import Child, web_command
 from people.models import User
 from tests.broken_line import Line
+from tests.network import free_port
 
 
 class Web:
@@ -32,9 +32,7 @@ class Web:
         self.redis = Line(url.path)
         for line in (self.database, self.redis):
             line.mend()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self.lines: list[str] = []
         environment = {
             "DATABASE_URL": f"postgresql://{held['USER']}@127.0.0.1:{self.database.port}/{held['NAME']}",
@@ -77,7 +75,7 @@ class Web:
         self.wait_until(self.child.is_ready)
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not condition():
             assert time.monotonic() < deadline and self.child.exit_status() is None, "\n".join(self.lines)
             time.sleep(0.05)
@@ -101,6 +99,13 @@ class Web:
             return Answer(answer.status, answer.headers, answer.read().decode(), time.monotonic() - started)
         finally:
             asked.close()
+
+    def ask_until_served(self, ask: Callable[[], Answer]) -> Answer:
+        """Again after each 503: on a slow machine, a hundred requests wait too long for one of its few connections."""
+        deadline = time.monotonic() + 120
+        while (answer := ask()).status == 503:
+            assert time.monotonic() < deadline, answer.text
+        return answer
 
     def written(self) -> int:
         """Bytes that the process has written to files and sockets."""
