@@ -9,7 +9,7 @@ import requests
 from demo.installation import DemoFailed
 from demo.page import Form, Page
 
-_TIMEOUT = 20.0  # seconds
+_TIMEOUT = 60.0  # seconds
 
 
 class Browser:

@@ -27,7 +27,7 @@ from demo.ports import free_port
 
 Found = TypeVar("Found")
 
-_READY_WITHIN = 120.0  # seconds
+_READY_WITHIN = 180.0  # seconds
 _STOPS_WITHIN = {"web": 3.0, "worker": 10.0, "beat": 3.0}
 
 
@@ -131,7 +131,7 @@ class Installation:
         return Child(name, command, environment=self.environment, on_line=on_line, **readiness)
 
     def _web_answers(self) -> bool:
-        with suppress(requests.ConnectionError):
+        with suppress(requests.RequestException):
             return requests.get(f"{self.url}/healthz", timeout=5).ok
         return False
 

@@ -47,7 +47,7 @@ class Looks:
             return [*self._streaks(ben, cleo), *self._watch(cleo)]
 
     def _streaks(self, ben: Person, cleo: Person) -> list[Count]:
-        wait_until(lambda: cleo.inbox(_RINGS), "Cleo's streak reminder", within=20)
+        wait_until(lambda: cleo.inbox(_RINGS), "Cleo's streak reminder", within=60)
         return [
             Count("streak reminders to Ben, who has contributed today", 0, ben.inbox("streak")),
             Count("streak reminders to Cleo, who has not", 1, cleo.inbox(_RINGS)),
@@ -62,7 +62,7 @@ class Looks:
             self.shop.answer = Reply(200, {"Content-Type": "text/html"}, f"<p class=price>{price} EUR</p>".encode())
             cleo.run_now(_PRICE)
             say(f"  the page says {price}: {self._explained(cleo, _PRICE, number)[0]}")
-        wait_until(lambda: cleo.inbox("The kettle costs 89.90 EUR"), "the price's message", within=20)
+        wait_until(lambda: cleo.inbox("The kettle costs 89.90 EUR"), "the price's message", within=60)
         return [Count("messages about the price, which fell below 90 once in three looks", 1, cleo.inbox("The kettle"))]
 
     def _explained(self, person: Person, title: str, count: int) -> list[str]:
@@ -72,7 +72,7 @@ class Looks:
             said = person.explained(title)
             return said if len(said) == count and all("ooked" in line for line in said) else None
 
-        return wait_until(found, f"look {count} of “{title}”", within=20)
+        return wait_until(found, f"look {count} of “{title}”", within=60)
 
     def _person(self, name: str) -> Person:
         return Person(self.site.url, name, f"{name.lower()}@example.org", secrets.token_urlsafe(12), _ZONE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from demo.browser import Browser
@@ -52,13 +52,21 @@ class Person:
     def confirm(self, label: str, read_code: Callable[[], str | None]) -> None:
         """Enter the code that has arrived on the channel, as soon as `read_code` finds it."""
         page = self._browser.open(self._browser.open("/channels/").link(f"Verify {label}"))
-        self._browser.send(page, page.form("code").fill(code=wait_until(read_code, f"the code for “{label}”", 20)))
+        self._browser.send(page, page.form("code").fill(code=wait_until(read_code, f"the code for “{label}”", 60)))
 
     def remind(self, title: str, at: datetime, look: str = "", **fields: str) -> None:
-        """Make a reminder for one moment, an aware instant, on all channels.
+        """Make a reminder for one moment, an aware instant, on all channels; where it is over by then, for a later one.
 
         `look` is the kind of job that it runs first, and `fields` its question.
         """
+        try:
+            self._remind(title, at, look, fields)
+        except DemoFailed:
+            if datetime.now(UTC) < at:
+                raise
+            self._remind(title, datetime.now(UTC) + timedelta(seconds=20), look, fields)
+
+    def _remind(self, title: str, at: datetime, look: str, fields: dict[str, str]) -> None:
         page = self._browser.open("/reminders/new/")
         if look:
             page = self._browser.ask(page, page.form("title").fill(job_kind=look), "/reminders/job/")

@@ -86,7 +86,7 @@ class Scenario:
         self.moved.repair()
         with closing(Operator(self.site, "operator@example.org", secrets.token_urlsafe(12))) as operator:
             operator.replay(broken.of(self.moved.label).key)
-        wait_until(lambda: len(self.moved.taken) > 0, "the replay", within=20)
+        wait_until(lambda: len(self.moved.taken) > 0, "the replay", within=60)
         self._settled()
         say(f"Wait for one more round of rescue ({_RESCUE:.0f} s), to see that nothing arrives twice …")
         time.sleep(_RESCUE)
@@ -96,7 +96,7 @@ class Scenario:
             said = outcome(self.site, _TITLE)
             return said if said and said.settled else None
 
-        return wait_until(found, "a settled end of each delivery", within=30)
+        return wait_until(found, "a settled end of each delivery", within=90)
 
     def _show(self, ada: Person, said: Outcome) -> None:
         say(f"\n  slot {said.slot:%Y-%m-%d %H:%M:%S} UTC, fired {milliseconds(said.lateness)} late\n")

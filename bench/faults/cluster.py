@@ -109,7 +109,7 @@ class Cluster:
                     child.start()
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not all(child.is_ready() for child in self._wanted):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"The cluster does not stand; see {self._log.name}")

@@ -66,12 +66,12 @@ class SMTPReceiver:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._started.wait(5)
+        self._started.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
+        self._thread.join(60)
 
     def _run(self) -> None:
         server = self._loop.run_until_complete(

@@ -11,12 +11,14 @@ from playwright.sync_api import Locator, Page, expect
 from demo.installation import Installation
 from tests.browser.conftest import accessible, fits
 from tests.browser.hands import Keyboard
+from tests.browser.test_browser import in_berlin
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
 
+TODAY = in_berlin(timedelta()).date()
 # Of the next month, whatever day it is.
-NEXT = (date.today().replace(day=1) + timedelta(days=31)).replace(day=1)  # noqa: DTZ011
+NEXT = (TODAY.replace(day=1) + timedelta(days=31)).replace(day=1)
 TENTH, TWELFTH = NEXT.replace(day=10), NEXT.replace(day=12)
 
 
@@ -53,7 +55,7 @@ def test_a_reminder_is_dragged_to_another_day_and_back(page: Page, site: Install
     moved.get_by_role("button", name="Undo").click()
     expect(day(page, TENTH)).to_contain_text("Dentist")
 
-    page.goto(f"{site.url}/reminders/month/?date={date.today().replace(day=15)}")  # noqa: DTZ011
+    page.goto(f"{site.url}/reminders/month/?date={TODAY.replace(day=15)}")
     fits(page)
     page.get_by_role("link", name="See this in your calendar program").click()
     page.get_by_role("button", name="Make a calendar address").click()
@@ -87,7 +89,7 @@ def test_a_reminder_is_moved_by_keyboard(page: Page, site: Installation) -> None
     expect(day(page, TENTH)).to_be_hidden()
     fits(page)
     accessible(page)
-    yesterday = date.today() - timedelta(days=1)  # noqa: DTZ011
+    yesterday = TODAY - timedelta(days=1)
     page.locator(".move summary").click()
     to.evaluate("(field, day) => { field.removeAttribute('min'); field.value = day }", str(yesterday))
     page.get_by_role("button", name="Move", exact=True).click()

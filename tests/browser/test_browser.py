@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -91,7 +91,7 @@ def test_a_person_signs_up_and_gets_a_reminder(
 
 def in_berlin(ahead: timedelta) -> datetime:
     """As the form has it: to the second, without a zone."""
-    return (datetime.now(ZoneInfo("Europe/Berlin")) + ahead).replace(microsecond=0, tzinfo=None)
+    return (datetime.now(UTC) + ahead).astimezone(ZoneInfo("Europe/Berlin")).replace(microsecond=0, tzinfo=None)
 
 
 def test_a_double_click_makes_one_reminder(page: Page, site: Installation) -> None:

@@ -62,8 +62,10 @@ def started(executable: str) -> Iterator[Started]:
         yield Started(began, server.lines, f"http://127.0.0.1:{server.port}", var)
     finally:
         server.process.terminate()
-        server.process.wait(60)
-        wait_until(lambda: all(is_free(keeper) for keeper in var.glob("*/keeper")), "the end of the engines", within=60)
+        server.process.wait(120)
+        wait_until(
+            lambda: all(is_free(keeper) for keeper in var.glob("*/keeper")), "the end of the engines", within=120
+        )
         shutil.rmtree(var)
 
 
@@ -96,8 +98,12 @@ def test_a_stranger_hears_a_first_reminder_after_five_steps(page: Page, started:
     line.fill("in a minute stretch")
     line.press("Enter")
     expect(page.get_by_label("Title")).to_have_value("stretch")
-    page.get_by_label("Date and time").fill(in_berlin(timedelta(seconds=4)).isoformat())  # instead of a whole minute
-    page.get_by_role("button", name="Create reminder").click()
+    for ahead in (4, 20, 60):  # instead of a whole minute
+        page.get_by_label("Date and time").fill(in_berlin(timedelta(seconds=ahead)).isoformat())
+        with page.expect_navigation():
+            page.get_by_role("button", name="Create reminder").click()
+        if not page.url.endswith("/reminders/new/"):
+            break  # else a slow machine sent the form after the time that it names
     expect(page.get_by_role("status")).to_contain_text("is created.")
 
     # 5: hear it.
@@ -119,7 +125,7 @@ def test_a_failure_is_told_in_the_inbox_at_once_though_mails_are_files_and_hours
     page.goto(f"{started.url}/channels/")
     page.get_by_role("button", name=f"Add email to {address}").click()
     expect(page.get_by_role("main")).to_contain_text("No mail server is configured: emails are saved in")
-    code = wait_until(lambda: code_in(started.var / "mail", address), "the file", within=60)
+    code = wait_until(lambda: code_in(started.var / "mail", address), "the file", within=120)
     page.get_by_label("Code").fill(code)
     page.get_by_role("button", name="Verify").click()
 
@@ -155,7 +161,7 @@ def test_a_failure_is_told_in_the_inbox_at_once_though_mails_are_files_and_hours
 
 def expect_heard(page: Page) -> None:
     """Once, to its end, as loud as can be."""
-    wait_until(lambda: page.evaluate("heard"), "the sound", within=60)
+    wait_until(lambda: page.evaluate("heard"), "the sound", within=120)
     assert page.evaluate("heard") == [["/static/ring.wav", 1, False]]
 
 

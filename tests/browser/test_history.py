@@ -12,13 +12,16 @@ from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
 
-# Of the newest 40 days, one delivery a day to the inbox, and every fifth failed. No triggers: they begin as they ended.
+# Of the reader's newest 40 days, one delivery a day to the inbox, and every fifth failed.
+# No triggers: they begin as they ended.
 SENT = """
 WITH said AS (
     INSERT INTO notifications_notification (id, batch_id, user_id, origin, subject, body, outcome, created_at)
-    SELECT uuidv7(n * interval '-1 day'), uuidv7(), u.id, CASE n WHEN 3 THEN 'test' ELSE 'api' END, 'Water ' || n, '',
-           CASE WHEN n %% 5 = 0 THEN 'failed' ELSE 'full' END, now() - n * interval '1 day'
-      FROM people_user u, generate_series(0, 39) n WHERE u.email = %(address)s RETURNING *
+    SELECT uuidv7(at - now()), uuidv7(), u.id, CASE n WHEN 3 THEN 'test' ELSE 'api' END, 'Water ' || n, '',
+           CASE WHEN n %% 5 = 0 THEN 'failed' ELSE 'full' END, at
+      FROM people_user u, generate_series(0, 39) n,
+           timezone('Europe/Berlin', timezone('Europe/Berlin', now()) - n * interval '1 day') at
+     WHERE u.email = %(address)s RETURNING *
 )
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, cause, wakes, tries, replays,
                                     settled_at, created_at)

@@ -107,16 +107,16 @@ def test_this_browser_rings_with_done_and_snooze_and_is_cleared_when_it_is_done(
     registrations: list[dict[str, Any]] = []
     devtools.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
     devtools.send("ServiceWorker.enable")
-    wait_until(lambda: devtools.send("Page.getAppManifest")["data"], "the page's manifest", within=20)
+    wait_until(lambda: devtools.send("Page.getAppManifest")["data"], "the page's manifest", within=60)
     manifest = devtools.send("Page.getAppManifest")
     assert (json.loads(manifest["data"])["name"], manifest["errors"]) == ("Carillon", [])
     errors = devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]
     assert {error["errorId"] for error in errors} <= {"in-incognito"}, "a test's browser is one"
     page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
-    wait_until(lambda: page.evaluate("1") and registrations, "the worker", within=20)
+    wait_until(lambda: page.evaluate("1") and registrations, "the worker", within=60)
     registration = registrations[-1]["registrationId"]
     deliver(devtools, site, registration, document)
-    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=20)
+    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=60)
     assert page.evaluate(SHOWN) == [["Water the plants", ["Done", "Snooze 10 minutes"]]]
 
     [worker] = context.service_workers
@@ -127,13 +127,13 @@ def test_this_browser_rings_with_done_and_snooze_and_is_cleared_when_it_is_done(
     assert site.rows(answered, document["open"].split("/")[2])[0]["acknowledged_at"]
 
     deliver(devtools, site, registration, document)  # as another device still shows it
-    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=20)
+    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=60)
     wait_until(lambda: len(push_service.requests) > 1, "the message that closes it", within=60)
     deliver(devtools, site, registration, web_push.read(push_service.requests[1]))
-    wait_until(lambda: page.evaluate(SHOWN) == [], "nothing shown", within=20)
+    wait_until(lambda: page.evaluate(SHOWN) == [], "nothing shown", within=60)
 
     deliver(devtools, site, registration, {**document, "answer": "/nowhere/"})
-    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=20)
+    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=60)
     worker.evaluate(pressed, "done")
     assert page.evaluate(SHOWN) == [["Not saved", []]]
     # A worker may open a page after a person's own click only, so this is what a click opens.

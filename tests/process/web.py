@@ -75,7 +75,7 @@ class Web:
         self.wait_until(self.child.is_ready)
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not condition():
             assert time.monotonic() < deadline and self.child.exit_status() is None, "\n".join(self.lines)
             time.sleep(0.05)
@@ -99,6 +99,13 @@ class Web:
             return Answer(answer.status, answer.headers, answer.read().decode(), time.monotonic() - started)
         finally:
             asked.close()
+
+    def ask_until_served(self, ask: Callable[[], Answer]) -> Answer:
+        """Again after each 503: on a slow machine, a hundred requests wait too long for one of its few connections."""
+        deadline = time.monotonic() + 120
+        while (answer := ask()).status == 503:
+            assert time.monotonic() < deadline, answer.text
+        return answer
 
     def written(self) -> int:
         """Bytes that the process has written to files and sockets."""

@@ -56,7 +56,7 @@ def carillon(*arguments: str, home: Path, given: str = "", **variables: str) -> 
         input=given,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "XDG_CONFIG_HOME": str(home), **variables},
     )
 
@@ -293,7 +293,7 @@ def test_over_the_limit_the_client_waits_as_long_as_the_server_says(
         with pytest.raises(Problem) as caught:
             client.me()
     assert caught.value.status == 429
-    assert [wait for wait in waits if wait > 50] == waits[-2:]
+    assert [wait for wait in waits if wait > 30] == waits[-2:]
 
 
 def test_another_server_is_no_answer(web: Web, token: str) -> None:

@@ -128,7 +128,7 @@ def test_schemathesis_finds_nothing(tmp_path: Path, web: Web) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=540,
+        timeout=1800,
         cwd=tmp_path,
         env={
             **os.environ,

@@ -43,7 +43,7 @@ def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "CARILLON_VAR": str(var_dir() / "faults")},
         capture_output=True,
         text=True,
-        timeout=1800 if ALL else 900,
+        timeout=3600 if ALL else 1800,
         check=False,
     )
 

@@ -47,9 +47,11 @@ def silent_server() -> Iterator[tuple[int, list[socket.socket]]]:
                 while True:
                     taken.append(listener.accept()[0])
 
-        threading.Thread(target=take, daemon=True).start()
+        thread = threading.Thread(target=take, daemon=True)
+        thread.start()
         yield listener.getsockname()[1], taken
         listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
     for one in taken:
         one.close()
 

@@ -37,7 +37,7 @@ def running(broker: object) -> Iterator[None]:
 def test_a_digest_and_the_chain_that_it_causes_arrive_and_the_chain_ends() -> None:
     ada = make_user()
     inbox = [make_channel(ada)]
-    make_digest_rule(ada, channels=inbox, digest_seconds=2, title="{count} orders")
+    make_digest_rule(ada, channels=inbox, digest_seconds=6, title="{count} orders")
     make_rule(ada, channels=inbox, type_pattern="notification.full", conditions=[], title="It arrived")
     ledger.record(ada.pk, [Envelope("order.paid", {"order_id": number}) for number in range(3)])
     last = Event.objects.filter(type="notification.full", state="cancelled", hops=MOST_HOPS + 1)

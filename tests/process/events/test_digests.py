@@ -47,7 +47,7 @@ def run_and_die(kind: Kind[Any], work_id: object, point: str, folder: Path) -> N
         cwd=settings.BASE_DIR,
         check=False,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
     assert ended.returncode == -signal.SIGKILL, ended.stderr
 

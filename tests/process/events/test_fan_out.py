@@ -75,7 +75,7 @@ def test_a_killed_worker_leaves_nobody_out_and_tells_nobody_twice(broker: redis.
         return not Delivery.objects.exclude(state="delivered").exists() and Batch.objects.get().state == "told"
 
     with worker("second", tmp_path):
-        wait_until(is_over, within=180.0)
+        wait_until(is_over, within=600.0)
     batch.refresh_from_db()
     assert (batch.size, batch.told, batch.reached) == (PEOPLE, PEOPLE, PEOPLE)
     each = Notification.objects.values("user").annotate(said=Count("id"), sent=Count("deliveries"))

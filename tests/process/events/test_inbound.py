@@ -78,7 +78,7 @@ def test_fifty_equal_requests_at_once_are_one_event(web: Web) -> None:
 
     def send(_: int) -> Answer:
         barrier.wait()
-        return post(web, "a" * 48, BODY, headers)
+        return web.ask_until_served(lambda: post(web, "a" * 48, BODY, headers))
 
     with ThreadPoolExecutor(50) as pool:
         answers = list(pool.map(send, range(50)))

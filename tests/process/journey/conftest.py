@@ -33,7 +33,7 @@ class Journey:
         """A reminder through the form, due in so many seconds."""
         self.ada.remind(title, datetime.now(UTC) + timedelta(seconds=within))
 
-    def settled(self, title: str, within: float = 30.0) -> Outcome:
+    def settled(self, title: str, within: float = 120.0) -> Outcome:
         """The account once every delivery has come to an end."""
 
         def found() -> Outcome | None:

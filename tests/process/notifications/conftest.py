@@ -43,5 +43,5 @@ def send_in_a_process(delivery: Delivery, **overrides: str) -> subprocess.Comple
         cwd=settings.BASE_DIR,
         check=False,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )

@@ -33,7 +33,7 @@ class Watcher(threading.Thread):
         listens = threading.Event()
         self.receiver.on_consume_ready = lambda *_, **__: listens.set()
         self.start()
-        assert listens.wait(20)
+        assert listens.wait(60)
 
     def run(self) -> None:
         with self._connection:
@@ -49,7 +49,7 @@ class Watcher(threading.Thread):
 
     def wait_for(self, argument: str, *types: str) -> None:
         with self.changed:
-            assert self.changed.wait_for(lambda: set(types) <= set(self.of(argument)), 60), self.seen
+            assert self.changed.wait_for(lambda: set(types) <= set(self.of(argument)), 120), self.seen
 
     def of(self, argument: str) -> list[str]:
         return [kind for shown, kinds in self.seen.items() if argument in shown for kind in kinds]

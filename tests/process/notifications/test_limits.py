@@ -57,7 +57,7 @@ def workers(broker: redis.Redis, discord: HTTPReceiver) -> Iterator[list[Child]]
 def test_two_workers_never_send_more_than_a_webhook_takes(discord: HTTPReceiver) -> None:
     channel = make_webhook()
     wakes.publish([wakes.Wake(outbox.DELIVER, make_delivery(channel).id, 0.0, channel.user_id) for _ in range(10)])
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while Delivery.objects.exclude(state="delivered").exists():
         assert time.monotonic() < deadline, list(Delivery.objects.values_list("state", "reason_code"))
         time.sleep(0.3)

@@ -60,7 +60,7 @@ def test_the_first_message_loads_nothing(gone: bool) -> None:
             },
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
     assert done.returncode == 0, done.stderr

@@ -87,8 +87,8 @@ def test_what_a_beat_holds_that_stands_still_is_fired_by_another(tmp_path: Path)
 
 def test_the_machines_own_time_zone_changes_nothing(tmp_path: Path) -> None:
     now = fire.read_clock().now
-    local = (now + timedelta(seconds=1)).astimezone(ZoneInfo("Europe/Berlin"))
-    once = {"kind": "once", "rule": {"at": f"{local:%Y-%m-%dT%H:%M:%S}"}, "time_zone": "Europe/Berlin", "grace": 3600}
+    local = (now + timedelta(seconds=1)).astimezone(ZoneInfo("Asia/Kolkata"))
+    once = {"kind": "once", "rule": {"at": f"{local:%Y-%m-%dT%H:%M:%S}"}, "time_zone": "Asia/Kolkata", "grace": 3600}
     due = make_schedule(make_user(), now=now - timedelta(days=1), **once)
     with lines() as (database, broker), running_beat(database, broker, tmp_path / "log", TZ="Pacific/Apia"):
         wait_until(due.occurrences.exists)
