@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from datetime import date, datetime, time
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpResponse
+from pydantic import BaseModel
+
+from api.fields import written
+
+_WRITERS: dict[type, Callable[[Any], Any]] = {
+    UUID: str,
+    datetime: written,
+    date: date.isoformat,
+    time: "{:%H:%M}".format,
+}
+
+
+def fields_of(model: type[BaseModel], row: object, **others: Any) -> dict[str, Any]:
+    """The fields of a document as JSON has them: from `others`, else the attribute of `row` with the same name."""
+    return {name: _plain(others[name] if name in others else getattr(row, name)) for name in model.model_fields}
+
+
+def _plain(value: Any) -> Any:
+    write = _WRITERS.get(type(value))
+    return value if write is None else write(value)
 
 
 def answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:
-    """`document` as JSON; its instants are text already (see `fields.written`)."""
+    """`document` as JSON; its instants are text already (see `fields_of`)."""
     return HttpResponse(to_json(document), status=status, content_type="application/json", headers=headers)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from django.core import signing
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from ninja import Query
 from pydantic import BaseModel
 
 from api.answers import to_json
@@ -19,6 +20,7 @@ Row = TypeVar("Row", bound=Model)
 
 SIZE = 50
 LARGEST = 200
+Limit = Annotated[int, Query(ge=1, le=LARGEST)]
 _LONG_PAGE = 1024 * 1024
 _SALT = "api.cursor"
 

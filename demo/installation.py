@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -24,10 +23,11 @@ from redis import Redis
 from config import embedded, env
 from config.embedded.var import CHECKOUT
 from config.processes import Child, web_command, worker_command
+from demo.ports import free_port
 
 Found = TypeVar("Found")
 
-_READY_WITHIN = 60.0  # seconds
+_READY_WITHIN = 120.0  # seconds
 _STOPS_WITHIN = {"web": 3.0, "worker": 10.0, "beat": 3.0}
 
 
@@ -46,7 +46,7 @@ class Installation:
         self._maintenance_url = urlsplit(database)._replace(path="/postgres").geturl()
         self.database_url = urlsplit(database)._replace(path=f"/{name}").geturl()
         self.name = name
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {
             "DATABASE_URL": self.database_url,
@@ -96,7 +96,7 @@ class Installation:
             child.start()
         deadline = time.monotonic() + _READY_WITHIN
         while waiting := [child for child in children if not child.is_ready()]:
-            for child in waiting:
+            for child in children:
                 if (status := child.exit_status()) is not None:
                     raise DemoFailed(f"{child.name} did not start (exit status {status})")
             if time.monotonic() > deadline:
@@ -144,9 +144,3 @@ def wait_until(ask: Callable[[], Found | None], what: str, within: float) -> Fou
             raise DemoFailed(f"{what} did not happen within {within:.0f} s")
         time.sleep(0.05)
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -8,6 +8,8 @@ import struct
 import threading
 from contextlib import suppress
 
+from demo.ports import free_port
+
 # Linux: a packet filter on a socket, here one that lets nothing in, so that the kernel acknowledges nothing either.
 _SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27
 _RETURN_0 = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0), 8)
@@ -23,14 +25,13 @@ class Line:
         self._open: list[socket.socket] = []
         self._changes = threading.Lock()  # one who is let in while the line is cut is hung up on, too
         self._listener: socket.socket | None = None
-        self.port = 0
+        self.port = free_port()
 
     def mend(self) -> None:
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", self.port))
         listener.listen(64)
-        self.port = listener.getsockname()[1]
         self._listener = listener
         threading.Thread(target=self._accept, args=[listener], daemon=True).start()
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from api import paging
 from api.access import ApiRequest, Bearer
-from api.answers import answer
+from api.answers import answer, fields_of
 from api.fields import Instant, written
 from api.notifications.document import Length, lengths
 from api.schedules import body as bodies
@@ -152,10 +152,7 @@ def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING
     "/{uuid:schedule_id}/occurrences", response=paging.Page[OccurrenceDocument], summary="List what was recorded"
 )
 def list_occurrences(
-    request: ApiRequest,
-    schedule_id: UUID,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, schedule_id: UUID, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
     schedule = own(request, schedule_id)
@@ -187,15 +184,7 @@ def explain_schedule(
 
 
 def occurrence(row: Occurrence, look: Look | None) -> dict[str, Any]:
-    return {
-        "id": str(row.id),
-        "slot": written(row.scheduled_for),
-        "outcome": row.outcome,
-        "reason": row.reason,
-        "version": row.version,
-        "recorded": written(row.fired_at),
-        "look": look_document(look),
-    }
+    return fields_of(OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at, look=look_document(look))
 
 
 def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str, Any]]:
@@ -206,23 +195,12 @@ def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str
 
 
 def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, Any]:
-    return {
-        "slot": written(slot.slot),
-        "outcome": slot.outcome,
-        "causes": [
-            {
-                "code": str(cause.code),
-                "text": cause.text,
-                "since": written(cause.began),
-                "until": written(cause.ended),
-                "by": cause.by,
-            }
-            for cause in slot.causes
-        ],
-        "late_seconds": None if slot.late is None else slot.late.total_seconds(),
-        "note": slot.note,
-        "batch_id": slot.batch_id and str(slot.batch_id),
-        "notification_id": notification and str(notification.id),
-        "notification_outcome": notification and notification.outcome,
-        "look": look_document(slot.look),
-    }
+    return fields_of(
+        SlotDocument,
+        slot,
+        causes=[fields_of(CauseDocument, one, since=one.began, until=one.ended) for one in slot.causes],
+        late_seconds=None if slot.late is None else slot.late.total_seconds(),
+        notification_id=notification and notification.id,
+        notification_outcome=notification and notification.outcome,
+        look=look_document(slot.look),
+    )

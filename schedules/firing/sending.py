@@ -112,7 +112,7 @@ def _batch(batch_id: UUID, schedule: Due, slot: datetime) -> NewBatch:
     """For an audience: each of its people gets it on all channels that they can use."""
     origin = Notification.Origin.ANNOUNCEMENT
     return NewBatch(
-        batch_id=batch_id,
+        id=batch_id,
         user_id=schedule.user_id,
         audience=schedule.audience,
         audience_key=schedule.audience_key,

@@ -41,9 +41,10 @@ def executable() -> str:
     return executable
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(executable: str) -> Iterator[Browser]:
-    # Not longer than this module: while Playwright runs, Django takes this thread for an asynchronous one.
+    # While Playwright runs, Django takes this thread for an asynchronous one: `tests/workers.py` runs axe, which
+    # needs Django, before all others of this lane.
     with sync_playwright() as playwright, launched(playwright, executable) as chromium:
         yield chromium
 

@@ -72,7 +72,7 @@ def at_once(*acts: Callable[[], object]) -> None:
     gate = Barrier(len(acts))
 
     def act(one: Callable[[], object]) -> None:
-        gate.wait(10)
+        gate.wait(60)
         try:
             one()
         finally:

@@ -104,7 +104,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
         asked = ApplicationCommunicator(application, scope | {"headers": list(headers.items())})
         await asked.send_input({"type": "http.request", "body": body})
         start, page = await asked.receive_output(10), await asked.receive_output(10)
-        await asked.wait(10)
+        await asked.wait(60)
         return start["status"], page["body"]
 
     return lambda *of: asyncio.run(exchange(*of))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable
 
@@ -13,9 +12,3 @@ def wait_until(condition: Callable[[], object], within: float = 90.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not come about in time"
         time.sleep(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

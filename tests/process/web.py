@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,10 +15,11 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import Client
 
 from config.processes import Child, web_command
+from demo.ports import free_port
 from people.models import User
+from tests import make
 from tests.broken_line import Line
 
 
@@ -32,9 +32,7 @@ class Web:
         self.redis = Line(url.path)
         for line in (self.database, self.redis):
             line.mend()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self.lines: list[str] = []
         environment = {
             "DATABASE_URL": f"postgresql://{held['USER']}@127.0.0.1:{self.database.port}/{held['NAME']}",
@@ -115,6 +113,4 @@ class Answer:
 
 def signed_in(user: User) -> str:
     """The cookie of a new session."""
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    return f"sessionid={client.cookies['sessionid'].value}"
+    return f"sessionid={make.signed_in(user).cookies['sessionid'].value}"

@@ -74,7 +74,7 @@ def hanging(settings: Settings) -> Iterator[socket.socket]:
     """A server that never answers the TLS handshake."""
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(10)
+        listener.settimeout(60)
         yield listener
 
 

@@ -45,11 +45,6 @@ from work import manual, recovery, runner
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
-
-
 def follow(user: User, pattern: str, **overrides: Any) -> Rule:
     return make_rule(
         user,
@@ -172,12 +167,12 @@ def test_a_change_that_commits_late_is_recorded_too(ada: User) -> None:
         with transaction.atomic():
             finish(ada)
             begun.set()
-            go_on.wait(30)
+            go_on.wait(60)
         connection.close()
 
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(commit_late)
-        begun.wait(30)
+        begun.wait(60)
         finish(ada)
         inside.record_changes()
         assert not Event.objects.exists()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import pytest
+import redis
+from pytest_django import Settings
 
+from common import rate_limiter
 from jobs import limits, looking
 from jobs.kind import JOB
 from jobs.models import Job
@@ -15,9 +17,7 @@ from people.models import User
 from schedules.firing import fire
 from tests.db.jobs.sample_kinds.sample import Sample
 from tests.make import NINE, look, make_channel, make_job_schedule, make_user
-from work.claim import claim
-
-pytestmark = pytest.mark.django_db
+from work.claim import LEASE, claim
 
 
 def two_jobs(*people: User) -> list[Job]:
@@ -62,14 +62,18 @@ def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, 
     assert look(second).state == "decided"
 
 
-def test_what_a_killed_worker_held_is_free_soon_after_the_longest_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_killed_worker_held_is_free_soon_after_the_longest_look(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
     monkeypatch.setattr(limits, "OF_A_PERSON", 1)
-    monkeypatch.setattr(limits, "_MARGIN", 0.5)
-    monkeypatch.setattr(Sample, "deadline", 0.5)
     person = make_user()
     first, second = two_jobs(person, person)
     killed = claim(JOB, first.id, "killed")
     assert killed is not None and limits.limited(killed) is None
     assert look(second).reason_code == "looks-of-person"
-    time.sleep(1.1)  # Redis' own clock
+    slots = limits._slots(killed)
+    assert slots.seconds == Sample.deadline + limits._MARGIN < LEASE
+    key, *_ = rate_limiter._keys(slots, str(person.pk))
+    with redis.Redis.from_url(settings.CACHES["default"]["LOCATION"]) as client:
+        client.zincrby(key, -slots.seconds, str(killed.token))  # so much later
     assert look(second).state == "decided"

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import DataError, OperationalError, connection, connections, transaction
+from django.db import DataError, OperationalError, connections, transaction
 from django.utils import timezone
 
 from common.uuid7 import uuid7
@@ -19,6 +19,7 @@ from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.message import Delivered
 from notifications.models import Attempt, Channel, Delivery, Notification
+from tests.db.locks import wait_for_a_lock
 from tests.make import make_channel, make_delivery, make_user, noted, take
 from work import claim as claiming
 from work import manual, settlement
@@ -45,7 +46,7 @@ class Shared:
         first = not self.batches
         self.batches.append(values[next(iter(values))].count(",") + 1)
         if first:
-            assert self.gate.wait(20)
+            assert self.gate.wait(60)
         self.before()
         found = real(shared, statement, values)
         self.opened.append(shared._database)
@@ -87,12 +88,12 @@ def at_once(shared: Shared, calls: list[Callable[[], Any]], waiting: Callable[[]
 
     with ThreadPoolExecutor(len(calls)) as pool:
         running = [pool.submit(run, call) for call in calls]
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while waiting() < len(calls) - 1:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         shared.gate.set()
-        return [one.result(30) for one in running]
+        return [one.result(60) for one in running]
 
 
 def claim_all(shared: Shared, ids: list[UUID]) -> list[Any]:
@@ -238,9 +239,9 @@ def test_a_row_that_somebody_holds_keeps_nobody_else_waiting(shared: Shared, cha
         with transaction.atomic():
             Notification.objects.select_for_update().get(deliveries=claims[1].id)
             settling = [pool.submit(in_thread, settlement.settle, DELIVERY, claim, DONE) for claim in claims]
-            assert settling[0].result(20) and settling[2].result(20)
+            assert settling[0].result(60) and settling[2].result(60)
             assert states() == {"delivered": 2, "sending": 1}
-        assert settling[1].result(20)
+        assert settling[1].result(60)
     assert states() == {"delivered": 3}
 
 
@@ -309,21 +310,6 @@ def test_a_claim_whose_line_was_cut_is_taken_over_even_if_it_commits_later(chann
             claiming._claim_alone(DELIVERY, delivery.id, token, "w")
             again = pool.submit(in_thread, claiming._claim_again, DELIVERY, delivery.id, token, "w")
             wait_for_a_lock()
-        assert again.result(20).token == token
+        assert again.result(60).token == token
     delivery.refresh_from_db()
     assert (delivery.state, delivery.lease_token, delivery.tries) == ("sending", token, 1)
-
-
-def wait_for_a_lock() -> None:
-    """Until a connection waits for another one's lock."""
-    deadline = time.monotonic() + 20
-    with connection.cursor() as cursor:
-        while time.monotonic() < deadline:
-            cursor.execute(
-                "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-            )
-            if cursor.rowcount:
-                return
-            cursor.execute("SELECT pg_stat_clear_snapshot()")
-            time.sleep(0.01)
-    raise TimeoutError("Nobody waits for a lock.")

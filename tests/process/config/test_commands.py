@@ -20,7 +20,8 @@ from zipfile import ZipFile
 import pytest
 
 from config.embedded.locks import is_free
-from tests.process.conftest import free_port, wait_until
+from demo.ports import free_port
+from tests.process.conftest import wait_until
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
 

@@ -54,8 +54,8 @@ def test_an_expression_finds_a_value(expression: str, found: Any) -> None:
     ],
 )
 def test_what_cannot_be_used_says_so_at_once(expression: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(Invalid) as refused:
         expressions.find(expression, DOCUMENT)
     assert str(refused.value)
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0

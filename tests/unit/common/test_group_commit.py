@@ -29,7 +29,7 @@ class Gate:
         try:
             self.batches.append(list(requests))
             self.entered.set()
-            assert self.opened.wait(10)
+            assert self.opened.wait(60)
             return self._answer(requests)
         finally:
             self._running.release()
@@ -40,7 +40,7 @@ def run(gate: Gate, count: int, most: int = 64) -> list[Future[Any]]:
     combiner: Combiner[int, Any] = Combiner(gate, most)
     with ThreadPoolExecutor(count + 1) as threads:
         calls = [threads.submit(combiner, 0)]
-        assert gate.entered.wait(10)
+        assert gate.entered.wait(60)
         for number in range(1, count + 1):
             calls.append(threads.submit(combiner, number))
             wait_for(lambda waiting=number: len(combiner._waiting) == waiting)  # type: ignore[misc]
@@ -49,7 +49,7 @@ def run(gate: Gate, count: int, most: int = 64) -> list[Future[Any]]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.0005)
@@ -149,13 +149,13 @@ def test_a_waiting_caller_that_a_signal_interrupts_holds_up_nobody(appointed: bo
     def interrupt(*_: Any) -> None:
         if appointed:  # at this very moment
             gate.opened.set()
-            first.result(10)
+            first.result(60)
         raise Interrupted
 
     before = signal.signal(signal.SIGUSR1, interrupt)
     with ThreadPoolExecutor(3) as threads:
         first = threads.submit(combiner, 0)
-        assert gate.entered.wait(10)
+        assert gate.entered.wait(60)
 
         def disturb() -> int:
             wait_for(lambda: len(combiner._waiting) == 1)
@@ -170,7 +170,7 @@ def test_a_waiting_caller_that_a_signal_interrupts_holds_up_nobody(appointed: bo
                 combiner(1)
         finally:
             signal.signal(signal.SIGUSR1, before)
-        assert [first.result(10), last.result(10)] == [0, 20]
+        assert [first.result(60), last.result(60)] == [0, 20]
 
 
 def test_what_is_left_is_executed_first_and_nobody_waits_for_it() -> None:
@@ -178,12 +178,12 @@ def test_what_is_left_is_executed_first_and_nobody_waits_for_it() -> None:
     combiner: Combiner[int, int] = Combiner(gate)
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(combiner, 0)
-        assert gate.entered.wait(10)
+        assert gate.entered.wait(60)
         second = threads.submit(combiner, 1)
         wait_for(lambda: len(combiner._waiting) == 1)
         combiner.leave(2)
         gate.opened.set()
-        assert [first.result(10), second.result(10)] == [0, 10]
+        assert [first.result(60), second.result(60)] == [0, 10]
     assert gate.batches == [[0], [2, 1]]
 
 
@@ -192,10 +192,10 @@ def test_a_leader_executes_what_is_left_where_nobody_waits() -> None:
     combiner: Combiner[int, int] = Combiner(gate)
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(combiner, 0)
-        assert gate.entered.wait(10)
+        assert gate.entered.wait(60)
         combiner.leave(1)
         gate.opened.set()
-        assert first.result(10) == 0
+        assert first.result(60) == 0
     assert gate.batches == [[0], [1]]
     combiner.leave(2)
     assert gate.batches[2:] == [[2]]
@@ -238,7 +238,7 @@ def test_a_forked_child_begins_afresh() -> None:
     combiner: Combiner[int, int] = Combiner(gate)
     with ThreadPoolExecutor(2) as threads:
         threads.submit(combiner, 0)
-        assert gate.entered.wait(10)
+        assert gate.entered.wait(60)
         child = os.fork()
         if child == 0:
             signal.alarm(10)

@@ -38,10 +38,10 @@ def test_what_a_page_declares_itself_counts_where_the_header_is_silent() -> None
 
 @pytest.mark.parametrize("charset", ["punycode", "idna", "unicode_escape", "rot13", "zip", "utf-7", "undefined"])
 def test_codecs_that_are_no_charsets_are_not_used(charset: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     text = decode(b"a-" * 1_000_000, f"text/html; charset={charset}")
     assert (text[:2], len(text)) == ("a-", 2_000_000)
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_a_wrong_charset_and_what_a_database_cannot_hold_become_replacement_characters() -> None:

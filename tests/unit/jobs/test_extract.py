@@ -71,11 +71,11 @@ def test_an_expression_finds_a_value(how: str, expression: str, page: str, found
     ],
 )
 def test_an_expression_that_cannot_be_used_says_so_at_once(how: str, expression: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(Invalid) as refused:
         extract.check(how, expression)
     assert str(refused.value)
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 MEGABYTES = 2_000_000

@@ -219,12 +219,12 @@ def test_a_change_waits_for_an_older_transaction_and_comes_behind_its_changes(ad
         with transaction.atomic():
             make_channel(ada, "email", label="late")
             begun.set()
-            go_on.wait(30)
+            go_on.wait(60)
         connection.close()
 
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(commit_late)
-        begun.wait(30)
+        begun.wait(60)
         make_channel(ada, "webhook")
         assert change_feed.read(ada.pk, START, 10).changes == []
         go_on.set()

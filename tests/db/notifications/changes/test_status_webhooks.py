@@ -137,12 +137,12 @@ def test_a_change_that_commits_late_is_sent_too(ada: User) -> None:
         with transaction.atomic():
             finish(email, "dead")
             settled.set()
-            go_on.wait(30)
+            go_on.wait(60)
         connection.close()
 
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(commit_late)
-        settled.wait(30)
+        settled.wait(60)
         finish(email)
         status_webhooks.send_changes()
         assert sent(webhook) == []

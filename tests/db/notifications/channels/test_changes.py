@@ -22,6 +22,7 @@ from notifications.message import Destination, Rejected
 from notifications.models import Channel, Delivery, Notification
 from people import mailboxes
 from people.models import Code, User
+from tests.db.locks import wait_for_a_lock
 from tests.db.notifications.conftest import code_in, fresh, link_in, send_all
 from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, noted, settle, take
 from work import manual
@@ -225,27 +226,21 @@ def beside(other: Callable[[], T], before: Callable[[], object], after: Callable
 
     def hold() -> None:
         try:
-            with transaction.atomic(), connection.cursor() as cursor:
+            with transaction.atomic():
                 before()
                 held.set()
-                for _ in range(500):  # until the other one waits for this
-                    cursor.execute(
-                        "SELECT count(*) FROM pg_stat_activity, pg_sleep(0.01)"
-                        " WHERE datname = current_database() AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-                    )
-                    if cursor.fetchone() != (0,):
-                        break
+                wait_for_a_lock()
                 after()
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
         holding = pool.submit(hold)
-        held.wait(10)
+        held.wait(60)
         try:
             return other()
         finally:
-            holding.result(10)
+            holding.result(60)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -130,7 +130,7 @@ def test_the_slot_of_a_killed_worker_is_free_before_its_lease_ends(
     monkeypatch.setattr(limits, "_MARGIN", 0.1)
     hook = make_hook(ada)
     begin(hook)
-    delivery, until = make_delivery(hook), time.monotonic() + 20
+    delivery, until = make_delivery(hook), time.monotonic() + 60
     while delivery.state != "delivered":
         assert time.monotonic() < until
         Delivery.objects.filter(id=delivery.id).update(available_at=timezone.now() - timedelta(seconds=1))
@@ -283,7 +283,7 @@ def test_a_full_host_costs_a_delivery_few_claims(
     hook = make_hook(ada)
     for _ in range(30):
         make_delivery(hook)
-    ends, sending, until = 0.0, None, time.monotonic() + 60
+    ends, sending, until = 0.0, None, time.monotonic() + 180
     while Delivery.objects.exclude(state="delivered").exists():
         assert time.monotonic() < until
         due = Delivery.objects.filter(state="pending", available_at__lte=timezone.now()).order_by("available_at")

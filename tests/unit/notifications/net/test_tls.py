@@ -25,7 +25,7 @@ from notifications.net import http
 from notifications.net.deadline import tls_context
 from notifications.net.http import NotSent, Response
 from notifications.reasons import Code
-from tests.network import make_message, raw_server
+from tests.network import SLACK, make_message, raw_server
 from tests.unit.notifications.providers.test_email import ADA, hurry, mail_server, stay_silent
 from work.answers import Ambiguous, Retryable
 
@@ -87,10 +87,10 @@ def names_and_trust(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> It
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.bundle))
-    for made_once in (http._pools, tls_context):
+    for made_once in (http._pool, tls_context):
         made_once.cache_clear()
     yield
-    for made_once in (http._pools, tls_context):
+    for made_once in (http._pool, tls_context):
         made_once.cache_clear()
 
 
@@ -158,7 +158,7 @@ def test_a_handshake_that_hangs_ends_at_the_deadline() -> None:
         start = time.monotonic()
         with pytest.raises(NotSent, match="did not answer within"):
             post("twice.example", port, deadline=0.4)  # the first of two addresses gets half of the time
-        assert 0.4 <= time.monotonic() - start < 2
+        assert 0.4 <= time.monotonic() - start < 0.4 + SLACK
 
 
 FORMS = {
@@ -229,7 +229,8 @@ def offer_tls_and(say: bytes) -> Callable[[socket.socket], None]:
 def test_no_mail_is_sent_unencrypted_if_encryption_fails(
     say: bytes, code: Code, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hurry(monkeypatch)
+    if code == Code.TIMEOUT:
+        hurry(monkeypatch)
     with raw_server(offer_tls_and(say)) as port, mail_server(port, EMAIL_USE_TLS=True):
         answer = providers.get("email").send(make_message(), ADA)
     assert isinstance(answer, Retryable)

@@ -19,7 +19,7 @@ from notifications import providers
 from notifications.message import Delivered, Destination, Rejected
 from notifications.providers import email
 from notifications.reasons import Code
-from tests.network import KEY, closed_port, make_message, raw_server, shape_of, text_of
+from tests.network import KEY, SLACK, closed_port, make_message, raw_server, shape_of, text_of
 from work.answers import Ambiguous, Answer, Retryable
 from work.reasons import Reason
 
@@ -160,7 +160,7 @@ def test_each_reply_of_the_server_has_its_meaning(
     receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch, command: str, reply: str, answer: Answer
 ) -> None:
     if reply == HANG:
-        hurry(monkeypatch)
+        monkeypatch.setattr(email.Email, "deadline", 3.0)  # long enough to come as far as the final dot
     receiver.replies[command] = reply
     assert EMAIL.send(make_message(), ADA) == answer
     assert len(receiver.mails) == (1 if command == "DATA" else 0)
@@ -191,9 +191,10 @@ def test_a_server_without_the_required_encryption_gets_no_mail(receiver: SMTPRec
 
 
 def test_each_failure_has_its_reason(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    hurry(monkeypatch)
-    receiver.replies["MAIL"] = HANG
-    assert code_of(EMAIL.send(make_message(), ADA)) == Code.TIMEOUT
+    with monkeypatch.context() as patch:
+        hurry(patch)
+        receiver.replies["MAIL"] = HANG
+        assert code_of(EMAIL.send(make_message(), ADA)) == Code.TIMEOUT
     with mail_server(25, EMAIL_HOST="a" * 64 + ".example"):
         assert code_of(EMAIL.send(make_message(), ADA)) == Code.NAME
 
@@ -226,7 +227,7 @@ def test_no_mail_server_extends_the_deadline(
     with raw_server(talk) as port, mail_server(port, EMAIL_USE_SSL=use_ssl):
         start = time.monotonic()
         assert isinstance(EMAIL.send(make_message(), ADA), Retryable)
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < SLACK
 
 
 @pytest.mark.parametrize("reply_to_quit", [b"", b"221-" + b"x" * 10_000 + b"\r\n", b"554 stay\r\n", b"\xff\r\n"])
@@ -248,7 +249,7 @@ def test_an_error_of_quit_does_not_change_the_outcome(reply_to_quit: bytes, monk
     with raw_server(talk) as port, mail_server(port):
         start = time.monotonic()
         assert EMAIL.send(make_message(), ADA) == Delivered()
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < SLACK
 
 
 def test_the_backend_serves_djangos_own_mails_too(receiver: SMTPReceiver) -> None:
