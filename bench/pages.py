@@ -75,7 +75,7 @@ def found_by(client: Any, start: str, most: int) -> dict[str, Ask]:
         elif answer.status_code != 200:
             raise SystemExit(f"{path} answers {answer.status_code}")
         else:
-            pages[path] = partial(client.get, path)
+            pages[path] = partial(_read, client, path)
             if not answer.headers["Content-Type"].startswith("text/html"):
                 continue
             links = Page(answer.content.decode()).leads_to(path)
@@ -96,6 +96,11 @@ def found_by(client: Any, start: str, most: int) -> dict[str, Ask]:
                 seen.add(link)
                 ahead.append(link)
     return pages
+
+
+def _read(client: Any, path: str) -> None:
+    """Also all of a stream."""
+    client.get(path).getvalue()
 
 
 class Page(HTMLParser):

@@ -100,8 +100,8 @@ class ScheduleDocument(BaseModel):
     updated: Instant
 
 
-def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict[str, Any]:
-    """`channels` are the ids of its channels, in order (None: read here)."""
+def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_words: bool = True) -> dict[str, Any]:
+    """`channels` are the ids of its channels, in order (None: read here). Words take as long as all else of it."""
     if channels is None:
         channels = [channel.id for channel in schedule.ordered_channels()]
     return fields_of(
@@ -110,7 +110,7 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
         type="reminder",
         active=schedule.state == Schedule.State.ACTIVE,
         schedule_type=schedule.kind,
-        description=schedule.when,
+        description=schedule.when if in_words else "",
         time_zone=None if schedule.local_time else schedule.time_zone,
         next_run=schedule.next_fire_at,
         last_run=schedule.last_fired_at,

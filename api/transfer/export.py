@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -39,51 +40,72 @@ RULE = ("id", "enabled", *RuleBody.model_fields)
 HOLIDAY = tuple(HolidayBody.model_fields)
 REMINDER = ("id", "state", "fired_count", "snoozed_until", *ScheduleBody.model_fields)
 
+_LINES = 250
+"""So many make a piece: some 10 ms of work."""
+_BATCH = 500  # reminders that are read at once
 
-def document(user: User, now: datetime) -> dict[str, Any]:
-    """Without holidays that are over, and reminders that follow a calendar: the calendar's own makes them again."""
+
+def pieces(user: User, now: datetime) -> Iterator[str]:
+    """The file, in pieces that are read when they are asked for. One that breaks off is no JSON.
+
+    Without holidays that are over, and reminders that follow a calendar: the calendar's own makes them again.
+    """
+    lines = _lines(user, now)
+    while piece := "".join(islice(lines, _LINES)):
+        yield piece
+
+
+def _lines(user: User, now: datetime) -> Iterator[str]:
+    """Each thing on one line. Indented ones would take ten times as long to write."""
+    before = "{\n"
+    for name, value in _sections(user, now):
+        yield f"{before}{to_json(name)}: "
+        if isinstance(value, Iterator):
+            before = "[\n"
+            for one in value:
+                yield before + to_json(one)
+                before = ",\n"
+            yield "[]" if before == "[\n" else "\n]"
+        else:
+            yield to_json(value)
+        before = ",\n"
+    yield "\n}\n"
+
+
+def _sections(user: User, now: datetime) -> Iterator[tuple[str, Any]]:
+    yield "format", FORMAT
+    yield "version", VERSION
+    yield "exported", written(now)
+    yield "settings", settings_of(user)
+    yield "channels", _pick(CHANNEL, map(channels.document, Channel.objects.for_user(user).order_by("id")))
+    own = Connection.objects.for_user(user).order_by("id")
+    yield "connections", _pick(CONNECTION, map(connections.document, own))
+    yield "topics", map(topic_of, Topic.objects.for_user(user).order_by("id"))
+    joined = Subscription.objects.for_user(user).current().select_related("topic")
+    yield "subscriptions", map(subscription_of, joined.order_by("id"))
+    yield "inbound", _pick(INBOUND, map(inbound_document, InboundAddress.objects.for_user(user).order_by("id")))
+    made = Rule.objects.for_user(user).order_by("id").prefetch_related("channels")
+    yield "rules", _pick(RULE, map(rules.document, made))
+    yield "reminders", _pick(REMINDER, _reminders(user))
     today = timezone.localdate(now, user.zone)
     holidays = Holiday.objects.filter(user=user, last__gte=today, ended_at=None).order_by("id")
-    joined = Subscription.objects.for_user(user).current().select_related("topic")
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "exported": written(now),
-        "settings": settings_of(user),
-        "channels": _pick(CHANNEL, map(channels.document, Channel.objects.for_user(user).order_by("id"))),
-        "connections": _pick(CONNECTION, map(connections.document, Connection.objects.for_user(user).order_by("id"))),
-        "topics": [topic_of(topic) for topic in Topic.objects.for_user(user).order_by("id")],
-        "subscriptions": [subscription_of(one) for one in joined.order_by("id")],
-        "inbound": _pick(INBOUND, map(inbound_document, InboundAddress.objects.for_user(user).order_by("id"))),
-        "rules": _pick(
-            RULE, map(rules.document, Rule.objects.for_user(user).order_by("id").prefetch_related("channels"))
-        ),
-        "reminders": _pick(REMINDER, _reminders(user)),
-        "holidays": _pick(HOLIDAY, map(holiday_document, holidays)),
-    }
-
-
-def text(document: Mapping[str, Any]) -> str:
-    """The file of a document: each thing on one line. Indented ones would take ten times as long to write."""
-    parts = []
-    for name, value in document.items():
-        lines = ",\n".join(map(to_json, value)) if isinstance(value, list) else ""
-        parts.append(f"{to_json(name)}: " + (f"[\n{lines}\n]" if lines else to_json(value)))
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    yield "holidays", _pick(HOLIDAY, map(holiday_document, holidays))
 
 
 def _reminders(user: User) -> Iterator[dict[str, Any]]:
-    """Two statements."""
-    own = Schedule.objects.for_user(user).filter(made_by=None).order_by("id")
-    # Not by prefetch_related, which makes an instance of each channel for each reminder.
-    links = Schedule.channels.through.objects.filter(schedule__in=own.order_by(), channel__removed_at=None)
-    channels = defaultdict[UUID, list[UUID]](list)
-    for schedule_id, channel_id in links.order_by("channel").values_list("schedule_id", "channel_id"):
-        channels[schedule_id].append(channel_id)
-    for schedule in own:
-        yield schedules.document(
-            schedule, sort_channels(schedule.channel_order, channels[schedule.id], lambda key: key)
-        )
+    """One statement, and two for each batch."""
+    own = Schedule.objects.for_user(user).filter(made_by=None)
+    ids = list(own.order_by("id").values_list("id", flat=True))
+    for first in range(0, len(ids), _BATCH):
+        batch = ids[first : first + _BATCH]
+        # Not by prefetch_related, which makes an instance of each channel for each reminder.
+        links = Schedule.channels.through.objects.filter(schedule__in=batch, channel__removed_at=None)
+        channels = defaultdict[UUID, list[UUID]](list)
+        for schedule_id, channel_id in links.order_by("channel").values_list("schedule_id", "channel_id"):
+            channels[schedule_id].append(channel_id)
+        for one in own.filter(id__in=batch).order_by("id"):
+            order = sort_channels(one.channel_order, channels[one.id], lambda key: key)
+            yield schedules.document(one, order, in_words=False)
 
 
 class Settings(BaseModel):
@@ -110,5 +132,5 @@ def subscription_of(subscription: Subscription) -> dict[str, Any]:
     }
 
 
-def _pick(names: Iterable[str], documents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: one[name] for name in names} for one in documents]
+def _pick(names: Iterable[str], documents: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    return ({name: one[name] for name in names} for one in documents)

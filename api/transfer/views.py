@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.db import connection
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -31,12 +36,33 @@ class ContentForm(forms.Form):
 
 @login_required
 @require_safe
-def download(request: PersonRequest) -> HttpResponse:
+def download(request: PersonRequest) -> StreamingHttpResponse:
+    """Each piece is read when the one before has been sent: a slow reader holds no connection, and no memory."""
     now = timezone.now()
     name = f"carillon-{timezone.localdate(now)}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    file = export.text(export.document(request.user, now))
-    return HttpResponse(file, content_type="application/json", headers=headers)
+    return _Streamed(export.pieces(request.user, now), content_type="application/json", headers=headers)
+
+
+class _Streamed(StreamingHttpResponse):
+    """Read in threads, in the context of the request. Where that fails, the transfer breaks off, as browsers say."""
+
+    def __init__(self, pieces: Iterator[str], **options: Any) -> None:
+        # A generator would be closed with the response, which is before it is sent.
+        super().__init__(iter(partial(next, pieces, ""), ""), **options)
+        self._context = contextvars.copy_context()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = iter(self)
+        while piece := await asyncio.to_thread(self._context.run, _next, pieces):
+            yield piece
+
+
+def _next(pieces: Iterator[bytes]) -> bytes:
+    try:
+        return next(pieces, b"")
+    finally:
+        connection.close()
 
 
 @login_required

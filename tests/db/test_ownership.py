@@ -131,7 +131,7 @@ def test_no_list_shows_what_is_anothers(stranger: Client, ada: User) -> None:
     ]
     for path in lists + asked:
         # What was searched for stands in the search field.
-        assert planted not in stranger.get(path).content.decode().replace(f'value="{planted}"', ""), path
+        assert planted not in stranger.get(path).getvalue().decode().replace(f'value="{planted}"', ""), path
     preview = stranger.post(f"/reminders/preview/?of={schedule.id}", {"kind": "daily", "time": "09:00"})
     assert planted not in preview.content.decode()
     preview = stranger.post(f"/rules/preview/?of={rule.id}", {"event": str(event.key), "title": "{data.planted}"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from copy import deepcopy
 from datetime import UTC, date, datetime
@@ -9,11 +10,11 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
-from django.test import Client
+from django.http import HttpResponse, StreamingHttpResponse
+from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from api.transfer import export, load
+from api.transfer import export, load, views
 from api.transfer.entries import Outcome
 from events import rules
 from events.inbound import addresses
@@ -73,10 +74,12 @@ def fill(user: User) -> None:
 
 
 def exported(user: User) -> dict[str, Any]:
-    document = export.document(User.objects.get(pk=user.pk), NOW)
-    file: dict[str, Any] = json.loads(export.text(document))
-    assert file == json.loads(json.dumps(document))
+    file: dict[str, Any] = json.loads("".join(export.pieces(User.objects.get(pk=user.pk), NOW)))
     return file
+
+
+async def read(answer: StreamingHttpResponse) -> str:
+    return b"".join([piece async for piece in answer]).decode()
 
 
 def plain(document: dict[str, Any]) -> Any:
@@ -149,11 +152,21 @@ def test_a_connection_that_came_without_its_secret_says_so(ada: User, newcomer: 
     assert why is not None and why.code == "connection-unreadable"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_server_reads_the_file_in_other_threads(ada: User) -> None:
+    fill(ada)
+    request = RequestFactory().get("/settings/export/")
+    request.user = ada
+    answer = views.download(request)
+    answer.close()  # as the server does, before it sends
+    assert len(json.loads(asyncio.run(read(answer)))["reminders"]) == Schedule.objects.count()
+
+
 def test_a_file_holds_no_secret(browser: Client, ada: User) -> None:
     fill(ada)
     answer = browser.get("/settings/export/")
     assert "carillon-" in answer["Content-Disposition"]
-    text = answer.content.decode()
+    text = answer.getvalue().decode()
     for secret in (
         "whsec_",
         "planted-topic",
@@ -283,6 +296,31 @@ def uploaded(client: Client, content: bytes) -> HttpResponse:
     return client.post("/settings/import/", {"file": SimpleUploadedFile("carillon.json", content)})
 
 
+def test_a_file_is_read_in_pieces_and_whole_at_the_last_one_only(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(ada)
+    whole = exported(ada)
+    monkeypatch.setattr(export, "_BATCH", 2)
+    monkeypatch.setattr(export, "_LINES", 3)
+    assert exported(ada) == whole
+    pieces = list(export.pieces(ada, NOW))
+    assert len(pieces) > 10
+    for count in range(len(pieces)):
+        with pytest.raises(json.JSONDecodeError):
+            json.loads("".join(pieces[:count]))
+
+
+def test_what_is_deleted_while_the_file_is_read_is_left_out(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    inbox = make_channel(ada)
+    made = [make_schedule(ada, [inbox]) for _ in range(3)]
+    monkeypatch.setattr(export, "_BATCH", 1)
+    monkeypatch.setattr(export, "_LINES", 1)
+    pieces = export.pieces(ada, NOW)
+    read = [next(piece for piece in pieces if str(made[0].id) in piece)]
+    editing.delete(made[1].id, NOW, ada)
+    read += pieces
+    assert [str(one.id) in "".join(read) for one in made] == [True, False, True]
+
+
 def test_a_file_is_shown_first_and_then_taken_over(ada: User, newcomer: User) -> None:
     fill(ada)
     broken = make_schedule(ada, [Channel.objects.get(user=ada, provider="inbox")], title="Broken")
@@ -312,8 +350,8 @@ def test_limits_hold_for_files_too(ada: User, newcomer: User, settings: Settings
 def test_statements_of_an_export_do_not_grow(ada: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     fill(ada)
     for _ in range(2):
-        with django_assert_num_queries(10):
-            export.document(ada, NOW)
+        with django_assert_num_queries(12):
+            exported(ada)
         fill_more = Channel.objects.filter(user=ada, provider="inbox").first()
         for _ in range(20):
             make_schedule(ada, [fill_more])
